@@ -1,6 +1,16 @@
-"""The same questions in many wordings, by kind."""
+"""The same questions in many wordings, by kind. The wordings are in `wordings.json`.
+
+Plain wordings are those of the documentation, or near to them. Held-out wordings are what an analyst says: in lower
+case, without a question mark, clumsy or polite. They were committed before the rules of `discreet.query` were read, and
+did not change afterwards; the rules were then mended for them. Further wordings were committed before the rules were
+mended, by an author who had read the rules. Two of them counted another thing, and the rules were mended for these
+("seen more often in", "compared with"). For the others no rule was mended.
+
+{d}, {e} are diseases, {s}, {r} symptoms, {t}, {u} treatments, {a}, {b}, {c} symptoms of one disease.
+"""
 
 import argparse
+import json
 import random
 import statistics
 import tempfile
@@ -35,7 +45,6 @@ from discreet_lab.experiments.common import (
     vault_in,
     write_table,
 )
-from discreet_lab.experiments.wordings_asked import FURTHER, HELD_OUT, PLAIN
 
 YEAR = 2025
 DELTA = 1e-6
@@ -75,7 +84,18 @@ def read_vault(path: Path, model: str | None = None) -> Vault:
     return vault
 
 
-ORIGINS = {"plain": PLAIN, "held out": HELD_OUT, "further": FURTHER}
+Wordings = dict[str, tuple[str, ...]]
+"""The wordings of each kind."""
+
+
+def read_wordings() -> dict[str, Wordings]:
+    """Return the wordings by where they come from, then by kind."""
+    found = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+    return {origin: {kind: tuple(some) for kind, some in kinds.items()} for origin, kinds in found.items()}
+
+
+ORIGINS = read_wordings()
+PLAIN, HELD_OUT = ORIGINS["plain"], ORIGINS["held out"]
 VOTES = {"name": "treatment", "diagnosis": "diagnosis", "choice": "treatment", "yes/no": "treatment"}
 """Kinds that voters answer, each with the attribute that decides it."""
 PERIOD: dict[str, Any] = {"since": f"{YEAR}-01", "until": f"{YEAR}-12"}
@@ -369,7 +389,7 @@ def measure_wordings(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
 
     A vault is made from the notes of the demonstration, with an age and a day for each patient, and read by the
     packaged model: five minutes of a thread that does nothing else. With --vault it is kept, and used again. The
-    wordings are in wordings_asked.py. A question goes the way of `discreet ask`, from its text on.
+    wordings are in wordings.json. A question goes the way of `discreet ask`, from its text on.
     Nothing is paid, and noise is seeded: the n-th question of a kind has the same noise in each wording, so what is
     understood alike has one answer.
 

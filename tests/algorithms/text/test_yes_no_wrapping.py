@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.text.yes_no_claim import claim_of, content, plain_question
-from discreet_lab.experiments.wordings import questions
-from discreet_lab.experiments.wordings_asked import HELD_OUT, PLAIN
+from discreet_lab.experiments.wordings import HELD_OUT, PLAIN, questions
 
 TREATED = [
     "Can you tell me if Thunder Heart is treated with copper bracelets?",
