@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "discreet"
+SOURCE = Path(__file__).parent.parent / "src"
 
 BANNED = {
     "everybody": "every unit, all units, every user",
@@ -48,7 +48,11 @@ PROPERTIES = {"property", "cached_property", "setter"}
 
 
 def rooms() -> list[str]:
-    return sorted(path.name for path in SOURCE.iterdir() if path.is_dir() or path.suffix == ".py")
+    """Return the rooms of the product and of the laboratory, but for the experiments, which were scripts."""
+    found = [
+        path for package in SOURCE.iterdir() for path in package.iterdir() if path.is_dir() or path.suffix == ".py"
+    ]
+    return sorted({path.relative_to(SOURCE).as_posix() for path in found} - {"discreet_lab/experiments"})
 
 
 def modules(room: str) -> list[Path]:

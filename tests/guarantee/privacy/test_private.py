@@ -15,7 +15,10 @@ from discreet.privacy.private import Change, Private, Relation, unseal
 
 CHANGE = Change(1, Relation.REPLACE)
 SECRET = "Ada Lind has Winter Hand"
-SOURCES = sorted((Path(__file__).parents[3] / "src").rglob("*.py"))
+SRC = Path(__file__).parents[3] / "src"
+# Experiments draw data to measure with, and release nothing. They were scripts outside of src until they moved there.
+EXPERIMENTS = SRC / "discreet_lab/experiments"
+SOURCES = sorted(path for path in SRC.rglob("*.py") if not path.is_relative_to(EXPERIMENTS))
 
 
 def sealed() -> Private[str]:

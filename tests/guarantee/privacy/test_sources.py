@@ -4,7 +4,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCES = sorted((Path(__file__).parents[3] / "src").rglob("*.py"))
+SRC = Path(__file__).parents[3] / "src"
+# Experiments draw data to measure with, and release nothing. They were scripts outside of src until they moved there.
+EXPERIMENTS = SRC / "discreet_lab/experiments"
+SOURCES = sorted(path for path in SRC.rglob("*.py") if not path.is_relative_to(EXPERIMENTS))
 # Names that make randomness, as the last part of a call or an import.
 DRAWING = set(
     """default_rng Generator RandomState SystemRandom manual_seed rand randn randint randperm multinomial bernoulli
