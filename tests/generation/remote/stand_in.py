@@ -118,11 +118,9 @@ def running(habits: StandIn) -> Iterator[StandIn]:
                 habits.running += 1
                 habits.together = max(habits.together, habits.running)
             time.sleep(habits.seconds)
-            try:
-                self._reply(body)
-            finally:
-                with turn:
-                    habits.running -= 1
+            with turn:  # before the reply, for the next request may come before this line would run
+                habits.running -= 1
+            self._reply(body)
 
         def _reply(self, body: dict[str, Any]) -> None:
             habits.keys.append(self.headers.get("Authorization"))
