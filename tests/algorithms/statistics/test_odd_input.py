@@ -16,7 +16,7 @@ from discreet.registry import Compare, Count, ListValues, Share, Trend, Typical
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import UnitRecord
 from discreet.vault import Vault
-from tests.algorithms.statistics.test_statistics import BUDGET, answer, corpus_of, notes, record
+from tests.guarantee.algorithms.test_statistics import BUDGET, answer, corpus_of, notes, record
 
 LONG = 1_000_000
 

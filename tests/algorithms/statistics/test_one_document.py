@@ -10,7 +10,7 @@ from discreet.registry import Compare, Count, Difference, ListValues, Share, Tre
 from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecords
-from tests.algorithms.statistics.test_statistics import answer, corpus_of
+from tests.guarantee.algorithms.test_statistics import answer, corpus_of
 
 MARCH = ("day>=2026-03-01", "day<=2026-03-31")
 JUNE = ("day>=2026-06-01", "day<=2026-06-30")

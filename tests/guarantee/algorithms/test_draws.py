@@ -18,8 +18,8 @@ from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import InsecureSeededNoise, Noise, Whole, gaussians_in_calls
 from discreet.registry import ListValues, Summary
 from discreet.retrieval.documents import Document
-from tests.algorithms.statistics.test_statistics import PLENTY, answer, corpus_of
 from tests.exact import _paths
+from tests.guarantee.algorithms.test_statistics import PLENTY, answer, corpus_of
 
 OWN = [f"own{number}" for number in range(6)]
 

@@ -85,7 +85,7 @@ def test_kill_at_any_time_loses_and_repeats_no_reservation(kept: Kept, sizes: st
                     ledger.reserve_all(f"{name}all", part, of(0.001))
 
     rounds = 100 if isinstance(kinds, SqliteLedger) and sizes == "written at once" else 25
-    # On a busy machine a child may be killed before it has done anything: then there are more of them, and they live longer.
+    # On a busy machine a child may be killed before it has done anything: then there are more, and they live longer.
     while rounds > 0 or (journal.read_text().count("\n") < 30 and rounds > -300):
         rounds -= 1
         child = fork(work)
