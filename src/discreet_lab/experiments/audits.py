@@ -1,6 +1,7 @@
 """Audits: all of them with their twins, the exact price of the leader's selection, and fuzzing."""
 
 import argparse
+import importlib.util
 import math
 import multiprocessing
 import os
@@ -141,6 +142,10 @@ def fuzz_inputs(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> in
     given = parser.parse_args(arguments)
     from tests.fuzz.catalogue import TARGETS
 
+    if unknown := [name for name in given.targets if name not in TARGETS]:
+        parser.error(f"There is no target {unknown[0]!r}. The targets are: {', '.join(TARGETS)}.")
+    if importlib.util.find_spec("atheris") is None:
+        parser.error("atheris is not installed: pip install 'discreet[fuzz]'")
     names = given.targets or list(TARGETS)
     shares = sum(TARGETS[name].share for name in TARGETS)
     begun, crashed = time.monotonic(), 0

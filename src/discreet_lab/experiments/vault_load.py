@@ -31,8 +31,8 @@ FLAT = 2.0
 """MiB: what an asker may grow by in half of the time, of which the list of times here is a part."""
 
 
-Paid = tuple[int, int, int]
-"""A sum of meters: of curves, of pure epsilons in billionths, of failures."""
+Paid = tuple[int, int]
+"""A sum of meters: of divergences at the finite order, and of failures. That of order infinity stops at its cap."""
 
 
 class Counted:
@@ -40,7 +40,7 @@ class Counted:
 
     def __init__(self, ledger: VaultLedger) -> None:
         self._ledger, self._took_part = ledger, dict[tuple[str, int], int]()
-        self.paid: Paid = (0, 0, 0)
+        self.paid: Paid = (0, 0)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ledger, name)
@@ -60,8 +60,7 @@ class Counted:
 
 def added(paid: Paid, state: FilterState, count: int) -> Paid:
     """A sum, and so many more of a state."""
-    each = (state.curve, state.pure, state.failures)
-    return tuple(a + count * b for a, b in zip(paid, each, strict=True))  # type: ignore[return-value]
+    return paid[0] + count * state.curve, paid[1] + count * state.failures
 
 
 @dataclass(frozen=True)
@@ -134,14 +133,14 @@ def everybody_paid(vault: Vault, done: Sequence[Asked]) -> tuple[bool, str]:
 
 def units_paid(vault: Vault, done: Sequence[Asked]) -> tuple[bool, str]:
     """Whether what units paid is what askers saw them pay, and nobody more than was granted; and both in words."""
-    seen, kept, within = (0, 0, 0), (0, 0, 0), True
+    seen, kept, within = (0, 0), (0, 0), True
     for one in done:
-        seen = added(seen, FilterState(*one.paid), 1)
+        seen = seen[0] + one.paid[0], seen[1] + one.paid[1]
     for state, count in vault.ledger.unit_balances():
         kept = added(kept, state, count)
         within = within and vault.ledger.budget.admits_state(state)
     above = "nobody" if within else "SOMEBODY"
-    return seen == kept and within, f"askers {seen[1] / 1e9:.9f}, ledger {kept[1] / 1e9:.9f}, {above} above the grant"
+    return seen == kept and within, f"askers {seen[0] / 1e9:.9f}, ledger {kept[0] / 1e9:.9f}, {above} above the grant"
 
 
 def load_vault(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
@@ -186,7 +185,8 @@ def load_vault(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int
     how = "a vault by default" if by_units else f"paid by {given.payment}"
     print(f"{given.askers} askers, {given.seconds:g} seconds, {given.units} units, {how}\n")
     middle, slow = 1000 * taken[len(taken) // 2], 1000 * taken[int(len(taken) * 0.99)]
-    columns = ["answers", "in the ledger", "released and remembered", "epsilon", "median ms", "p99 ms"]
+    paid = "divergence, of all units" if by_units else "epsilon"
+    columns = ["answers", "in the ledger", "released and remembered", paid, "median ms", "p99 ms"]
     row = [f"{answers:,}", f"{len(known):,}", str(remembered), sums, f"{middle:.0f}", f"{slow:.0f}"]
     write_table(columns, [row], given.csv)
     print()
