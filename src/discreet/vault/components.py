@@ -44,13 +44,8 @@ from discreet.retrieval.unit_records import UnitRecords
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.readings import Readings
 from discreet.synthesis.runner import SynthesisRunner
-from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
-
-if TYPE_CHECKING:
-    from discreet.ledger.protocol import VaultLedger
-from typing import TYPE_CHECKING
-
 from discreet.system.turns import Turn
+from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
 
 if TYPE_CHECKING:
     from discreet.ledger.protocol import VaultLedger

@@ -57,7 +57,7 @@ class Measured:
 
 
 def hospital_questions(count: int) -> list[tuple[str, str]]:
-    """Of two kinds: answered by documents, and by what everybody knows, which takes fewer private tokens."""
+    """Return questions of two kinds: documents answer one; general knowledge the other, with fewer private tokens."""
     about = [(f"What is the treatment for {disease.name}?", "The treatment is") for disease in DISEASES]
     known = [(f"What is {disease.symptoms[0]}? Answer in general.", "") for disease in DISEASES]
     return [pair for both in zip(about, known, strict=True) for pair in both][:count]

@@ -1,4 +1,4 @@
-"""Streams of questions from one grant: by units that pay, by everybody, and how many tokens a grant buys."""
+"""Streams of questions from one grant: relevant units pay, or all units pay; and the tokens that a grant buys."""
 
 import argparse
 import itertools
@@ -267,7 +267,7 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
 
 
 def number_rows(given: argparse.Namespace, vault: Vault, questions: list[Question]) -> Iterator[tuple[str, list[str]]]:
-    """A row for each way to answer, as it is done: its name, and a cell for each number of questions."""
+    """Yield a row for each way to answer when it is done: its name, and a cell for each number of questions."""
     budget, model = Budget(given.epsilon, given.delta, 0.5 * given.delta), CachingModel(vault.model)
     for corpus in given.corpora:
         texts = PublicTexts.read(corpus, vault.embedder)

@@ -147,7 +147,7 @@ def load_vault(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int
     """A vault under load: several processes ask at once, and every charge must be there afterwards.
 
     Each asker is a process of its own on one vault, and asks one question after the other, each worded differently,
-    by consensus among choices, which everybody pays for. At the end the ledger must know every question, and its
+    by consensus among choices, which all units pay for. At the end the ledger must know every question, and its
     total must be the sum of all receipts. With --defaults the vault is one as `discreet init` makes it, of this
     budget: units pay by themselves, until they are exhausted, to the default algorithm, and what was released is
     remembered. At the end the ledger must know every question, and what all units paid must be what the askers saw
