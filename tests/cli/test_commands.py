@@ -190,13 +190,21 @@ def test_question_file_that_is_none_is_named(hospital: Path, tmp_path: Path) -> 
     assert run("eval", hospital, tmp_path / "none.jsonl").exit_code == 2
 
 
-def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path) -> None:
+def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path, small_model: Path) -> None:
     path = tmp_path / "vault"
-    made = Vault.create(path, epsilon=60, delta=1e-6, unit_field="patient", embedder="hashing", payment="corpus")
+    made = Vault.create(
+        path,
+        epsilon=60,
+        delta=1e-6,
+        unit_field="patient",
+        embedder="hashing",
+        payment="corpus",
+        model=str(small_model),
+    )
     made.add_documents(documents(120))
     before = made.budget()
     command = [sys.executable, "-m", "discreet", "ask", str(path), "What is the disease with white hands?"]
-    tokens = ("--max-tokens", "400", "--private-tokens", "400")
+    tokens = ("--max-tokens", "1200", "--private-tokens", "1200")
     process = subprocess.Popen(
         # Tokens at random, so that the answer does not end by itself.
         [*command, "--algorithm", "dp-vote-rag", "--epsilon", "3", "--voters", "10", *tokens],

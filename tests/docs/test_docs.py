@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,17 @@ LINES = [pytest.param(words, id=f"{page.name}: {' '.join(words)[:60]}") for page
 DISEASES = {"Winter Hand": "warm sand", "Glass Knee": "nettle oil"}
 
 
+@cache
+def find_command(name: str) -> Any:
+    """Build a command once: its modules are imported, and its options read."""
+    return COMMANDS.get_command(None, name)
+
+
 def parse(words: list[str]) -> None:
     """Parse a command line as the program does, and run nothing."""
     command = COMMANDS
     while hasattr(command, "get_command") and words:
-        found = command.get_command(None, words[0])
+        found = find_command(words[0]) if command is COMMANDS else command.get_command(None, words[0])
         assert found is not None, f"there is no command '{words[0]}'"
         command, words = found, words[1:]
     command.make_context(command.name, list(words))
@@ -55,7 +62,7 @@ def test_commands_that_are_mentioned_exist(page: Page) -> None:
     for span in page.mentions():
         name, *rest = span.split()[1:]
         assert name in NAMES, f"{page.name}: `{span}`"
-        command = COMMANDS.get_command(None, name)
+        command = find_command(name)
         subcommands = getattr(command, "commands", {}).values()
         known = {option for one in (command, *subcommands) for param in one.params for option in options_of(param)}
         for option in re.findall(r"--[a-z][a-z-]*", " ".join(rest)):

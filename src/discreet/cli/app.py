@@ -69,6 +69,8 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
 }
 """For each heading of `discreet --help`: the built-in commands with their module and summary. Those of plug-ins
 (`discreet.commands`) stand below them."""
+built: dict[str, Any] = {}
+"""The commands of all modules that were imported."""
 _QUIET = "--quiet"
 _MODULES = {name: module for panel in PANELS.values() for name, (module, _) in panel.items()}
 
@@ -124,14 +126,14 @@ class Commands(TyperGroup):
             return self._summaries.get(cmd_name)
         if cmd_name in _MODULES:
             import_module(f"discreet.cli.{_MODULES[cmd_name]}")
-            return get_group(app).commands[cmd_name]
+            return _build_command(cmd_name)
         try:
             found = load_plugin(COMMANDS, cmd_name, lambda plugin: _find_defect(plugin) or _add(cmd_name, plugin))
         except UsageError:
             if ctx is not None and ctx.resilient_parsing:
                 return None
             raise
-        return found and get_group(app).commands[cmd_name]
+        return found and _build_command(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments name. For a misspelt command, the error shows the nearest names."""
@@ -198,7 +200,16 @@ def _add(name: str, plugin: PluginCommand) -> str:
         import_module(plugin.module)
     except (Exception, SystemExit) as error:  # its code may raise anything while it is imported
         return f"{type(error).__name__}: {error}."
-    return "" if name in get_group(app).commands else f"{plugin.module} defines no command '{name}'."
+    return "" if _build_command(name) else f"{plugin.module} defines no command '{name}'."
+
+
+def _build_command(name: str) -> Any:
+    """Return the command that an imported module has registered, None if there is none; build each once."""
+    if app.registered_commands or app.registered_groups:
+        built.update(get_group(app).commands)
+        app.registered_commands.clear()
+        app.registered_groups.clear()
+    return built.get(name)
 
 
 class _App(typer.Typer):

@@ -55,11 +55,12 @@ class Spending:
             return sum((Spending.of(part, times) for part in cost.costs), Spending.nothing())
         if isinstance(cost, Times):
             return Spending.of(cost.cost, cost.times * times)
-        if cost.curve.shape != ORDERS.shape or not (cost.curve >= 0).all() or not cost.delta >= 0 or times < 0:
+        curve = cost.curve
+        if curve.shape != ORDERS.shape or not (curve >= 0).all() or not cost.delta >= 0 or times < 0:
             raise ValueError(
                 "A cost has numbers of at least 0: a curve with one number for each order, a delta, and times."
             )
-        nano = np.minimum(np.ceil(np.minimum(cost.curve, _CAP / NANO) * NANO), _CAP).astype(np.int64)
+        nano = np.minimum(np.ceil(np.minimum(curve, _CAP / NANO) * NANO), _CAP).astype(np.int64)
         atto = math.ceil(cost.delta * ATTO)
         return Spending(nano, atto).times(times)
 

@@ -14,6 +14,7 @@ leaves it empty, and moves no other unit.
 """
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -82,12 +83,17 @@ class RowRule:
 
         It is a plan, without the noise of the count.
         """
-        units = votes
-        while units < _MOST_UNITS:
-            if units * self.rows(units).probability >= votes:
-                return units
-            units = math.ceil(units * _STEP)
-        return votes
+
+        def suffices(units: int) -> bool:
+            return units * self.rows(units).probability >= votes
+
+        if suffices(votes) or votes > self.most + 1:  # the coins let so many take part at most
+            return votes
+        admitted = [votes]
+        while (more := math.ceil(admitted[-1] * _STEP)) < _MOST_UNITS:
+            admitted.append(more)
+        first = bisect_left(admitted, True, key=suffices)
+        return admitted[first] if first < len(admitted) else votes
 
 
 @lru_cache(maxsize=1024)
@@ -114,11 +120,11 @@ def binomial_tail(trials: int, probability: float, least: int) -> float:
     if probability >= 1 or least <= trials * probability:
         return 1.0
     ratio = (trials - least) / (least + 1) * probability / (1 - probability)
-    term = (
-        math.lgamma(trials + 1)
-        - math.lgamma(least + 1)
-        - math.lgamma(trials - least + 1)
-        + least * math.log(probability)
-        + (trials - least) * math.log1p(-probability)
-    )
+    term = _log_choices(trials, least) + least * math.log(probability) + (trials - least) * math.log1p(-probability)
     return min(1.0, math.exp(term) / (1 - ratio) * _MARGIN)
+
+
+@lru_cache(maxsize=1024)
+def _log_choices(trials: int, chosen: int) -> float:
+    """Return the logarithm of the binomial coefficient."""
+    return math.lgamma(trials + 1) - math.lgamma(chosen + 1) - math.lgamma(trials - chosen + 1)

@@ -162,7 +162,7 @@ def _mechanism_twins(epsilon: float) -> Iterator[MechanismCase]:
     yield MechanismCase(
         "keyword-counts",
         "a tie broken by insertion order",
-        BrokenTies(2, counts.sigma, counts.delta),
+        BrokenTies(2, counts.sigma, counts.delta, draws=2),
         ADD_REMOVE,
         common,
         [("b",), *common],

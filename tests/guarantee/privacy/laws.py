@@ -148,12 +148,11 @@ def sparse_vector_law(
     """The law of the step at which a run that fires "below" fires first (None: never), for one count a step."""
     noise = np.array(list(laplace_law(query_scale, 4 * reach).values()))
     cumulative = np.cumsum(noise)  # P[noise <= z], z from -4 reach
-    law: Law = dict.fromkeys([*range(len(counts)), None], 0.0)
-    for shift, weight in laplace_law(threshold_scale, reach).items():
-        silent = weight
-        for step, count in enumerate(counts):
-            fires = cumulative[np.clip(threshold + shift - count + 4 * reach, 0, 8 * reach)]
-            law[step] = law[step] + silent * float(fires)
-            silent *= 1 - float(fires)
-        law[None] += silent
-    return law
+    threshold_law = laplace_law(threshold_scale, reach)
+    shift, silent = (np.array(list(each)) for each in (threshold_law.keys(), threshold_law.values()))
+    law: Law = {}
+    for step, count in enumerate(counts):
+        fires = cumulative[np.clip(threshold + shift - count + 4 * reach, 0, 8 * reach)]
+        law[step] = float(np.sum(silent * fires))
+        silent = silent * (1 - fires)
+    return law | {None: float(np.sum(silent))}
