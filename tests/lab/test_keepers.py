@@ -7,8 +7,8 @@ from pathlib import Path
 
 from discreet_lab.experiments.keepers.askers import ANSWERED, REFUSED, UNKNOWN, Asked, Reply, note
 from discreet_lab.experiments.keepers.checks import _other_answer
+from discreet_lab.experiments.keepers.killed import Plan, run
 from discreet_lab.experiments.keepers.networks import permitted
-from discreet_lab.experiments.keepers.running import Plan, run
 from tests.guarantee.ledger.links import AFTER, BEFORE, LATE
 
 SHORT = Plan(seconds=15, keepers=2, askers=8, keys=4, seed=3, pause=(1.0, 3.0), late=5.0)

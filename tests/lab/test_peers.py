@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet.query.known_answers import Question
-from discreet_lab.experiments.peers.comparison import NotAskedError, Run, run_driver
+from discreet_lab.experiments.peers.comparison import COLUMNS, NotAskedError, Run, System, run_driver, table_rows
 from discreet_lab.experiments.peers.drivers.invisibleink import prompts_for
 from discreet_lab.experiments.peers.drivers.job import Job, write_result
 from discreet_lab.experiments.peers.environments import (
@@ -15,7 +15,6 @@ from discreet_lab.experiments.peers.environments import (
     SARUS,
     UnavailableError,
 )
-from discreet_lab.experiments.peers.table import COLUMNS, System, table_rows
 
 
 def job(**given: object) -> Job:

@@ -19,8 +19,8 @@ from discreet_lab.experiments.common import TableWriter, add_csv_option
 from discreet_lab.experiments.keepers.askers import Asked, Reply, note, send
 from discreet_lab.experiments.keepers.checks import Checks, check, gather
 from discreet_lab.experiments.keepers.host import Host
+from discreet_lab.experiments.keepers.killed import LARGE, unsafe_database
 from discreet_lab.experiments.keepers.networks import Network, enter, make_network
-from discreet_lab.experiments.keepers.running import LARGE, unsafe_database
 from discreet_lab.experiments.keepers.setting import WIDE, Issued, Setting, issue_keys, make_host, make_vaults
 
 COLUMNS = [
