@@ -229,7 +229,9 @@ def test_two_names_of_one_individual_are_joined(filled: Vault) -> None:
     for name in ("p9", "P 1"):
         refused = run("units", "join", filled.path, name, "p1")
         assert (refused.exit_code, "has no individual" in refused.output) == (2, True)
-    assert run("units", "join", filled.path, "p1", "p9").exit_code == 2
+    stays = run("units", "join", filled.path, "p0", "p 1")
+    assert stays.exit_code == 2
+    assert "Did you mean 'p1'?" in stays.output
     again = run("units", "join", filled.path, "p2", "p1")
     assert again.exit_code == 0
     assert "0 documents moved. Together they have spent epsilon 0 of" in " ".join(again.output.split())

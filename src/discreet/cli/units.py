@@ -36,8 +36,9 @@ def join(
     """
     opened = Vault.open(vault)
     check_filled(opened)
-    if not erasure_report(opened, name).knows:
-        raise UsageError(unknown_unit(opened, name))
+    for unit in (name, into):
+        if not erasure_report(opened, unit).knows:
+            raise UsageError(unknown_unit(opened, unit))
     with doing("Joining two names of an individual"):
         moved = opened.join_units(name, into)
     spent, grant = erasure_report(opened, into).spent, opened.settings.epsilon
