@@ -50,7 +50,7 @@ def test_notebook_runs_in_a_kernel(path: Path, tmp_path: Path, monkeypatch: pyte
     pytest.importorskip("pandas")
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))  # the files of a user change nothing
-    notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)  # type: ignore[no-untyped-call]
+    notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     folder = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources=folder).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
