@@ -161,7 +161,7 @@ $(BIN)/pip:
 	@touch $@
 
 .venv/installed: .venv/demo
-	@echo "Installing the other extras, and the tools that check and test (2 GB)"
+	@echo "Installing the other extras, and the tools that check and test (1.2 GB)"
 	@$(PIP) -e '.[all,dev]'
 	@touch $@
 
