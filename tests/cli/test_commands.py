@@ -102,7 +102,7 @@ VOTERS = ("--voters", 30, "--max-tokens", 12)
 
 def test_private_question_from_end_to_end(hospital: Path) -> None:
     asked = "What is the treatment for Thunder Heart?"
-    options = ("--inner", "dp-sparse-vote-rag", "--epsilon", 80, "--no-reuse", *VOTERS, "--json")
+    options = ("--inner", "dp-sparse-vote-rag", "--epsilon", 80, "--no-reuse", *VOTERS, *SHORT, "--json")
     # The noise is real: in one of ten runs the noisy counts halt before there are enough units for a majority.
     for _ in range(4):
         answer = json_of(run("ask", hospital, asked, *options))
