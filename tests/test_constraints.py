@@ -1,4 +1,4 @@
-"""`constraints.txt` names a version of every package that `make test` installs: none may move by itself."""
+"""`constraints.txt` names a version of all that `make test` and `make long` install: no package may move by itself."""
 
 import re
 from importlib.metadata import PackageNotFoundError, requires
@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("all", "dev")
+EXTRAS = ("all", "dev", "long")
 TOOLS = {"pip", "setuptools"}  # `pip freeze` leaves them out: an environment has its own
 PINNED = {
     canonicalize_name(line.partition("==")[0]): line.partition("==")[2]
@@ -29,7 +29,7 @@ def needed(name: str, extras: frozenset[str], found: dict[str, frozenset[str]]) 
         try:
             needed(key, found[key], found)
         except PackageNotFoundError:
-            found.pop(key)  # not installed: another environment than that of `make test`
+            found.pop(key)  # not installed: another environment than that of `make long`
 
 
 def test_every_package_has_a_version() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet.cli.app import app, built
+from discreet.cli.app import app, loaded_commands
 from discreet.cli.man import write_pages
 from discreet.plugins import COMMANDS
 from tests.test_plugins import install
@@ -46,7 +46,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     taken = dict.fromkeys(("ask", "eval"), "weather_declared:WEATHER")
     install(tmp_path, "weather", COMMANDS, text="weather_declared:MODULE", gone="no_such_module:GONE", **works, **taken)
     yield tmp_path
-    built.pop("weather", None)
+    loaded_commands.pop("weather", None)
     for name in MODULES:
         sys.modules.pop(name, None)
 

@@ -33,6 +33,7 @@ def numbers_of(name: str) -> set[str]:
 @pytest.mark.parametrize("cell", FIGURES, ids=lambda cell: cell[:40])
 def test_figure_is_in_its_file(cell: str) -> None:
     names = re.findall(r"\[[\w-]+\]\(results/data/([\w-]+)\.csv\)", cell)
+    assert names
     known = set().union(*map(numbers_of, names))
     assert set(NUMBER.findall(re.sub(r"\[.*?\]\(.*?\)", "", cell))) - known - {"0.095"} == set()
 

@@ -89,9 +89,8 @@ def words(data: bytes) -> list[str]:
 @cache
 def _commands() -> Any:
     group: Any = typer.main.get_group(app)
-    for name in group.list_commands(None):
-        group.get_command(None, name)  # imports its module
-    return typer.main.get_command(app)
+    group.commands = {name: group.get_command(None, name) for name in group.list_commands(None)}
+    return group
 
 
 def _values(command: Any, choices: Choices) -> list[str]:

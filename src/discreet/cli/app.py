@@ -69,7 +69,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
 }
 """For each heading of `discreet --help`: the built-in commands with their module and summary. Those of plug-ins
 (`discreet.commands`) stand below them."""
-built: dict[str, Any] = {}
+loaded_commands: dict[str, Any] = {}
 """The commands of all modules that were imported."""
 _QUIET = "--quiet"
 _MODULES = {name: module for panel in PANELS.values() for name, (module, _) in panel.items()}
@@ -206,10 +206,10 @@ def _add(name: str, plugin: PluginCommand) -> str:
 def _build_command(name: str) -> Any:
     """Return the command that an imported module has registered, None if there is none; build each once."""
     if app.registered_commands or app.registered_groups:
-        built.update(get_group(app).commands)
+        loaded_commands.update(get_group(app).commands)
         app.registered_commands.clear()
         app.registered_groups.clear()
-    return built.get(name)
+    return loaded_commands.get(name)
 
 
 class _App(typer.Typer):

@@ -1,8 +1,9 @@
-"""The settings of hypothesis for all suites. The number of examples is that of the profile of the run."""
+"""The settings of hypothesis for all suites."""
 
 from hypothesis import HealthCheck, settings
 
 QUICK = settings(
+    max_examples=60,
     derandomize=True,  # a suite finds the same defects in every run
     deadline=None,  # the time of an example depends on the load of the machine
     database=None,  # a suite leaves no files in the package that runs it

@@ -11,7 +11,6 @@ from discreet.synthesis.runner import METHODS
 from discreet_lab.audit.case import run
 from discreet_lab.audit.corpora import PAIRS, CorpusCase, corpora, corpus_cases
 from discreet_lab.audit.mutants import BrokenFacts, twins_of_corpora
-from tests.guarantee.audit.flagging import find_unflagged
 
 MADE = corpora(2.0)
 
@@ -35,14 +34,16 @@ def test_the_real_ones_keep_their_claims(name: str) -> None:
 @pytest.mark.parametrize(("name", "draws"), [("dp-facts", 150), ("dp-synrag", 150)])
 def test_too_little_noise_is_flagged(name: str, draws: int) -> None:
     quiet, *_ = twins_of_corpora(2.0, [name])
-    assert find_unflagged([quiet], draws, first=draws // 2) == []
+    (found,) = run([quiet], InsecureSeededNoise(1), draws=draws)
+    assert found.violated
 
 
 def test_facts_without_a_threshold_are_flagged() -> None:
     *_, twin = twins_of_corpora(2.0, ["dp-facts"])
     assert isinstance(twin, CorpusCase)
     assert isinstance(twin.method, BrokenFacts)
-    assert find_unflagged([twin], 250, first=125) == []
+    (found,) = run([twin], InsecureSeededNoise(1), draws=250)
+    assert found.violated
 
 
 def test_what_is_audited_is_all_that_leaves_the_vault() -> None:

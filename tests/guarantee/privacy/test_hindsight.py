@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.privacy.accounting import Budget, Spending, conversion
@@ -102,6 +102,7 @@ def test_a_budget_of_ours_refuses_that_attack() -> None:
         assert tree(FIRST, (high, low)) <= DELTA
 
 
+@settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from([1.5, 2.0, 4.0, 8.0, 32.0]),
     st.floats(0.02, 0.98),

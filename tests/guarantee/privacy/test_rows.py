@@ -273,3 +273,15 @@ def test_laplace_count_has_the_tail_of_its_law() -> None:
             tail = NoisyCount(scale).tail(probability)
             assert ratio**tail / (1 + ratio) <= probability
             assert tail == 1 or ratio ** (tail - 1) / (1 + ratio) > probability * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("most", [1, 5, 60, 200])
+@pytest.mark.parametrize("rho", [1e-5, 0.02, 2.0])
+def test_planned_units_are_the_first_that_suffice(rho: float, most: int) -> None:
+    """The search looks at few of the numbers; here all are looked at, each a tenth larger than the one before."""
+    rule = RowRule.of(GaussianCount.calibrated(rho, ADD_REMOVE), 1e-8, most)
+    for votes in range(1, most + most // 4 + 3):
+        units = votes
+        while units < 100_000 and units * rule.rows(units).probability < votes:
+            units = math.ceil(units * 1.1)
+        assert rule.units_for(votes) == (units if units < 100_000 else votes)
