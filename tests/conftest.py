@@ -21,8 +21,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 if not Path("/dev/nvidia0").exists():  # Triton's interpreter runs kernels on the processor, if set before Triton starts
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
-# How long an example takes depends on what else the machine does; no test is about that.
-hypothesis.settings.register_profile("discreet", deadline=None)
+# How long an example takes depends on what else the machine does; no test is about that. A failure is not shrunk:
+# broken twins fail on purpose, and that takes longer than to find them. `--hypothesis-profile default` shrinks one.
+hypothesis.settings.register_profile(
+    "discreet", deadline=None, phases=[hypothesis.Phase.explicit, hypothesis.Phase.reuse, hypothesis.Phase.generate]
+)
 hypothesis.settings.load_profile("discreet")
 
 Record = dict[str, object]

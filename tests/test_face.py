@@ -22,6 +22,7 @@ def test_importing_it_loads_no_model_library() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.long
 def test_the_python_face_in_a_few_lines(tmp_path: Path) -> None:
     vault = discreet.Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
     vault.add_documents(discreet.Document(f"d{n}", f"p{n}", "The disease is Winter Hand.") for n in range(30))

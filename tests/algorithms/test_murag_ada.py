@@ -33,6 +33,7 @@ def reached(folder: Path, algorithm: MuRAGAda, visits: int = 400) -> float:
     return found / visits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "algorithm",
     [replace(CHOOSING, epsilon=20), replace(CHOOSING, epsilon=2), FAR],

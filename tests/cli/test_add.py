@@ -96,6 +96,7 @@ def on_a_terminal(answer: str, *arguments: object) -> tuple[int, str]:
     return code, " ".join(shown.decode(errors="replace").split())
 
 
+@pytest.mark.long
 def test_on_a_terminal_it_asks_first(vault: Vault, export: Path) -> None:
     code, shown = on_a_terminal("\n", "add", vault.path, export, "--unit-field", "seen")
     assert code == 1

@@ -127,6 +127,7 @@ def test_private_question_from_end_to_end(hospital: Path) -> None:
     assert float(str(report["granted"])) == float(str(report["spent"])) + float(str(report["left"]))
 
 
+@pytest.mark.long
 def test_person_can_read_it(hospital: Path) -> None:
     result = run("ask", hospital, "What is it?", "--epsilon", 4, "--voters", 20, "--max-tokens", 2, *SHORT)
     assert "cost each patient at most epsilon" in result.output
@@ -136,6 +137,7 @@ def test_person_can_read_it(hospital: Path) -> None:
     assert "murag" in shown.output  # the rest may not fit a narrow terminal
 
 
+@pytest.mark.long
 def test_plain_rag_is_marked(hospital: Path) -> None:
     asked = ("ask", hospital, "What is the treatment for Thunder Heart?", "--algorithm", "rag", "--not-private")
     assert "NOT PRIVATE" in run(*asked, "--max-tokens", 12).output
@@ -190,6 +192,7 @@ def test_question_file_that_is_none_is_named(hospital: Path, tmp_path: Path) -> 
     assert run("eval", hospital, tmp_path / "none.jsonl").exit_code == 2
 
 
+@pytest.mark.long
 def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path, small_model: Path) -> None:
     path = tmp_path / "vault"
     made = Vault.create(

@@ -31,6 +31,7 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_evaluation_by_another_model(notes: Path, questions: Path, small_model: Path, tmp_path: Path) -> None:
     asked = ("eval", notes, questions, "--algorithm", "rag", "--max-tokens", 4, "--json")
     before = Vault.open(notes).budget().describe()

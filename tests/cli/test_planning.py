@@ -49,6 +49,7 @@ def test_init_asks_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert found == (8.0, 1e-6, 5000)
 
 
+@pytest.mark.long
 def test_init_refuses_and_forces(tmp_path: Path) -> None:
     line = ("init", tmp_path / "v", "--epsilon", 0.4, "--delta", 1e-6, "--embedder", "hashing")
     result = run(*line)

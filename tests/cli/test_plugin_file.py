@@ -44,6 +44,7 @@ def said(result: Result) -> str:
     return " ".join((result.stdout + result.stderr).split())
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("one_pair")
 def test_sound_file_is_not_flagged() -> None:
     result = run("audit", "--plugin", SOUND, "--draws", 500, "--seed", 3, "--json")
@@ -52,6 +53,7 @@ def test_sound_file_is_not_flagged() -> None:
     assert row["claimed"] == pytest.approx(2.0)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("one_pair")
 def test_file_is_audited_by_its_name_too() -> None:
     result = run("audit", "my-rag", "--plugin", SOUND, "--draws", 500, "--seed", 3, "--json")

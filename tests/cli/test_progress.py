@@ -123,6 +123,7 @@ def test_terminal_that_can_only_print_gets_lines() -> None:
     assert "\x1b" not in seen
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["add", "backup", "doctor", "undo"])
 def test_command_on_a_terminal_clears_what_it_showed(command: str, tmp_path: Path) -> None:
     made = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")

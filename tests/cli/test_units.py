@@ -197,6 +197,7 @@ def test_unknown_way_to_pay_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "v").exists()
 
 
+@pytest.mark.long
 def test_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: Path, small_model: Path) -> None:
     with running() as address:
         vault = hospital(tmp_path / "v", notes, "--model", small_model, "--ledger", address)

@@ -58,6 +58,7 @@ def test_small_grant_pays_for_one_question_whatever_its_digits(hundredths: int) 
     assert budget.admits(MuRAGAda().plan(budget, ANY_VOCABULARY).max_cost)
 
 
+@pytest.mark.long
 def test_wanted_questions_fit_the_stated_grant() -> None:
     plan = make_plan(5000, 8, 1e-6, questions=200)
     wanted = plan.wanted[0]
@@ -86,6 +87,7 @@ def test_numbers_out_of_range(wrong: dict[str, float]) -> None:
         make_plan(**given)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.setattr("discreet.planning.plot._POINTS", 5)  # each takes a third of a second

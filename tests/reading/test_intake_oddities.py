@@ -169,6 +169,7 @@ def test_single_text_file(tmp_path: Path) -> None:
     assert read(tmp_path / "empty.txt") == [BadRecord("empty.txt", "empty")]
 
 
+@pytest.mark.long
 def test_reading_streams(tmp_path: Path) -> None:
     """The first documents come before the damage further on is met."""
     path = tmp_path / "a.jsonl"

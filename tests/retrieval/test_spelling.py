@@ -73,6 +73,7 @@ def test_case_and_compatibility_forms_make_no_difference(name: str) -> None:
         assert canonical_unit(other) == spelled or _case_is_lost(name)
 
 
+@pytest.mark.long
 def test_every_character_alone_is_spelled_once() -> None:
     for point in range(sys.maxunicode + 1):
         spelled = canonical_unit(chr(point))

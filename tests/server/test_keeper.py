@@ -159,6 +159,7 @@ def test_follow_up_is_rewritten_without_a_document(keeper: Keeper) -> None:
     assert ledger.questions() == before
 
 
+@pytest.mark.long
 def test_follow_up_waits_for_the_answer_that_runs(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v", epsilon=200).path)
     with keeping(config, tmp_path), closing(connect(config)) as asking, closing(connect(config)) as condensing:
@@ -241,6 +242,7 @@ def test_question_above_its_ceiling_is_refused_unpaid(keeper: Keeper) -> None:
     assert isinstance(exchange(keeper.config, again), Answered)  # from the history, for nothing
 
 
+@pytest.mark.long
 def test_price_is_told_whatever_the_vault_has_left(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v", epsilon=3, payment="corpus").path, presets=())
     question = ask("Which disease makes thumbs numb?", epsilon=2.0)
@@ -252,6 +254,7 @@ def test_price_is_told_whatever_the_vault_has_left(tmp_path: Path) -> None:
         assert isinstance(exchange(config, in_the_air), Estimated)
 
 
+@pytest.mark.long
 def test_estimates_are_given_while_a_question_runs(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v", epsilon=200).path)
     slow = ask("Which disease makes thumbs numb?")
@@ -289,6 +292,7 @@ def test_vault_in_which_everybody_pays_is_served(tmp_path: Path) -> None:
         assert answered.spent.spending == spent
 
 
+@pytest.mark.long
 def test_quantum_is_measured_on_dummies_once(tmp_path: Path) -> None:
     config = replace(config_of(make_vault(tmp_path / "v").path), quantum=None, models=("consensus",), presets=())
     longest = []

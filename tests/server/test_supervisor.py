@@ -117,6 +117,7 @@ def test_supervisor_starts_again_what_dies_and_drains(tmp_path: Path, monkeypatc
     assert not config.ask_socket.exists()
 
 
+@pytest.mark.long
 def test_supervisor_says_when_replies_leave(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     config = config_of(make_vault(tmp_path / "v").path, quantum=None, port=free_port())
     running = supervised(config, tmp_path)
@@ -133,6 +134,7 @@ def test_supervisor_says_when_replies_leave(tmp_path: Path, capfd: pytest.Captur
         running.kill()
 
 
+@pytest.mark.long
 def test_ready_is_said_when_the_port_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LATE", "1")
     config = config_of(make_vault(tmp_path / "v").path, port=free_port())
@@ -208,6 +210,7 @@ def children(pid: int) -> list[int]:
     return [int(one) for one in found.stdout.split()]
 
 
+@pytest.mark.long
 def test_supervisor_gives_up_on_a_keeper_that_never_starts(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v").path, port=free_port())
     said: list[str] = []

@@ -132,6 +132,7 @@ def test_budget_shows_what_is_left(tmp_path: Path) -> None:
     assert "the budget does not cover them" in read(replace(report, questions=(open_question,)))
 
 
+@pytest.mark.long
 def test_plan_shows_questions_and_beliefs() -> None:
     plan = make_plan(1200, 20, 1e-6, questions=50)
     text = read(plan)

@@ -1,10 +1,11 @@
 """The check whether a budget can pay for a cost. Its result is public."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 
 from discreet.errors import BudgetExhausted, UsageError
-from discreet.privacy.accounting import Budget, Spending, largest
+from discreet.privacy.accounting import Budget, Spending
 
 STEP = 0.01
 """An error states the affordable epsilon as a multiple of this."""
@@ -35,8 +36,8 @@ def check_affordable(budget: Budget, spent: Spending, epsilon: float, most: Call
         return budget.admits(spent + cost(less))
 
     # The order for a price depends on the price, so a lower price may cost more. Lower it until it fits.
-    found = largest(fits, STEP, epsilon)
-    steps = (round_down(found - step * STEP) for step in range(100))
+    found = round(largest_step(fits, STEP, epsilon) / STEP)
+    steps = (step / 100 for step in range(found, found - 100, -1))
     left, fit = budget.left(spent), next((less for less in steps if less > 0 and fits(less)), 0.0)
     if fit and cost(fit) == Spending.nothing():
         fit = 0.0
@@ -50,6 +51,10 @@ def check_affordable(budget: Budget, spent: Spending, epsilon: float, most: Call
     )
 
 
-def round_down(epsilon: float) -> float:
-    """Return epsilon rounded down to a multiple of `STEP`. A message shows it, and a request for it succeeds."""
-    return math.floor(epsilon * 100) / 100
+def largest_step(fits: Callable[[float], bool], low: float, high: float) -> float:
+    """Return the largest multiple of `STEP` in [low, high] that fits, by bisection; the one before `low` if none does.
+
+    A message shows it, and a request for it succeeds.
+    """
+    steps = range(math.ceil(100 * low - 1e-9), math.floor(100 * high + 1e-9) + 1)
+    return (steps.start - 1 + bisect_left(steps, True, key=lambda step: not fits(step / 100))) / 100

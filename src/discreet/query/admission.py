@@ -5,8 +5,8 @@ from dataclasses import replace
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Budget, Spending, largest
-from discreet.privacy.admission import STEP, round_down
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.admission import STEP, largest_step
 
 
 def question_budget(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary: int) -> Budget:
@@ -79,7 +79,7 @@ def _would_fit(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary
     if not fits(smallest):
         return 0.0
     most = min(algorithm.question_epsilon or budget.epsilon, budget.epsilon)
-    found = round_down(largest(fits, smallest, most))
+    found = largest_step(fits, smallest, most)
     try:
         algorithm.scaled_to(found).plan(budget, vocabulary)
     except UsageError:

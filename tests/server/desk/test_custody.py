@@ -66,6 +66,7 @@ def test_desk_socket_is_for_the_keepers_user_alone(tmp_path: Path) -> None:
     assert not config.desk_socket.exists()
 
 
+@pytest.mark.long
 def test_long_work_waits_for_a_question_and_refuses_the_rest(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v").path)
     pause = tmp_path / "pause"
@@ -90,6 +91,7 @@ def test_long_work_waits_for_a_question_and_refuses_the_rest(tmp_path: Path) -> 
         assert not desk.ask(Progress()).running
 
 
+@pytest.mark.long
 def test_addition_stops_with_the_keeper_and_goes_on(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v").path)
     upload = _upload(config.uploads, tmp_path, 4_000)

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from discreet.server.config import ServeConfig
 from discreet.server.supervisor import own_commands
@@ -24,6 +25,7 @@ sys.exit(Supervisor(config, lambda line: print(line, flush=True), commands).run(
 """
 
 
+@pytest.mark.long
 def test_desk_is_served_beside_the_front(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v").path, port=_free(), desk_port=_free())
     said = tmp_path / "said"

@@ -204,6 +204,7 @@ def test_front_writes_no_question_and_no_answer(server: Server) -> None:
         assert absent not in written
 
 
+@pytest.mark.long
 def test_client_that_times_out_finds_its_answer(tmp_path: Path) -> None:
     with serving(tmp_path, pause=True) as server:
         secret, text = server.key(), "Which disease makes thumbs numb slowly?"
@@ -233,6 +234,7 @@ def test_front_that_is_killed_is_not_paid_twice(tmp_path: Path) -> None:
         assert is_answer(other.choices[0].message.content)
 
 
+@pytest.mark.long
 def test_sigterm_answers_what_was_begun(tmp_path: Path) -> None:
     with serving(tmp_path, pause=True) as server:
         client, found = server.sdk(server.key()), list[Any]()

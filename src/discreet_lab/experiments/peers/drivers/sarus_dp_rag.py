@@ -31,7 +31,7 @@ def on_processor(dtype: str) -> None:
     def to(self: Any, device: Any, *rest: Any, **named: Any) -> Any:
         return moved(self, "cpu" if device == "cuda" else device, *rest, **named)
 
-    transformers.BatchEncoding.to = to  # type: ignore[method-assign]
+    transformers.BatchEncoding.to = to
     _load_in(transformers.AutoModel, torch.float32)
     _load_in(transformers.AutoModelForCausalLM, getattr(torch, dtype))
 
