@@ -1,8 +1,12 @@
 """The made-up hospital is what the demonstration needs, and the same for everybody."""
 
 import hashlib
+from pathlib import Path
+
+from tokenizers import Tokenizer
 
 from discreet.demo.corpus import DISEASES, QUESTIONS, documents
+from discreet.demo.run import NOTE_TOKENS
 
 
 def test_it_is_the_same_every_time_and_another_for_another_seed() -> None:
@@ -29,3 +33,8 @@ def test_demo_questions_have_answers_or_are_about_one_person() -> None:
     for asked in QUESTIONS:
         assert all(answer in texts for answer in asked.answers)
     assert any(not asked.answers for asked in QUESTIONS)
+
+
+def test_no_note_is_longer_than_a_row_of_the_demonstration(small_model: Path) -> None:
+    read = Tokenizer.from_file(str(small_model / "tokenizer.json"))
+    assert max(len(read.encode(note.text).ids) for note in documents()) <= NOTE_TOKENS

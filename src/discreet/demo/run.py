@@ -14,6 +14,8 @@ from discreet.vault.ingestion import Progress
 
 GRANT = 20.0
 DELTA = 1e-6
+NOTE_TOKENS = 72
+"""No note is longer. A row is computed at this length, which is public; by default it is more than twice as long."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ def compare(
     shown = []
     for asked in QUESTIONS:
         on_progress(asked.question)
-        private = MuRAGAda(inner=Consensus(max_tokens=16, prefix=asked.prefix), epsilon=epsilon)
+        voters = Consensus(max_tokens=16, prefix=asked.prefix, document_tokens=NOTE_TOKENS)
+        private = MuRAGAda(inner=voters, epsilon=epsilon)
         answers = (
             vault.ask(asked.question, NonRAG(max_tokens=16, prefix=asked.prefix)),
             vault.ask(asked.question, RAG(max_tokens=16, prefix=asked.prefix), not_private=True),
