@@ -124,11 +124,13 @@ class _States:
     Attributes:
         levels: the numbers of votes of explicit answers, falling by one; shape (levels,).
         answers: how many answers have so many votes; shape (states, levels).
+        ends: what explicit answers leave to low ones (`LowAnswers.ends`).
         top: the most votes of an answer.
     """
 
     levels: Wholes
     answers: Wholes
+    ends: Numbers
     top: int
 
     @property
@@ -184,7 +186,7 @@ class _Proof:
         answers = self.low.list_states(levels)
         if answers is None:
             return False
-        states = _States(levels, answers, top)
+        states = _States(levels, answers, self.low.ends(answers, levels), top)
         return all(_Move(self, states, *move).holds() for move in _list_moves(states))
 
     def bounds(self, states: _States, weights: Numbers) -> _Bounds:
@@ -194,7 +196,7 @@ class _Proof:
         share = votes / total[::-1, :, None]
         level = np.minimum(self.alone[states.levels], share)
         rivals = (states.answers * level).sum(axis=2) - level[:, :, place]
-        low = self.low.released(states.answers, states.levels, weights[1], total)
+        low = self.low.released(states.ends, int(states.levels[-1]), weights[1], total)
         rest = np.stack([np.maximum(1 - rivals[1] - low[1], share[0, :, place]), 1 - rivals[0] - low[0]])
         tied = states.answers[:, place]
         leader = self.alone[states.top] * rest / tied + (1 - 1 / tied) * level[:, :, place]
@@ -212,13 +214,15 @@ class _Move:
         for old, new in self.moved:
             after[:, self._place(old)] -= 1
             after[:, self._place(new)] += 1
-        possible = (after >= 0).all(axis=1)
+        possible = (after[:, [self._place(old) for old, _ in self.moved]] >= 0).all(axis=1)
         if loser is None:
-            possible &= proof.low.left(before, self.levels) >= 1
+            possible &= states.ends[1, 1] >= 1
         # A leader that is alone and gains is proved by hand.
         if winner == self.top and loser != self.top:
             possible &= before[:, states.place] > 1
         self.before, self.after = before[possible], after[possible]
+        self.ends, self.later = states.ends[:, :, possible], proof.low.ends(self.after, self.levels)
+        self.lightest, self.heaviest = proof.low.weights(self.ends, self.before, int(self.levels[-1]))
         self.loses_low, self.gains_low = loser is None, winner is None
 
     def _place(self, level: int) -> int:
@@ -237,32 +241,33 @@ class _Move:
 
     def _holds_for(self, rows: Wholes, top: int) -> bool:
         """Return whether the move holds in the states `rows`, after which the top is `top`."""
-        lightest, heaviest = self.proof.low.weights(self.before, self.levels)
-        pieces, weights = rows, np.stack([lightest[rows], heaviest[rows]])
+        pieces, weights = rows, np.stack([self.lightest[rows], self.heaviest[rows]])
         seen = 0
         while len(pieces):
             seen += len(pieces)
-            bad = ~(
-                self._excess(pieces, weights, top, lightest) <= self.proof.delta
-            )  # what is no number proves nothing
+            if seen > _MOST_PIECES:
+                return False
+            bad = ~(self._excess(pieces, weights, top) <= self.proof.delta)  # what is no number proves nothing
+            if not bad.any():
+                return True
             pieces, weights = pieces[bad], weights[:, bad]
             points = np.stack([weights[0], weights[0]])
-            if seen > _MOST_PIECES or not (self._excess(pieces, points, top, lightest) <= self.proof.delta).all():
+            if not (self._excess(pieces, points, top) <= self.proof.delta).all():
                 return False
             middle = weights.mean(axis=0)
             weights = np.concatenate([np.stack([weights[0], middle]), np.stack([middle, weights[1]])], axis=1)
             pieces = np.concatenate([pieces, pieces])
         return True
 
-    def _excess(self, rows: Wholes, weights: Numbers, top: int, lightest: Numbers) -> Numbers:
+    def _excess(self, rows: Wholes, weights: Numbers, top: int) -> Numbers:
         """Return a bound for the divergence at epsilon, for bounds of the weight of low answers, shape (2, states)."""
         proof = self.proof
         one = math.exp(proof.half * int(self.levels[-1])) * -math.expm1(-proof.half)
         moved = weights + np.array([[-one * self.loses_low], [one * self.gains_low]])
-        old = _States(self.levels, self.before[rows], self.top)
-        new = _States(self.levels, self.after[rows], top)
+        old = _States(self.levels, self.before[rows], self.ends[:, :, rows], self.top)
+        new = _States(self.levels, self.after[rows], self.later[:, :, rows], top)
         before = proof.bounds(old, weights)
-        after = proof.bounds(new, np.maximum(moved, lightest[rows]))
+        after = proof.bounds(new, np.maximum(moved, self.lightest[rows]))
 
         def leaves(level: int, later: int) -> Numbers:
             most = before.leader[1] if level == self.top else before.level[1, :, self._place(level)]
