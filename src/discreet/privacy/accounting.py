@@ -62,6 +62,8 @@ class Spending:
         return _rounded(cost).times(times)
 
     def __add__(self, other: "Spending") -> "Spending":
+        if self is _NOTHING or other is _NOTHING:
+            return other if self is _NOTHING else self
         return Spending(
             np.minimum(self.loss_nano + other.loss_nano, _CAP), min(self.failure_atto + other.failure_atto, ATTO)
         )

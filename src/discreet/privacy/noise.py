@@ -170,7 +170,7 @@ class InsecureSeededNoise:
         return bisect_right(table, self._bits())
 
     def _bits(self) -> int:
-        return int(self._generator.integers(WHOLE, dtype=np.uint64))
+        return int(self._generator.bit_generator.random_raw())  # what `integers(WHOLE)` draws, in an eighth of its time
 
     def beside(self) -> "InsecureSeededNoise":
         """Return a source whose seed follows from this seed and the number of earlier calls. It makes no draw."""
