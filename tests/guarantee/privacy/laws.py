@@ -125,7 +125,11 @@ PLACES = [int(np.argmin(np.abs(ORDERS[:-1] - order))) for order in LOOKED_AT]
 
 def check_cost(p: Law, q: Law, cost: Cost) -> float:
     """Assert that the pair stays within `cost`; returns the largest share of the curve that it reaches."""
-    p, q = common(p, q, cost.delta)
+    return check_shared(*common(p, q, cost.delta), cost)
+
+
+def check_shared(p: Law, q: Law, cost: Cost) -> float:
+    """The same for a pair that `common` returned."""
     curve = cost.curve
     reached = largest_loss(p, q) / float(curve[-1])
     assert reached <= 1 + 1e-9, f"loss {largest_loss(p, q)} above {curve[-1]}"
