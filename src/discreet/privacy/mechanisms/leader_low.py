@@ -118,37 +118,41 @@ class LowAnswers:
             upper += (public.candidates + public.voters / most) * np.exp(self.half * lowest) / total[0]
             upper = np.minimum(upper, self._few(ends, lowest).max(axis=0))
         own = np.minimum(self.alone[public.head_start], math.exp(self.half * public.head_start) / total[1])
-        return np.stack([ends[1, 0] * own, np.minimum(upper, weight / total[0])])
+        return np.array([ends[1, 0] * own, np.minimum(upper, weight / total[0])])
 
-    def weights(self, ends: Numbers, answers: Wholes, lowest: int) -> Numbers:
-        """Return bounds for what all low answers of each state weigh together, the lower one first."""
+    def weights(self, ends: Numbers, number: Wholes, lowest: int) -> Numbers:
+        """Return bounds for what all low answers of each state weigh together, the lower one first.
+
+        Args:
+            ends: what the explicit answers leave.
+            number: how many explicit answers there are.
+            lowest: the votes of an answer at the lowest explicit level.
+        """
         public = self.public
-        slots = (public.slots - answers.sum(axis=1)).astype(float)
+        slots = (public.slots - number).astype(float)
         begun = math.expm1(self.half * public.head_start)
         a_vote = math.expm1(self.half * lowest) / lowest
         if public.candidates and lowest > public.head_start:
             rise = math.exp(self.half * lowest) - math.exp(self.half * public.head_start)
             a_vote = max(a_vote, rise / (lowest - public.head_start))
         heavy = (ends[:, 0] * begun + (ends[:, 1] + 1) * a_vote).max(axis=0)
-        return np.stack([slots + ends[1, 0] * begun, slots + heavy])
+        return np.array([slots + ends[1, 0] * begun, slots + heavy])
 
-    def ends(self, answers: Wholes, levels: Wholes) -> Numbers:
+    def ends(self, sums: Wholes) -> Numbers:
         """Return how many low answers are candidates, and how many votes are left, at both ends of what may be.
 
         The numbers of votes that are left are those of voters, below 0 where the explicit answers have too many.
 
         Args:
-            answers: how many explicit answers each level has; shape (states, levels).
-            levels: the votes of an answer at each level, falling.
+            sums: how many explicit answers there are, and their votes; shape (2, states).
 
         Returns:
             shape (2 ends, 2, states).
         """
-        public = self.public
-        number, votes = answers.sum(axis=1), answers @ levels
+        public, (number, votes) = self.public, sums
         most = np.minimum(public.candidates, number)
-        least = np.clip(-((public.voters - votes) // max(1, public.head_start)), 0, most)
-        explicit = np.stack([least, most])
+        least = np.minimum(np.maximum(-((public.voters - votes) // max(1, public.head_start)), 0), most)
+        explicit = np.array([least, most])
         left = public.candidates - explicit, public.voters - votes + explicit * public.head_start
         return np.stack(left, axis=1).astype(float)
 
