@@ -20,13 +20,18 @@ def read_once(corpus: SealedCorpus) -> SealedCorpus:
 
     An exact law runs an algorithm for each outcome of its draws, thousands of times over the same documents.
     """
-    return _ReadOnce(corpus._store, corpus._embedder, corpus.secret)
+    return ReadOnce(corpus._store, corpus._embedder, corpus.secret)
 
 
-class _ReadOnce(SealedCorpus):
-    def __init__(self, store: Store, embedder: Embedder, secret: bytes) -> None:
+class _Kept:
+    def __init__(self, scored: Scored) -> None:
+        self.above, self.between, self.nearest = cache(scored.above), cache(scored.between), cache(scored.nearest)
+
+
+class ReadOnce(SealedCorpus):
+    def __init__(self, store: Store, embedder: Embedder, secret: bytes = b"") -> None:
         super().__init__(store, embedder, secret)
-        self._searched = cache(super()._scored)
+        self._searched = cache(lambda question: _Kept(SealedCorpus._scored(self, question)))
         self._texts = cache(super()._read)
 
     def _scored(self, question: str) -> Scored:

@@ -5,8 +5,9 @@ server, needs the method `answers` and the tokenizer (`AnsweringModel`), and no 
 below as the body of its `answers`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -56,9 +57,8 @@ def write_answers(
     model: VotingModel, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
 ) -> list[Written]:
     """Return the answer of each row: by the model's own `answers`, or step by step if it has none."""
-    if isinstance(model, AnsweringModel):
-        return model.answers(shared, prompts, max_tokens, all_steps=all_steps)
-    return answer_by_steps(model, shared, prompts, max_tokens, all_steps=all_steps)
+    write: Callable[..., list[Written]] = getattr(model, "answers", None) or partial(answer_by_steps, model)
+    return write(shared, prompts, max_tokens, all_steps=all_steps)
 
 
 def answer_by_steps(

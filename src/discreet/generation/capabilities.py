@@ -25,13 +25,19 @@ class Capability(StrEnum):
 
 
 _LADDER = ((VotingModel, Capability.VOTES), (ScoringModel, Capability.LOGITS), (ContextModel, Capability.STATES))
+# `isinstance` would list the members of a protocol again for each question.
+_MEMBERS = {capability: [name for name in dir(kind) if name[0] != "_"] for kind, capability in _LADDER}
 
 
 def capabilities(model: Completer) -> frozenset[Capability]:
     """Return the capabilities of a model."""
     found = {Capability.COMPLETIONS}
     if not isinstance(model, WholeAnswers):  # it has the methods of a voting model, but rows cannot vote on tokens
-        found |= {capability for kind, capability in _LADDER if isinstance(model, kind)}
+        found |= {
+            capability
+            for capability, members in _MEMBERS.items()
+            if all(getattr(model, member, None) is not None for member in members)
+        }
     return frozenset(found)
 
 

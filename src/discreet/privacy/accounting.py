@@ -9,13 +9,13 @@ exact and independent of order, in memory as in a ledger.
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.costs import ORDERS, Cost, Curve, Times, Together
+from discreet.privacy.costs import ORDERS, BoundedRange, Cost, Curve, Pure, Times, Together, ZeroConcentrated
 
 NANO = 10**9
 ATTO = 10**18
@@ -40,7 +40,7 @@ class Spending:
     @staticmethod
     def nothing() -> "Spending":
         """Return the empty sum."""
-        return Spending(np.zeros(len(ORDERS), dtype=np.int64), 0)
+        return _NOTHING
 
     @staticmethod
     def of(cost: Cost, times: int = 1) -> "Spending":
@@ -55,16 +55,15 @@ class Spending:
             return sum((Spending.of(part, times) for part in cost.costs), Spending.nothing())
         if isinstance(cost, Times):
             return Spending.of(cost.cost, cost.times * times)
-        curve = cost.curve
-        if curve.shape != ORDERS.shape or not (curve >= 0).all() or not cost.delta >= 0 or times < 0:
-            raise ValueError(
-                "A cost has numbers of at least 0: a curve with one number for each order, a delta, and times."
-            )
-        nano = np.minimum(np.ceil(np.minimum(curve, _CAP / NANO) * NANO), _CAP).astype(np.int64)
-        atto = math.ceil(cost.delta * ATTO)
-        return Spending(nano, atto).times(times)
+        if times < 0:
+            raise ValueError(_WRONG)
+        if isinstance(cost, Pure | BoundedRange | ZeroConcentrated):
+            return _known(cost).times(times)
+        return _rounded(cost).times(times)
 
     def __add__(self, other: "Spending") -> "Spending":
+        if self is _NOTHING or other is _NOTHING:
+            return other if self is _NOTHING else self
         return Spending(
             np.minimum(self.loss_nano + other.loss_nano, _CAP), min(self.failure_atto + other.failure_atto, ATTO)
         )
@@ -120,6 +119,24 @@ class Spending:
         if left < 0:
             return math.inf
         return max(0.0, float(np.min(self.curve + conversion(left))))
+
+
+_WRONG = "A cost has numbers of at least 0: a curve with one number for each order, a delta, and times."
+_NOTHING = Spending(np.zeros(len(ORDERS), dtype=np.int64), 0)
+_NOTHING.loss_nano.setflags(write=False)
+
+
+def _rounded(cost: Cost) -> Spending:
+    curve = cost.curve
+    if curve.shape != ORDERS.shape or not (curve >= 0).all() or not cost.delta >= 0:
+        raise ValueError(_WRONG)
+    nano = np.minimum(np.ceil(np.minimum(curve, _CAP / NANO) * NANO), _CAP).astype(np.int64)
+    nano.setflags(write=False)
+    return Spending(nano, math.ceil(cost.delta * ATTO))
+
+
+_known = lru_cache(maxsize=1024)(_rounded)
+"""For costs of this package: a plan, a filter and a ledger ask for the same one, again for each question."""
 
 
 def compose(costs: Iterable[Cost]) -> Spending:

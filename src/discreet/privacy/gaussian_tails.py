@@ -38,8 +38,7 @@ def upper_tail(sigma: float, threshold: int) -> float:
     last = len(terms) - 1
     ratio = math.exp(-(2 * last + 1) / (2 * sigma**2))
     rest = float(terms[last]) * ratio / (1 - ratio)
-    total = 2 * float(terms.sum()) - float(terms[0])
-    return min(1.0, (float(terms[threshold:].sum()) + rest + _TINY) / total * _MARGIN)
+    return min(1.0, (float(terms[threshold:].sum()) + rest + _TINY) / _total(sigma) * _MARGIN)
 
 
 @lru_cache(maxsize=4096)
@@ -72,3 +71,10 @@ def _terms(sigma: float) -> Curve:
         raise ValueError(f"The scale of the noise is from {LEAST_SIGMA} to {LARGEST_SIGMA:g}, not {sigma}.")
     numbers = np.arange(math.ceil(_REACH * sigma) + 2, dtype=np.float64)
     return np.exp(-(numbers**2) / (2 * sigma**2))
+
+
+@lru_cache(maxsize=64)
+def _total(sigma: float) -> float:
+    """Return the denominator: each term but that of 0 is on both sides."""
+    terms = _terms(sigma)
+    return 2 * float(terms.sum()) - float(terms[0])

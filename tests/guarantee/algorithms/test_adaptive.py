@@ -27,13 +27,13 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 from tests.accounts import account_over
 from tests.exact import paths
-from tests.indexing import indexer
+from tests.indexing import ReadOnce, indexer
 
 BUDGET = Budget(10.0, 1e-5, 0.5e-5)
 Law = dict[object, float]
 
 
-class Watched(SealedCorpus):
+class Watched(ReadOnce):
     """Remembers how many voters were dealt documents."""
 
     voters = 0

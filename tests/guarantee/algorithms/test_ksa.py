@@ -33,7 +33,7 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet_lab.baselines.ksa import KSA
 from tests.accounts import account_over
 from tests.exact import paths
-from tests.indexing import indexer
+from tests.indexing import indexer, read_once
 
 DELTA = 1e-5
 VOCABULARY = 1000
@@ -392,7 +392,7 @@ def law(folder: Path, units: dict[str, str], algorithm: DPKSA) -> dict[object, f
     """The probability of every transcript."""
     corpus = SealedCorpus(EmbeddedStore(folder, HashingEmbedder.dimension), HashingEmbedder())
     indexer(corpus).index(Document(unit, unit, f"fever say: {words} .") for unit, words in units.items())
-    found: dict[object, float] = {}
+    corpus, found = read_once(corpus), dict[object, float]()
     for noise in paths():
         draft, privacy = answer(algorithm, corpus, Heard(), noise=noise)
         transcript = (draft.text, draft.stopped, draft.released, *paid(privacy))
@@ -417,25 +417,27 @@ VAULTS = {
 EXACT = DPKSA(voters=8, epsilon=6.0, delta=0.04, most_keywords=3, max_tokens=4)
 
 
-def worst_loss(tmp_path: Path, epsilon: float) -> list[float]:
+def worst_losses(tmp_path: Path, *epsilons: float) -> list[float]:
+    """The largest loss of all vaults, for each epsilon."""
     losses = []
     for number, (units, gone) in enumerate(VAULTS.values()):
         whole = law(tmp_path / f"{number}a", units, EXACT)
         rest = law(tmp_path / f"{number}b", {unit: said for unit, said in units.items() if unit != gone}, EXACT)
-        losses.append(lost(whole, rest, epsilon))
-    return losses
+        losses.append([lost(whole, rest, epsilon) for epsilon in epsilons])
+    return [max(column) for column in zip(*losses, strict=True)]
 
 
 def test_the_law_of_a_whole_answer_on_neighbouring_vaults(tmp_path: Path) -> None:
     assert EXACT.delta is not None
-    assert max(worst_loss(tmp_path, EXACT.epsilon)) <= EXACT.delta
-    assert max(worst_loss(tmp_path / "less", EXACT.epsilon / 6)) > EXACT.delta  # the vaults do tell the difference
+    found, less = worst_losses(tmp_path, EXACT.epsilon, EXACT.epsilon / 6)
+    assert found <= EXACT.delta
+    assert less > EXACT.delta  # the vaults do tell the difference
 
 
 def test_a_test_that_is_not_lowered_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The broken twin."""
     monkeypatch.setattr("discreet.privacy.mechanisms.stable_set.shift", lambda sigma, delta: 0)
-    assert max(worst_loss(tmp_path, EXACT.epsilon)) > 0.04
+    assert worst_losses(tmp_path, EXACT.epsilon)[0] > 0.04
 
 
 # -- the packaged model ----------------------------------------------------------------------------------------------

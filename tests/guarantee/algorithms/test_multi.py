@@ -26,7 +26,7 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
 from discreet.retrieval.vectors import Vector, VectorFile
 from tests.exact import paths
-from tests.indexing import indexer
+from tests.indexing import indexer, read_once
 
 WORDS = 6
 SECRET = b"s" * 32
@@ -56,6 +56,7 @@ def corpus_of(folder: Path, units: dict[str, str]) -> SealedCorpus:
 def law(corpus: SealedCorpus, algorithm: PrivateRAG, questions: int, ledger: Callable[[Budget], MemoryLedger]) -> Law:
     """The probability of every transcript of a stream."""
     model, found = ToyModel(["a", "b", "c"], default="d", size=WORDS), dict[object, float]()
+    corpus = read_once(corpus)
     for noise in paths():
         paying, transcript = ledger(PURE), []
         for number, question in enumerate(QUESTIONS[:questions]):

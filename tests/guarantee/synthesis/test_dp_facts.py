@@ -124,17 +124,11 @@ class Forgetful:
 def law(facts: list[list[Fact]], method: DPFacts = SMALL, plan: Plan = PLAN) -> Law:
     """The exact law of the texts that come out, for units with these facts, all about one keyword."""
     units = [UnitTexts((piece(["gloop"], own),), 4, str(number)) for number, own in enumerate(facts)]
-    model, found = ToyModel(["gloop"]), Law()
+    sealed, public = Private(units, ADD_REMOVE_ONE), Public(ToyModel(["gloop"]), open_embedder("hashing"))
+    budget, found = Budget(1e6, 0.99, 0.98), Law()
     for noise in paths():
-        ledger = MemoryLedger(Budget(1e6, 0.99, 0.98), simulation=True)
-        privacy = PrivacyFilter(ledger, ledger.budget, "law", noise=noise)
-        inputs = SynthesisInputs(
-            plan=plan,
-            units=Private(units, ADD_REMOVE_ONE),
-            public=Public(model, open_embedder("hashing")),
-            privacy=privacy,
-            checkpoint=Forgetful(),
-        )
+        privacy = PrivacyFilter(MemoryLedger(budget), budget, "law", noise=noise)
+        inputs = SynthesisInputs(plan=plan, units=sealed, public=public, privacy=privacy, checkpoint=Forgetful())
         texts = method.make(inputs)
         key = tuple(text.text for text in texts)
         found[key] = found.get(key, 0.0) + noise.probability

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Cost
@@ -26,7 +27,7 @@ class Plan:
     rounds: int
     selection: Cost | None = None
 
-    @property
+    @cached_property
     def max_cost(self) -> Spending:
         """The most that the question can spend."""
         return self.generation_cost + self.selection_cost
@@ -39,12 +40,12 @@ class Plan:
         alone = self.ceiling.spent(self.max_cost) if self.ceiling.delta <= grant.delta else math.inf
         return min(grant.spent(self.max_cost), alone)
 
-    @property
+    @cached_property
     def selection_cost(self) -> Spending:
         """The cost of the selection of units."""
         return Spending.of(self.selection) if self.selection else Spending.nothing()
 
-    @property
+    @cached_property
     def generation_cost(self) -> Spending:
         """The most that all rounds can cost."""
         return Spending.of(self.round, self.rounds)

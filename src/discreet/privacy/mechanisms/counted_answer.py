@@ -1,5 +1,7 @@
-"""A released answer with its noisy count: what the releases of votes with counts return."""
+"""The count of votes, and a released answer with its noisy count: what the releases of votes with counts return."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -23,3 +25,10 @@ class CountedAnswer:
     count: int
     low: int
     high: int
+
+
+def count_votes(shares: Sequence[V | None]) -> Counter[V]:
+    """Return the number of votes of each answer. Shares that are None abstain."""
+    counts: Counter[V | None] = Counter(shares)  # faster than a count of those that do not abstain
+    del counts[None]
+    return counts  # type: ignore[return-value]

@@ -22,13 +22,13 @@ A public candidate starts with votes of its own, as many as bring pi to its prio
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Generic
 
 from discreet.privacy.costs import Cost, Pure
-from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer, V
+from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer, V, count_votes
 from discreet.privacy.mechanisms.optimal_selection import PRIOR, selection_moves
 from discreet.privacy.mechanisms.selection_curves import counted_curve, delta_of_counts, least_votes, read_curve
 from discreet.privacy.noise import WHOLE, Noise
@@ -109,7 +109,7 @@ class CountedSelection(Generic[V]):
 
         That order follows from released values. Shares that are None abstain.
         """
-        counts: Counter[V] = Counter(share for share in shares if share is not None)
+        counts = count_votes(shares)
         known = frozenset(self.candidates)
         answers: list[V] = sorted(set(counts) | known)
         released = [self._outcome(a, counts[a], self.start if a in known else 0, noise) for a in answers]
@@ -121,13 +121,15 @@ class CountedSelection(Generic[V]):
         outcome = noise.invert(table[: votes + start + 1])
         if outcome > votes + start:
             return None
-        centre, low, high = (_place(table, part) for part in (0.5, (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
+        centre, low, high = _places(self.epsilon, self.delta)
         # The true count is `noisy` + m - centre, with m between `low` and `high` nineteen times out of twenty.
         noisy = votes - outcome + centre
         least = 0 if start else 1
         return CountedAnswer(answer, noisy, max(least, noisy + low - centre), max(least, noisy + high - centre))
 
 
-def _place(table: Sequence[int], part: float) -> int:
-    """Return the least m with pi(m) >= part."""
-    return bisect_left(table, int(part * WHOLE))
+@lru_cache(maxsize=256)
+def _places(epsilon: float, delta: float) -> tuple[int, ...]:
+    """Return the least m with pi(m) >= 1/2, and the ends between which m is nineteen times out of twenty."""
+    parts = 0.5, (1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2
+    return tuple(bisect_left(counted_curve(epsilon, delta), int(part * WHOLE)) for part in parts)

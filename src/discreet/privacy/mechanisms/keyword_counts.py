@@ -77,7 +77,8 @@ class KeywordCounts:
         counts = Counter(word for share in shares for word in sorted(set(share))[: self.words])
         drawn = gaussians_in_calls(noise, self.sigma, self.draws, len(counts))
         noisy = {word: counts[word] + one for word, one in zip(sorted(counts), drawn, strict=True)}
-        return {word: count for word, count in noisy.items() if count >= self.threshold}
+        least = self.threshold
+        return {word: count for word, count in noisy.items() if count >= least}
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ bound holds in each, or a limit is reached; then nothing is certified.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +131,11 @@ class _States:
     answers: Wholes
     top: int
 
+    @cached_property
+    def sums(self) -> Wholes:
+        """The number of explicit answers, and their votes; shape (2, states)."""
+        return np.array([self.answers.sum(axis=1), self.answers @ self.levels])
+
     @property
     def place(self) -> int:
         """The place of the top among the levels."""
@@ -185,17 +190,24 @@ class _Proof:
         if answers is None:
             return False
         states = _States(levels, answers, top)
-        return all(_Move(self, states, *move).holds() for move in _list_moves(states))
+        ends = self.low.ends(states.sums)
+        return all(_Move(self, states, ends, *move).holds() for move in _list_moves(states))
 
-    def bounds(self, states: _States, weights: Numbers) -> _Bounds:
-        """Return bounds for the law, from bounds for the weight of low answers, shape (2, states)."""
+    def bounds(self, states: _States, ends: Numbers, weights: Numbers) -> _Bounds:
+        """Return bounds for the law.
+
+        Args:
+            states: the states.
+            ends: what their explicit answers leave to low ones (`LowAnswers.ends`).
+            weights: bounds for the weight of low answers, shape (2, states).
+        """
         place, votes = states.place, np.exp(self.half * states.levels)
         total = states.answers @ votes + weights
         share = votes / total[::-1, :, None]
         level = np.minimum(self.alone[states.levels], share)
         rivals = (states.answers * level).sum(axis=2) - level[:, :, place]
-        low = self.low.released(states.answers, states.levels, weights[1], total)
-        rest = np.stack([np.maximum(1 - rivals[1] - low[1], share[0, :, place]), 1 - rivals[0] - low[0]])
+        low = self.low.released(ends, int(states.levels[-1]), weights[1], total)
+        rest = np.array([np.maximum(1 - rivals[1] - low[1], share[0, :, place]), 1 - rivals[0] - low[0]])
         tied = states.answers[:, place]
         leader = self.alone[states.top] * rest / tied + (1 - 1 / tied) * level[:, :, place]
         return _Bounds(level, leader, self.missing[states.top] * rest)
@@ -204,21 +216,25 @@ class _Proof:
 class _Move:
     """One move in many states: from an answer at level `loser` to one at `winner`; None is low, or an abstention."""
 
-    def __init__(self, proof: _Proof, states: _States, loser: int | None, winner: int | None) -> None:
+    def __init__(self, proof: _Proof, states: _States, ends: Numbers, loser: int | None, winner: int | None) -> None:
         self.proof, self.levels, self.top = proof, states.levels, states.top
         self.moved = [(level, level + step) for level, step in ((loser, -1), (winner, 1)) if level is not None]
-        before = states.answers
-        after = before.copy()
+        change = np.zeros(len(self.levels), dtype=np.int64)
         for old, new in self.moved:
-            after[:, self._place(old)] -= 1
-            after[:, self._place(new)] += 1
-        possible = (after >= 0).all(axis=1)
+            change[self._place(old)] -= 1
+            change[self._place(new)] += 1
+        before, falls = states.answers, np.flatnonzero(change < 0)
+        possible = (before[:, falls] + change[falls] >= 0).all(axis=1)
         if loser is None:
-            possible &= proof.low.left(before, self.levels) >= 1
+            possible &= ends[1, 1] >= 1
         # A leader that is alone and gains is proved by hand.
         if winner == self.top and loser != self.top:
             possible &= before[:, states.place] > 1
-        self.before, self.after = before[possible], after[possible]
+        self.before = before[possible]
+        self.after = self.before + change
+        sums, self.ends = states.sums[:, possible], ends[:, :, possible]
+        self.later = proof.low.ends(sums + np.array([[change.sum()], [change @ self.levels]]))
+        self.lightest, self.heaviest = proof.low.weights(self.ends, sums[0], int(self.levels[-1]))
         self.loses_low, self.gains_low = loser is None, winner is None
 
     def _place(self, level: int) -> int:
@@ -237,32 +253,33 @@ class _Move:
 
     def _holds_for(self, rows: Wholes, top: int) -> bool:
         """Return whether the move holds in the states `rows`, after which the top is `top`."""
-        lightest, heaviest = self.proof.low.weights(self.before, self.levels)
-        pieces, weights = rows, np.stack([lightest[rows], heaviest[rows]])
+        pieces, weights = rows, np.array([self.lightest[rows], self.heaviest[rows]])
         seen = 0
         while len(pieces):
             seen += len(pieces)
-            bad = ~(
-                self._excess(pieces, weights, top, lightest) <= self.proof.delta
-            )  # what is no number proves nothing
+            if seen > _MOST_PIECES:
+                return False
+            bad = ~(self._excess(pieces, weights, top) <= self.proof.delta)  # what is no number proves nothing
+            if not bad.any():
+                return True
             pieces, weights = pieces[bad], weights[:, bad]
-            points = np.stack([weights[0], weights[0]])
-            if seen > _MOST_PIECES or not (self._excess(pieces, points, top, lightest) <= self.proof.delta).all():
+            points = weights[[0, 0]]
+            if not (self._excess(pieces, points, top) <= self.proof.delta).all():
                 return False
             middle = weights.mean(axis=0)
-            weights = np.concatenate([np.stack([weights[0], middle]), np.stack([middle, weights[1]])], axis=1)
+            weights = np.concatenate([[weights[0], middle], [middle, weights[1]]], axis=1)
             pieces = np.concatenate([pieces, pieces])
         return True
 
-    def _excess(self, rows: Wholes, weights: Numbers, top: int, lightest: Numbers) -> Numbers:
+    def _excess(self, rows: Wholes, weights: Numbers, top: int) -> Numbers:
         """Return a bound for the divergence at epsilon, for bounds of the weight of low answers, shape (2, states)."""
         proof = self.proof
         one = math.exp(proof.half * int(self.levels[-1])) * -math.expm1(-proof.half)
         moved = weights + np.array([[-one * self.loses_low], [one * self.gains_low]])
         old = _States(self.levels, self.before[rows], self.top)
         new = _States(self.levels, self.after[rows], top)
-        before = proof.bounds(old, weights)
-        after = proof.bounds(new, np.maximum(moved, lightest[rows]))
+        before = proof.bounds(old, self.ends[:, :, rows], weights)
+        after = proof.bounds(new, self.later[:, :, rows], np.maximum(moved, self.lightest[rows]))
 
         def leaves(level: int, later: int) -> Numbers:
             most = before.leader[1] if level == self.top else before.level[1, :, self._place(level)]

@@ -9,6 +9,7 @@ suffice.
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,7 @@ class LowAnswers:
 
     def __init__(self, alone: Numbers, half: float, public: Electorate, low: float) -> None:
         self.alone, self.half, self.public = alone, half, public
+        self._rates = cache(self._rates_of)
         # Answers so many votes below the top weigh so little that all of them are low.
         self.depth = 4 + math.ceil(math.log(public.slots / low) / half)
         self.floor = self._floor(low)
@@ -69,78 +71,90 @@ class LowAnswers:
 
     def _all(self, votes: int) -> float:
         """Return how probably, at most, one of all answers is released if each has at most so many votes."""
-        none = np.zeros(1)
-        return float(self._few(none + self.public.candidates, none + self.public.voters, votes)[0])
+        everything = np.array([[self.public.candidates], [self.public.voters]], dtype=float)
+        return float(self._few(everything, votes)[0])
 
     def lowest(self, top: int) -> list[int]:
         """Return what to try as the most votes of a low answer where the top is `top`: fewer and fewer."""
         return sorted({max(self.floor, top + 1 - depth) for depth in (*_DEPTHS, self.depth)}, reverse=True)
 
-    def _few(self, candidates: Numbers, votes: Numbers, most: int) -> Numbers:
-        """Return how probably, at most, one of these answers is released: `candidates`, and any others.
+    def _few(self, left: Numbers, most: int) -> Numbers:
+        """Return how probably, at most, one of these answers is released: candidates, and any others.
 
         Args:
-            candidates: how many of them are candidates.
-            votes: how many votes of voters they have together.
+            left: how many of them are candidates, and how many votes of voters they have together; shape (..., 2,
+                states).
             most: how many votes an answer has at most, of which a candidate has `head_start` from the start.
         """
-        start = self.public.head_start
-        a_vote = float((self.alone[1 : most + 1] / np.arange(1, most + 1)).max())
+        candidates, votes = left[..., 0, :], left[..., 1, :]
+        a_vote, a_rise = self._rates(most)
         if not self.public.candidates:
             return votes * a_vote
-        rises = (self.alone[start + 1 : most + 1] - self.alone[start]) / np.arange(1, most + 1 - start)
-        more: Numbers = candidates * self.alone[start] + votes * max(a_vote, *rises)
+        more: Numbers = candidates * self.alone[self.public.head_start] + votes * a_rise
         full: Numbers = candidates * self.alone[most] + votes * a_vote
         return np.minimum(more, full)
 
-    def released(self, answers: Wholes, levels: Wholes, weight: Numbers, total: Numbers) -> Numbers:
+    def _rates_of(self, most: int) -> tuple[float, float]:
+        """Return how much likelier one vote makes a release, at most: of any answer, and of one that begins higher."""
+        start = self.public.head_start
+        a_vote = float((self.alone[1 : most + 1] / np.arange(1, most + 1)).max())
+        if not self.public.candidates:
+            return a_vote, a_vote
+        rises = (self.alone[start + 1 : most + 1] - self.alone[start]) / np.arange(1, most + 1 - start)
+        return a_vote, float(rises.max(initial=a_vote))
+
+    def released(self, ends: Numbers, lowest: int, weight: Numbers, total: Numbers) -> Numbers:
         """Return bounds for the probability that one low answer is released, the lower one first; shape (2, states).
 
         Args:
-            answers: how many explicit answers each level has; shape (states, levels).
-            levels: the votes of an answer at each level, falling.
+            ends: what the explicit answers leave.
+            lowest: the votes of an answer at the lowest explicit level.
             weight: the most that the low answers of a state weigh together.
             total: bounds for what all slots weigh, shape (2, states).
         """
-        public, most, lowest = self.public, self.floor + 1, int(levels[-1])
-        upper = np.maximum(*(self._few(*ends, most) for ends in self._ends(answers, levels)))
+        public, most = self.public, self.floor + 1
+        upper = self._few(ends, most).max(axis=0)
         if lowest > most:  # answers above the floor; each weighs little
             upper += (public.candidates + public.voters / most) * np.exp(self.half * lowest) / total[0]
-            upper = np.minimum(upper, np.maximum(*(self._few(*ends, lowest) for ends in self._ends(answers, levels))))
+            upper = np.minimum(upper, self._few(ends, lowest).max(axis=0))
         own = np.minimum(self.alone[public.head_start], math.exp(self.half * public.head_start) / total[1])
-        lower = self._ends(answers, levels)[1][0] * own
-        return np.stack([lower, np.minimum(upper, weight / total[0])])
+        return np.array([ends[1, 0] * own, np.minimum(upper, weight / total[0])])
 
-    def weights(self, answers: Wholes, levels: Wholes) -> Numbers:
-        """Return bounds for what all low answers of each state weigh together, the lower one first."""
-        public, lowest = self.public, int(levels[-1])
-        slots = (public.slots - answers.sum(axis=1)).astype(float)
+    def weights(self, ends: Numbers, number: Wholes, lowest: int) -> Numbers:
+        """Return bounds for what all low answers of each state weigh together, the lower one first.
+
+        Args:
+            ends: what the explicit answers leave.
+            number: how many explicit answers there are.
+            lowest: the votes of an answer at the lowest explicit level.
+        """
+        public = self.public
+        slots = (public.slots - number).astype(float)
         begun = math.expm1(self.half * public.head_start)
         a_vote = math.expm1(self.half * lowest) / lowest
         if public.candidates and lowest > public.head_start:
             rise = math.exp(self.half * lowest) - math.exp(self.half * public.head_start)
             a_vote = max(a_vote, rise / (lowest - public.head_start))
-        ends = self._ends(answers, levels)
-        heavy = np.maximum(*(candidates * begun + (votes + 1) * a_vote for candidates, votes in ends))
-        return np.stack([slots + ends[1][0] * begun, slots + heavy])
+        heavy = (ends[:, 0] * begun + (ends[:, 1] + 1) * a_vote).max(axis=0)
+        return np.array([slots + ends[1, 0] * begun, slots + heavy])
 
-    def left(self, answers: Wholes, levels: Wholes) -> Numbers:
-        """Return how many votes of voters the explicit answers leave at most; below 0 where they are too many."""
-        return self._ends(answers, levels)[1][1]
+    def ends(self, sums: Wholes) -> Numbers:
+        """Return how many low answers are candidates, and how many votes are left, at both ends of what may be.
 
-    def _ends(self, answers: Wholes, levels: Wholes) -> list[tuple[Numbers, Numbers]]:
-        """Return how many low answers are candidates, and how many votes are left, at both ends of what may be."""
-        public = self.public
-        number, votes = answers.sum(axis=1), answers @ levels
+        The numbers of votes that are left are those of voters, below 0 where the explicit answers have too many.
+
+        Args:
+            sums: how many explicit answers there are, and their votes; shape (2, states).
+
+        Returns:
+            shape (2 ends, 2, states).
+        """
+        public, (number, votes) = self.public, sums
         most = np.minimum(public.candidates, number)
-        least = np.clip(-((public.voters - votes) // max(1, public.head_start)), 0, most)
-        return [
-            (
-                (public.candidates - explicit).astype(float),
-                (public.voters - votes + explicit * public.head_start).astype(float),
-            )
-            for explicit in (least, most)
-        ]
+        least = np.minimum(np.maximum(-((public.voters - votes) // max(1, public.head_start)), 0), most)
+        explicit = np.array([least, most])
+        left = public.candidates - explicit, public.voters - votes + explicit * public.head_start
+        return np.stack(left, axis=1).astype(float)
 
     def list_states(self, levels: Wholes) -> Wholes | None:
         """Return all numbers of answers at levels[1:] that voters can give, with one at the top; None if too many."""

@@ -12,13 +12,13 @@ number is filled up to one of `SIZES` with candidates that no voter can name: th
 is drawn, nothing is released, which is post-processing.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
 from discreet.privacy.costs import Cost, Pure
+from discreet.privacy.mechanisms.counted_answer import count_votes
 from discreet.privacy.mechanisms.leader_certificate import CertifiedLaw, find_law
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection, V
@@ -145,7 +145,7 @@ class LeaderSelection:
         Raises:
             ValueError: if there are more votes than `voters`.
         """
-        counts: Counter[V] = Counter(share for share in shares if share is not None)
+        counts = count_votes(shares)
         if counts.total() > self.voters:
             raise ValueError(f"This selection is for at most {self.voters} votes.")
         size, certified = self._law

@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from discreet.privacy.costs import BoundedRange, Cost, Pure
+from discreet.privacy.mechanisms.counted_answer import count_votes
 from discreet.privacy.mechanisms.exponential import vote_range, vote_scale
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change, Relation
@@ -64,7 +65,7 @@ class ObservedSelection:
 
     def draw(self, shares: Sequence[V | None], noise: Noise) -> V | None:
         """Return an observed value, or None. A share of None abstains, which moves fewer votes than any value."""
-        counts: Counter[V] = Counter(share for share in shares if share is not None)
+        counts: Counter[V] = count_votes(shares)
         values: list[V] = sorted(counts)
         chosen = noise.select([*(float(counts[value]) for value in values), self.bottom], self.scale)
         return values[chosen] if chosen < len(values) else None

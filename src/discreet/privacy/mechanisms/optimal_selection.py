@@ -9,13 +9,12 @@ candidates, a choice by the public model. The order by count is not post-process
 `counted_selection` releases it at the same price.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
 from discreet.privacy.costs import Cost, Pure
-from discreet.privacy.mechanisms.counted_answer import V
+from discreet.privacy.mechanisms.counted_answer import V, count_votes
 from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes, read_curve, unseen_curve
 from discreet.privacy.noise import WHOLE, Noise
 from discreet.privacy.private import Change, Relation
@@ -81,7 +80,7 @@ class OptimalSelection(Generic[V]):
 
     def draw(self, shares: Sequence[V | None], noise: Noise) -> tuple[V, ...]:
         """Return the released answers in their own order, which is public. Shares that are None abstain."""
-        counts: Counter[V] = Counter(share for share in shares if share is not None)
+        counts = count_votes(shares)
         unseen = unseen_curve(self.epsilon, self.delta)
         known: dict[V, tuple[int, ...]] = dict.fromkeys(self.candidates, candidate_curve(self.epsilon, self.prior))
         answers: list[V] = sorted(set(counts) | set(known))

@@ -128,7 +128,7 @@ def least_votes(table: Sequence[int], probability: float) -> int | None:
 
 def _whole(probability: float) -> int:
     """Return a probability in units of 2^-64, rounded down."""
-    return math.floor(Fraction(probability) * WHOLE)
+    return math.floor(math.ldexp(probability, 64))  # no digit is lost
 
 
 def _table(growth: int, extra: int) -> tuple[int, ...]:
