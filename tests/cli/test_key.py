@@ -12,6 +12,7 @@ from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
 from discreet.cli.key_values import state_of
 from discreet.errors import UsageError
+from discreet.log.counter import Counter, Reached
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
 from discreet.server.accounts.values import can_match, parse_expiry, parse_rate
 from discreet.server.audit_log import AuditLog
@@ -192,7 +193,7 @@ def test_audit_log_is_verified_by_vault_folder_and_file(vault: Vault, secret: st
 
 def test_older_copy_is_accepted_by_a_command(vault: Vault, secret: str) -> None:
     accounts = vault.path.with_name("vault.server") / ACCOUNTS
-    accounts.with_suffix(".counter").write_text("1000")
+    Counter(accounts.with_suffix(".counter")).note(Reached(0, 0, 1000, "00" * 32))
     refused = run("key", "list", vault.path)
     assert refused.exit_code == 1
     assert "discreet key accept-copy" in said(refused)

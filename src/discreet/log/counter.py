@@ -47,15 +47,19 @@ class Reached:
 
 
 class Counter:
-    """The file with the last known state of a log."""
+    """The file with the last known state of a log.
+
+    Attributes:
+        path: its path.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
 
     def read(self) -> Reached | None:
         """Return the last known state; None if the file is missing or damaged."""
         try:
-            found = json.loads(self._path.read_text(encoding="ascii"))
+            found = json.loads(self.path.read_text(encoding="ascii"))
             known = Reached(found["questions"], found["payments"], found["row"], found["hash"])
             sound = type(known.hash) is str and len(bytes.fromhex(known.hash)) == 32
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -75,7 +79,7 @@ class Counter:
         Raises:
             LedgerError: if the log lacks known questions, payments or rows. Nothing was charged or released.
         """
-        before, folder = self.read(), quoted(self._path.parent)
+        before, folder = self.read(), quoted(self.path.parent)
         if before is None:
             return
         now = reach()
@@ -98,7 +102,7 @@ class Counter:
     def note(self, now: Reached) -> None:
         """Write the state of the log, unless the file is ahead. A file that cannot be written stays unchanged."""
         with suppress(OSError):
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)  # the same permissions as the log
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)  # as the log; never by a link
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 before = self.read()

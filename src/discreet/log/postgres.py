@@ -26,7 +26,7 @@ from discreet.system.database_url import LINK, is_refusal
 PATIENCE = 30
 """The time to wait for another process that writes, in seconds."""
 
-_SCHEMA = re.compile(r"vault_[0-9a-f]{1,57}")
+_SCHEMA = re.compile(r"vault_[0-9a-f]{1,57}|accounts")
 # A process behind a cut link, which holds the lock, is given up before the others that wait for the lock give up.
 _ALL = f"set local lock_timeout = '{PATIENCE}s'; set local idle_in_transaction_session_timeout = '{PATIENCE // 2}s'"
 _READING = "set transaction isolation level repeatable read, read only"
@@ -71,7 +71,7 @@ class PostgresSchema:
     """The schema of a log.
 
     Attributes:
-        name: its name: "vault_" and up to 57 of the digits 0-9a-f.
+        name: its name: "vault_" and up to 57 of the digits 0-9a-f, or "accounts".
         engine: its connections.
     """
 
@@ -147,11 +147,12 @@ class PostgresSchema:
         """Leave it to the server: a table that was dropped has no file any more."""
 
     @contextmanager
-    def _transaction(self, first: str, last: str = "select 1") -> Iterator[Connection]:
+    def _transaction(self, first: str, last: str = "") -> Iterator[Connection]:
         with explained(), self.engine.connect() as connection, connection.begin():
             driver = connection.connection.dbapi_connection
             assert driver is not None
-            # One call for all statements: each call waits for the server.
+            # One call for all statements: each call waits for the server. No `select` without a lock is among them: a
+            # reader's view of the rows begins with its first one, after it got the state.
             driver.execute(f'begin; {first}; {_ALL}; set local search_path to "{self.name}"; {last}', prepare=False)
             yield connection
 
