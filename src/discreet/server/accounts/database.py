@@ -15,7 +15,6 @@ that it saw, and refuses a database that lacks it.
 The replies that the same request finds for a while are outside the chain, since they are deleted after a day.
 """
 
-import fcntl
 import json
 import os
 import secrets
@@ -32,7 +31,6 @@ from discreet.config import FORMAT
 from discreet.errors import LedgerError
 from discreet.log import chain, replay
 from discreet.log.chain import Entry, Head
-from discreet.log.connections import closed
 from discreet.log.counter import Counter, Reached
 from discreet.log.postgres import PostgresSchema
 from discreet.log.replay import Replay
@@ -41,10 +39,10 @@ from discreet.privacy.accounting import Spending
 from discreet.server.accounts.books import BY_NAME, OPENING, Books, Kind
 from discreet.server.accounts.errors import AccountsError, OlderCopy, explained, forked, older, other_format
 from discreet.server.accounts.sums import pack_sum
+from discreet.server.log_files import RIGHTS, make_log, making
 
 SCHEMA = "accounts"
 """The schema of shared accounts."""
-_RIGHTS = 0o660
 _VERSION = {"sqlite": "pragma user_version", "postgresql": "select version from format"}
 _OLD = {  # the tables before format 9
     "sqlite": "select count(*) from sqlite_master where name = 'accounts_state'",
@@ -285,31 +283,17 @@ def _is_made(schema: PostgresSchema) -> bool:
 
 
 def _make_files(path: Path, counter: Counter) -> bytes:
-    """Make the file of the accounts and their key, if there are none. Return the key.
-
-    The file is made aside and renamed, so that no other process finds a part of it.
-    """
+    """Make the file of the accounts and their key, if there are none. Return the key."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o770)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
+        with making(path.parent):
             if not path.exists():
                 if (before := counter.read()) is not None:
                     raise OlderCopy(
                         f"The database {path} is missing, and had {before.row} changes. Restore it from a copy, and "
                         "run: discreet key accept-copy VAULT"
                     )
-                aside = path.with_name(f"{path.name}.new")
-                aside.unlink(missing_ok=True)
-                made = SqliteFile(aside)
-                with closed(made.engine):
-                    made.make(_fill)
-                aside.chmod(_RIGHTS & aside.stat().st_mode)
-                os.replace(aside, path)
+                make_log(path, _fill)
             return _read_secret(path.with_suffix(".key"))
-        finally:
-            os.close(folder)
     except OSError as error:
         raise AccountsError(
             f"No accounts can be made in {path.parent}: {error.strerror}. Choose another folder with --state."
@@ -322,7 +306,7 @@ def _read_secret(path: Path) -> bytes:
         if len(found := path.read_bytes()) == 32:
             return found
         path.unlink()
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _RIGHTS)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, RIGHTS)
     with os.fdopen(file, "wb") as made:
         made.write(secrets.token_bytes(32))
     return path.read_bytes()
