@@ -127,7 +127,7 @@ class Accounts:
             while books.key(public) is not None:
                 public = make_public()
             secret = make_secret(public)
-            columns: Columns = dict.fromkeys(("questions", "per_question", "rate_count", "rate_seconds", "expires"))
+            columns: Columns = dict.fromkeys(("questions", "per_question", "rate", "expires"))
             columns["models"] = [model for vault in vaults for model in (vault, f"{vault}:*")]
             columns |= limits.columns() | {
                 "id": public,

@@ -123,37 +123,20 @@ class Limits:
 
     def columns(self) -> Columns:
         """Return the values that are given, as plain data."""
-        given: Columns = {
-            "epsilon": self.epsilon,
-            "questions": self.questions,
-            "per_question": self.per_question,
-            "rate_count": self.rate[0] if self.rate else None,
-            "rate_seconds": self.rate[1] if self.rate else None,
-            "expires": self.expires.timestamp() if self.expires else None,
-            "models": list(self.models) if self.models is not None else None,
-        }
+        expires = None if self.expires is None else self.expires.timestamp()
+        models = None if self.models is None else list(self.models)
+        given = vars(self) | {"expires": expires, "models": models}
         return {name: value for name, value in given.items() if value is not None}
 
 
 def key_of(columns: Columns) -> Key:
-    """Return a key from plain data."""
-    return Key(
-        id=columns["id"],
-        name=columns["name"],
-        vaults=tuple(columns["vaults"]),
-        models=tuple(columns["models"]),
-        epsilon=columns["epsilon"],
-        delta=columns["delta"],
-        questions=columns["questions"],
-        per_question=columns["per_question"],
-        rate=(columns["rate_count"], columns["rate_seconds"]) if columns["rate_count"] is not None else None,
-        expires=None if columns["expires"] is None else moment(columns["expires"]),
-        reserved=columns["reserved"],
-        footer=columns["footer"],
-        revoked=columns["revoked"],
-        created=moment(columns["created"]),
-        failures=columns["failures"],
-    )
+    """Return a key from plain data: its fields, with moments in seconds, and the digest of its secret."""
+    fields = {name: value for name, value in columns.items() if name != "digest"}
+    for name in ("vaults", "models", "rate"):
+        fields[name] = None if fields[name] is None else tuple(fields[name])
+    for name in ("expires", "created"):
+        fields[name] = None if fields[name] is None else moment(fields[name])
+    return Key(**fields)
 
 
 def check_name(name: str, keys: Iterable[Key]) -> None:
