@@ -17,7 +17,7 @@ RIGHTS = 0o660
 
 @contextmanager
 def making(folder: Path) -> Iterator[None]:
-    """Make a folder, and hold it for the block: nobody else makes a file in it by this function."""
+    """Make a folder, and hold it for the block: no other process makes a file in it by this function."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o770)
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

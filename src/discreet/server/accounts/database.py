@@ -78,7 +78,7 @@ class Reading:
 
 
 class Writing(Reading):
-    """A transaction that nobody else writes beside. The books do not have what it appends.
+    """A transaction that no other one writes beside. The books do not have what it appends.
 
     Attributes:
         head: the last row, those that it appended included.
@@ -173,7 +173,7 @@ class Database:
                     found = Writing(connection, books)
                     yield found
         except BaseException:
-            # Nobody knows whether the rows were committed: what is in memory must come from the log again.
+            # Whether the rows were committed is not known: what is in memory must come from the log again.
             if found is not None and found.appended:
                 self._replay.forget()
             raise
@@ -216,8 +216,8 @@ class Database:
     def mark(self, what: str, value: str) -> str:
         """Return a hash of a question or a name, with the key of the accounts.
 
-        Without the key, nobody can try which question has it. Shared accounts have none: their servers would need the
-        same one.
+        Without the key, no reader of the database can try which question has it. Shared accounts have no key: their
+        servers would need the same one.
         """
         key, person = self._secret, what.encode()
         return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16, key=key, person=person).hexdigest()
