@@ -116,7 +116,7 @@ def test_part_of_another_format_is_refused_unchanged(vault: Vault, part: str, st
     ):
         result = run(*words)
         assert result.exit_code == 4
-        assert f"has format {other}; this version of discreet reads format 8 alone" in said(result)
+        assert f"has format {other}; this version of discreet reads format 9 alone" in said(result)
         assert "Use the version of discreet that made it" in said(result)
         assert "discreet init" in said(result)
     assert contents(vault.path) == before

@@ -1,6 +1,8 @@
 """`discreet key` and `discreet audit-log`: what a custodian types, sees, and gets wrong."""
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
 from discreet.cli.key_values import state_of
 from discreet.errors import UsageError
+from discreet.log.counter import Counter, Reached
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
 from discreet.server.accounts.values import can_match, parse_expiry, parse_rate
 from discreet.server.audit_log import AuditLog
@@ -155,8 +158,8 @@ def test_every_act_is_in_the_audit_log(vault: Vault, secret: str) -> None:
         assert run("key", *words).exit_code == 0
     assert run("key", "rotate", vault.path, "ana").exit_code == 0
     assert run("key", "revoke", vault.path, "ana").exit_code == 0
-    lines = (vault.path.with_name("vault.server") / AUDIT_LOG).read_text()
-    acts = [json.loads(line)["act"] for line in lines.splitlines()]
+    lines = said(run("audit-log", "print", vault.path))
+    acts = [line["act"] for line in AuditLog(vault.path.with_name("vault.server") / AUDIT_LOG).lines()]
     assert acts == ["key-issue", "request-approve", "key-extend", "key-rotate", "key-revoke"]
     assert secret not in lines
     assert "please" not in lines
@@ -172,8 +175,9 @@ def test_audit_log_is_verified_by_vault_folder_and_file(vault: Vault, secret: st
     assert cut.exit_code == 1
     assert "cut off" in said(cut)
     AuditLog(state / AUDIT_LOG).append("front", "start", "server")
-    content = (state / AUDIT_LOG).read_text()
-    (state / AUDIT_LOG).write_text(content.replace('"name":"ana"', '"name":"eve"'))
+    with closing(sqlite3.connect(state / AUDIT_LOG)) as database, database:
+        database.execute("drop trigger log_no_update")
+        database.execute("update log set content = cast(replace(content, '\"ana\"', '\"eve\"') as blob)")
     spoiled = run("audit-log", "verify", vault.path)
     assert spoiled.exit_code == 1
     assert "Line 1" in said(spoiled)
@@ -192,7 +196,7 @@ def test_audit_log_is_verified_by_vault_folder_and_file(vault: Vault, secret: st
 
 def test_older_copy_is_accepted_by_a_command(vault: Vault, secret: str) -> None:
     accounts = vault.path.with_name("vault.server") / ACCOUNTS
-    accounts.with_suffix(".counter").write_text("1000")
+    Counter(accounts.with_suffix(".counter")).note(Reached(0, 0, 1000, "00" * 32))
     refused = run("key", "list", vault.path)
     assert refused.exit_code == 1
     assert "discreet key accept-copy" in said(refused)

@@ -288,7 +288,7 @@ def test_damaged_backup_is_refused(make: Make, tmp_path: Path) -> None:
     (tmp_path / "copy" / "vault" / "units.key").write_bytes(bytes(32))
     with pytest.raises(BadData, match=r"units\.key"):
         restore(tmp_path / "copy", tmp_path / "again")
-    for manifest in ("{", "[]", '{"format": 9}', '{"format": 1}'):
+    for manifest in ("{", "[]", '{"format": 8}', '{"format": 1}'):
         (tmp_path / "copy" / "backup.json").write_text(manifest)
         with pytest.raises(BadData):
             restore(tmp_path / "copy", tmp_path / "again")
@@ -302,7 +302,7 @@ def test_backup_of_another_format_is_refused(make: Make, tmp_path: Path, other: 
     manifest = tmp_path / "copy" / "backup.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format": other}))
     whole = {path: path.read_bytes() for path in (tmp_path / "copy").rglob("*") if path.is_file()}
-    with pytest.raises(BadData, match=f"format {other}; .* reads format 8 alone.*the version of discreet that") as said:
+    with pytest.raises(BadData, match=f"format {other}; .* reads format 9 alone.*the version of discreet that") as said:
         restore(tmp_path / "copy", tmp_path / "again")
     assert said.value.exit_code == 4
     assert not (tmp_path / "again").exists()

@@ -1,16 +1,21 @@
-"""The audit log: its chain, its writers, its rotation, and what a check notices."""
+"""The audit log: its chain, its writers, its files, and what a check notices."""
 
 import hashlib
-import json
 import multiprocessing
-import os
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from discreet.errors import DiscreetError, UsageError
+from discreet.ledger.log_sqlite import SqliteLedger
+from discreet.log.chain import LOG, Row, hash_of
+from discreet.log.sqlite import SqliteFile
+from discreet.privacy.accounting import Budget
 from discreet.server.audit_log import AuditLog, AuditLogError
 
 FORK = multiprocessing.get_context("fork")
@@ -18,7 +23,7 @@ FORK = multiprocessing.get_context("fork")
 
 @pytest.fixture
 def log(tmp_path: Path) -> AuditLog:
-    return AuditLog(tmp_path / "audit.jsonl", clock=lambda: 1_800_000_000.0)
+    return AuditLog(tmp_path / "audit.sqlite", clock=lambda: 1_800_000_000.0)
 
 
 def filled(log: AuditLog, count: int = 5) -> AuditLog:
@@ -27,18 +32,32 @@ def filled(log: AuditLog, count: int = 5) -> AuditLog:
     return log
 
 
-def test_line_has_the_documented_hash(log: AuditLog) -> None:
+def test_row_has_the_documented_hash(log: AuditLog) -> None:
     first = log.append("custodian", "key-issue", "Ab3xYz09", epsilon=10.0, name="Ana Ω")
     second = log.append("front", "start", "server")
-    lines = [json.loads(line) for line in log.path.read_text(encoding="ascii").splitlines()]
-    assert [line["seq"] for line in lines] == [1, 2]
-    assert (lines[0]["prev"], lines[1]["prev"]) == ("0" * 64, first.hash)
-    for line in lines:
-        unhashed = {name: value for name, value in line.items() if name != "hash"}
-        canonical = json.dumps(unhashed, sort_keys=True, separators=(",", ":"))
-        assert line["hash"] == hashlib.sha256(canonical.encode()).hexdigest()
+    with closing(sqlite3.connect(log.path)) as database:
+        rows = database.execute("select * from log order by id").fetchall()
+    assert [row[3] for row in rows] == [0, 1, 2]
+    before = bytes(32)
+    for row in rows:
+        fields = [value if isinstance(value, bytes) else str(value).encode() for value in row[:-1]]
+        lengths = b"".join(len(field).to_bytes(8, "big") for field in fields)
+        before = hashlib.sha256(before + lengths + b"".join(fields)).digest()
+        assert row[-1] == before
+    assert [row[-1].hex() for row in rows[1:]] == [first.hash, second.hash]
     assert log.head() == second
-    assert lines[0]["details"]["name"] == "Ana Ω"
+    lines = list(log.lines())
+    assert [line["seq"] for line in lines] == [1, 2]
+    assert lines[0] == {
+        "seq": 1,
+        "time": 1_800_000_000,
+        "actor": "custodian",
+        "act": "key-issue",
+        "of": "Ab3xYz09",
+        "details": {"epsilon": 10.0, "name": "Ana Ω"},
+        "hash": first.hash,
+    }
+    assert log.newest(1) == lines[1:]
 
 
 def test_whole_log_is_verified(log: AuditLog) -> None:
@@ -52,90 +71,127 @@ def test_empty_log_has_a_head(log: AuditLog) -> None:
         log.verify()
 
 
-def changed(line: bytes) -> bytes:
-    return line.replace(b"2.5", b"0.5")
+def written(log: AuditLog) -> list[Row]:
+    """Return the rows of the newest file."""
+    with SqliteFile(log.files()[-1]).reading() as connection:
+        return list(map(Row._make, connection.execute(select(LOG).order_by(LOG.c.id))))
 
 
-def rehashed(line: bytes) -> bytes:
-    """A changed line whose own hash is right: then the next line does not follow."""
-    content = json.loads(changed(line))
-    del content["hash"]
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    content["hash"] = hashlib.sha256(canonical.encode()).hexdigest()
-    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+def rewrite(log: AuditLog, rows: Sequence[Row]) -> None:
+    """Put rows in place of those of a file, as somebody does who may write it."""
+    with closing(sqlite3.connect(log.files()[-1])) as database, database:
+        for (trigger,) in database.execute("select name from sqlite_master where type = 'trigger'").fetchall():
+            database.execute(f"drop trigger {trigger}")
+        database.execute("delete from log")
+        database.executemany(f"insert into log values ({', '.join('?' * 9)})", rows)
 
 
-FAULTS: dict[str, tuple[Callable[[list[bytes]], list[bytes]], int]] = {
-    "changed": (lambda lines: [*lines[:2], changed(lines[2]), *lines[3:]], 3),
-    "rehashed": (lambda lines: [*lines[:2], rehashed(lines[2]), *lines[3:]], 4),
-    "removed": (lambda lines: [*lines[:2], *lines[3:]], 3),
-    "first removed": (lambda lines: lines[1:], 0),
-    "doubled": (lambda lines: [*lines[:3], *lines[2:]], 4),
-    "exchanged": (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], 2),
-    "spaced": (lambda lines: [lines[0], lines[1].replace(b",", b", ", 1), *lines[2:]], 2),
-    "emptied": (lambda lines: [lines[0], b"\n", *lines[2:]], 2),
-    "no object": (lambda lines: [lines[0], b"[1]\n", *lines[2:]], 2),
-    "no text": (lambda lines: [lines[0], b"\xff\n", *lines[2:]], 2),
-    "torn": (lambda lines: [*lines[:4], lines[4][:-5]], 5),
-    "field more": (lambda lines: [lines[0].replace(b'{"act"', b'{"a":1,"act"'), *lines[1:]], 1),
+def changed(row: Row) -> Row:
+    return row._replace(content=row.content.replace(b"2.5", b"0.5"))
+
+
+def numbered(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with numbers that follow one another."""
+    return [row._replace(id=number, part=max(0, number - 1)) for number, row in enumerate(rows, 1)]
+
+
+def rehashed(row: Row, before: Row) -> Row:
+    """A changed row whose own hash is right: then the next row does not follow."""
+    return changed(row)._replace(hash=hash_of(changed(row), before.hash))
+
+
+def said(row: Row, content: bytes) -> Row:
+    return row._replace(content=content)
+
+
+# The first row opens the log, and the rows after it are the lines from 1 on.
+FAULTS: dict[str, tuple[Callable[[list[Row]], list[Row]], int]] = {
+    "changed": (lambda rows: [*rows[:3], changed(rows[3]), *rows[4:]], 3),
+    "rehashed": (lambda rows: [*rows[:3], rehashed(rows[3], rows[2]), *rows[4:]], 4),
+    "removed": (lambda rows: [*rows[:3], *rows[4:]], 3),
+    "removed and numbered": (lambda rows: numbered([*rows[:3], *rows[4:]]), 3),
+    "first removed": (lambda rows: rows[1:], 1),
+    "doubled": (lambda rows: numbered([*rows[:4], *rows[3:]]), 4),
+    "exchanged": (lambda rows: numbered([*rows[:2], rows[3], rows[2], *rows[4:]]), 2),
+    "spaced": (lambda rows: [*rows[:2], said(rows[2], rows[2].content.replace(b",", b" ,", 1)), *rows[3:]], 2),
+    "emptied": (lambda rows: [*rows[:2], said(rows[2], b""), *rows[3:]], 2),
+    "no object": (lambda rows: [*rows[:2], said(rows[2], b"[1]"), *rows[3:]], 2),
+    "no text": (lambda rows: [*rows[:2], said(rows[2], b"\xff"), *rows[3:]], 2),
+    "torn": (lambda rows: [*rows[:5], rows[5]._replace(hash=rows[5].hash[:-5])], 5),
+    "field more": (lambda rows: [rows[0], said(rows[1], b'{"a": 1, ' + rows[1].content[1:]), *rows[2:]], 1),
+    "opening changed": (lambda rows: [said(rows[0], rows[0].content[:-1] + b"1"), *rows[1:]], 1),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_first_wrong_line_is_named(log: AuditLog, fault: str) -> None:
     spoil, number = FAULTS[fault]
-    head = filled(log).head().hash
-    log.path.write_bytes(b"".join(spoil(log.path.read_bytes().splitlines(keepends=True))))
-    if number:
-        with pytest.raises(AuditLogError, match=f"^Line {number} of "):
-            log.verify()
-    else:  # lines at the beginning may be archived: the check says where it begins
-        assert log.verify(head).first == 2
+    rewrite(filled(log), spoil(written(log)))
+    with pytest.raises(AuditLogError, match=f"^Line {number} of "):
+        log.verify()
 
 
 def test_cut_tail_is_noticed_by_its_head(log: AuditLog) -> None:
     early = filled(log).head().hash
     late = log.append("front", "stop", "server").hash
     assert log.verify(early).head == log.verify(late).head == late
-    log.path.write_bytes(b"".join(log.path.read_bytes().splitlines(keepends=True)[:-1]))
+    rewrite(log, written(log)[:-1])
     assert log.verify().count == 5
     assert log.verify(early).count == 5
     with pytest.raises(AuditLogError, match="cut off"):
         log.verify(late)
 
 
-def test_rotation_keeps_the_chain(tmp_path: Path) -> None:
-    log = filled(AuditLog(tmp_path / "audit.jsonl", largest=1_000), 20)
+def test_full_files_keep_the_chain(tmp_path: Path) -> None:
+    log = filled(AuditLog(tmp_path / "audit.sqlite", largest=56_000), 160)
     files = log.files()
     assert len(files) > 3
-    assert all(path.stat().st_size <= 1_000 for path in files)
+    assert all(path.stat().st_size <= 56_000 for path in files)
     found = log.verify()
-    assert (found.count, found.last) == (20, 20)
-    files[0].unlink()
-    assert log.verify().first > 1
+    assert (found.count, found.last) == (160, 160)
+    assert [line["seq"] for line in log.lines()] == list(range(1, 161))
+    assert [line["seq"] for line in log.newest(60)] == list(range(160, 100, -1))
+    early = log.newest(160)[-1]["hash"]
+    assert log.verify(early) == found
+    files[0].unlink()  # older files may be archived: the check says where it begins
+    first = log.verify().first
+    assert first > 1
+    assert log.verify().count == 161 - first
+    assert log.append("front", "stop", "server").seq == 161
     files[2].unlink()
     with pytest.raises(AuditLogError, match="was expected"):
         log.verify()
 
 
-def test_crash_between_renaming_and_writing(tmp_path: Path) -> None:
-    log = filled(AuditLog(tmp_path / "audit.jsonl"))
-    os.rename(log.path, f"{log.path}.00000001")
-    assert log.append("front", "start", "server").seq == 6
-    assert log.verify().count == 6
+def test_file_of_another_log_does_not_continue_the_chain(tmp_path: Path) -> None:
+    one, other = (filled(AuditLog(tmp_path / name / "audit.sqlite", largest=56_000), 60) for name in ("one", "other"))
+    one.append("front", "stop", "server")
+    names = [path.name for path in one.files()]
+    assert len(names) > 1
+    (tmp_path / "other" / names[0]).write_bytes((tmp_path / "one" / names[0]).read_bytes())
+    assert other.verify().count == 60
+    late = AuditLog(tmp_path / "late" / "audit.sqlite", largest=56_000, clock=lambda: 1_900_000_000.0)
+    filled(late, 60)
+    (tmp_path / "late" / names[0]).write_bytes((tmp_path / "one" / names[0]).read_bytes())
+    with pytest.raises(AuditLogError, match="does not follow"):
+        late.verify()
 
 
-@pytest.mark.parametrize("kept", [0, 1, 100])
-def test_torn_line_is_removed_and_recorded(log: AuditLog, kept: int) -> None:
-    filled(log)
-    with log.path.open("ab") as file:
-        file.write(b'{"act":"question","actor":"key00001","details"'[:kept] if kept < 100 else b'{"act":"x' * 20)
-    log.append("front", "start", "server")
-    found = log.verify()
-    assert found.last == (6 if kept == 0 else 7)
-    if kept:
-        repair = json.loads(log.path.read_bytes().splitlines()[5])
-        assert (repair["actor"], repair["act"]) == ("audit-log", "repair")
+def test_crash_between_closing_a_file_and_making_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = filled(AuditLog(tmp_path / "audit.sqlite", largest=56_000))
+    with monkeypatch.context() as patched:
+        patched.setattr("discreet.server.audit_log.make_log", lambda *_: raise_error())
+        with pytest.raises(ZeroDivisionError):
+            filled(log, 100)
+    assert len(log.files()) == 1
+    last = log.head()
+    assert AuditLog(log.path).append("front", "start", "server").seq == last.seq + 1
+    assert len(log.files()) == 2
+    assert log.verify().count == last.seq + 1
+
+
+def raise_error() -> None:
+    raise ZeroDivisionError
 
 
 def test_link_in_place_of_the_log_is_not_followed(log: AuditLog, tmp_path: Path) -> None:
@@ -148,13 +204,30 @@ def test_link_in_place_of_the_log_is_not_followed(log: AuditLog, tmp_path: Path)
     assert other.read_bytes() == b"not a log"
 
 
+def test_link_to_another_log_is_not_followed(log: AuditLog, tmp_path: Path) -> None:
+    ledger = SqliteLedger.create(tmp_path / "ledger.sqlite", Budget(2.0, 1e-6))
+    log.path.symlink_to(tmp_path / "ledger.sqlite")
+    with pytest.raises(AuditLogError, match="is a link"):
+        log.append("front", "start", "server")
+    log.path.unlink()
+    log.path.hardlink_to(tmp_path / "ledger.sqlite")
+    with pytest.raises(AuditLogError, match="damaged"):
+        log.append("front", "start", "server")
+    assert ledger.spent_at_most() == SqliteLedger.open(tmp_path / "ledger.sqlite").spent_at_most()
+
+
 def test_damaged_last_line_is_not_built_upon(log: AuditLog) -> None:
-    filled(log)
-    log.path.write_bytes(log.path.read_bytes()[:-10] + b'00000000"\n')
-    before = log.path.read_bytes()
+    rows = written(filled(log))
+    rewrite(log, spoiled := [*rows[:-1], changed(rows[-1])])
     with pytest.raises(AuditLogError, match="audit-log verify"):
         log.append("front", "start", "server")
-    assert log.path.read_bytes() == before
+    assert written(log) == spoiled
+
+
+def test_log_of_an_older_format_is_not_continued(tmp_path: Path) -> None:
+    (tmp_path / "audit.jsonl").write_text("{}")
+    with pytest.raises(AuditLogError, match="a format before 9"):
+        AuditLog(tmp_path / "audit.sqlite").append("front", "start", "server")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [1], {"a": 1}, b"x", "\ud800"])
@@ -176,14 +249,14 @@ def test_values_cannot_break_a_line(log: AuditLog) -> None:
 
 
 def write_lines(path: Path, actor: str, ready: Any) -> None:
-    log = AuditLog(path, largest=4_000)
+    log = AuditLog(path, largest=80_000)
     ready.wait()
     for number in range(20):
         log.append(actor, "question", str(number))
 
 
 def test_eight_writers_share_a_log(tmp_path: Path) -> None:
-    path, ready = tmp_path / "audit.jsonl", FORK.Barrier(8)
+    path, ready = tmp_path / "audit.sqlite", FORK.Barrier(8)
     processes = [FORK.Process(target=write_lines, args=(path, f"key{n}", ready)) for n in range(8)]
     for process in processes:
         process.start()

@@ -1,5 +1,6 @@
 """`discreet audit-log`: whether the log of a server is whole."""
 
+import json
 import re
 from pathlib import Path
 from typing import Annotated
@@ -11,11 +12,11 @@ from discreet.cli.key_values import state_of
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.config import near_vaults
 from discreet.errors import NoSuchVault, UsageError
+from discreet.log.chain import GENESIS
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import AUDIT_LOG
-from discreet.server.log_chain import GENESIS
 
-_HEAD = re.compile(f"[0-9a-f]{{{len(GENESIS)}}}")
+_HEAD = re.compile(f"[0-9a-f]{{{2 * len(GENESIS)}}}")
 
 _group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="audit-log")
@@ -56,6 +57,19 @@ def verify(
         out.print("A cut tail shows only against an earlier head: keep this one elsewhere, and check with --head HASH.")
 
 
+@_group.command("print")
+@explained
+def print_lines(
+    path: Annotated[Path, typer.Argument(metavar="PATH|VAULT", help="An audit log, a state folder, or a vault.")],
+    state: Annotated[
+        Path | None, typer.Option("--state", metavar="DIR", help="The server's state folder; VAULT.server by default.")
+    ] = None,
+) -> None:
+    """Print the log, one line an act as JSON, the oldest first. It is not checked."""
+    for line in AuditLog(_log_of(path, state)).lines():
+        print(json.dumps(line))
+
+
 def _head(given: str | None) -> str | None:
     """Return a head in the spelling of the log.
 
@@ -67,7 +81,7 @@ def _head(given: str | None) -> str | None:
     head = given.strip().lower()
     if not _HEAD.fullmatch(head):
         raise UsageError(
-            f"--head {given} is no head of an audit log. A head has {len(GENESIS)} hexadecimal digits, as discreet "
+            f"--head {given} is no head of an audit log. A head has {2 * len(GENESIS)} hexadecimal digits, as discreet "
             "audit-log verify prints it."
         )
     return head

@@ -1,9 +1,59 @@
-"""The record of a question in a ledger."""
+"""The grant of a ledger, and the record of a question."""
 
-from dataclasses import dataclass
-from typing import Any
+import hashlib
+import json
+import secrets
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
-from discreet.privacy.accounting import Spending
+from discreet.errors import LedgerError, VaultVersionError
+from discreet.log.chain import CORRUPT
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import ORDERS
+
+_ORDERS_DIGEST = hashlib.sha256(ORDERS.astype("<f8").tobytes()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What a ledger grants: the first row of its log, which never changes.
+
+    Attributes:
+        budget: the most that any unit may spend.
+        log_questions: whether to keep the texts of questions.
+        simulation: whether insecure noise is allowed, for experiments.
+        ledger: a random name, so that no two ledgers have the same chain.
+    """
+
+    budget: Budget
+    log_questions: bool
+    simulation: bool
+    ledger: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    def pack(self) -> bytes:
+        """Return the grant as JSON, which gives back the exact numbers."""
+        return json.dumps(asdict(self) | {"orders": _ORDERS_DIGEST}, sort_keys=True).encode()
+
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        """Return the grant from JSON.
+
+        Raises:
+            LedgerError: if it is damaged.
+            VaultVersionError: if it was made for other Renyi orders.
+        """
+        try:
+            found = json.loads(content)
+            orders, budget = found.pop("orders"), Budget(**found.pop("budget"))
+            grant = cls(budget, **found)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise LedgerError(CORRUPT) from None
+        if orders != _ORDERS_DIGEST:
+            raise VaultVersionError(
+                f"The ledger has the Renyi orders {orders}; this version of discreet has {_ORDERS_DIGEST}. "
+                "Open the vault with the version of discreet that made it."
+            )
+        return grant
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ VARIABLE = "DISCREET_SERVE"
 """The environment variable in which a process of the server finds its configuration."""
 LONGEST_QUANTUM = 3600.0
 """Seconds. The upper limit of a quantum, to catch typing errors."""
-AUDIT_LOG = "front/audit.jsonl"
+AUDIT_LOG = "front/audit.sqlite"
 """Where it lies in the server's folder."""
 _LONGEST_SOCKET = 100
 """Bytes: what the path of a Unix socket may have on every system."""

@@ -14,12 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 STATEMENTS = {
-    "payment": b"insert into part",
-    "settlement": b"update part set spent_nano",
-    "reservation of the key": b"insert into account_question",
-    "settlement of the key": b"update account_question set settled",
+    "payment": (b"insert into part",),
+    "settlement": (b"update part set spent_nano",),
+    "reservation of the key": (b'search_path to "accounts"', b"insert into log", b"reserve"),
+    "settlement of the key": (b'search_path to "accounts"', b"insert into log", b"settle"),
 }
-"""A statement of the transaction that is cut, by what the transaction does."""
+"""What the statements and values of the transaction that is cut have, by what the transaction does."""
 BEFORE, AFTER, LATE = "before", "after", "late"
 _DELAY = 1.0
 """Seconds after which a late commit comes."""
@@ -33,11 +33,11 @@ class Closed(Exception):  # noqa: N818 - reads better without the suffix
 
 @dataclass
 class _Statements:
-    """What a connection has prepared, and whether its transaction has the statement."""
+    """What a connection has prepared, and what of the wanted its transaction has had."""
 
-    wanted: bytes
+    wanted: tuple[bytes, ...]
     prepared: dict[bytes, bytes] = field(default_factory=dict)
-    found: bool = False
+    found: set[bytes] = field(default_factory=set)
 
     def is_commit(self, kind: bytes, content: bytes) -> bool:
         """Read a message; return whether it commits a transaction that has the statement."""
@@ -49,10 +49,12 @@ class _Statements:
             self.prepared[name] = text
         elif kind == b"B":
             text = self.prepared.get(content.split(b"\0")[1], b"")
-        self.found = self.found or self.wanted in text.lower()
-        ends = text.lower().strip() in (b"commit", b"rollback")
-        cut, self.found = self.found and text.lower().strip() == b"commit", self.found and not ends
-        return cut
+        values = content.lower() if kind == b"B" else b""
+        self.found |= {one for one in self.wanted if one in text.lower() or one in values}
+        last, whole = text.lower().strip(), bool(self.wanted) and self.found >= set(self.wanted)
+        if last in (b"commit", b"rollback"):
+            self.found = set()
+        return whole and last == b"commit"
 
 
 class Link:
@@ -70,7 +72,7 @@ class Link:
         self._listener = socket.create_server((host, 0), backlog=64)
         self.port = int(self._listener.getsockname()[1])
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
-        self._armed: tuple[bytes, str] | None = None
+        self._armed: tuple[tuple[bytes, ...], str] | None = None
         self._held: tuple[socket.socket, bytes] | None = None
         self.cut, self.mended, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self.mended.set()
@@ -136,12 +138,12 @@ class Link:
             head = _read(near, 8)
             size, code = struct.unpack("!II", head)
             self._to(far, head + _read(near, size - 8))
-        statements = _Statements(b"")
+        statements = _Statements(())
         while True:
             head = _read(near, 5)
             content = _read(near, struct.unpack("!I", head[1:])[0] - 4)
             armed = self._armed
-            statements.wanted = armed[0] if armed else b"\0"
+            statements.wanted = armed[0] if armed else ()
             if statements.is_commit(head[:1], content) and armed is not None and self._take():
                 self.mended.clear()
                 self._on_cut()

@@ -16,7 +16,7 @@ from discreet.server.accounts import Accounts, Key, KeyExhausted, Reservation
 from discreet.server.accounts import questions as operations
 from discreet.server.accounts.outcomes import Outcome
 from discreet.server.accounts.questions import Admitted, Asking
-from tests.server.accounts.helpers import VAULT, Bank, mark_lost, pure
+from tests.server.accounts.helpers import VAULT, Bank, pure
 
 ASKERS = 64
 FORK = multiprocessing.get_context("fork")
@@ -27,13 +27,13 @@ class TwoTransactions(Accounts):
     """A broken twin: it checks in one transaction, and writes in another."""
 
     def _ask(self, asking: Asking) -> Outcome:
-        with self.database.reading() as connection:
-            now = self._now(connection)
-            found = operations.check(connection, asking, now)
-        if not isinstance(found, Admitted):
-            return found
-        with self.database.writing() as connection:
-            return operations.write(connection, asking, found, now)
+        with self.database.reading() as found:
+            now = self._now(found.books)
+            outcome = operations.check(found, asking, now)
+        if not isinstance(outcome, Admitted):
+            return outcome
+        with self.database.writing() as writing:
+            return operations.write(writing, asking, outcome, now)
 
 
 def ask_once(make: Make, path: Path, key: str, number: int, fingerprint: str, ready: Any, outcomes: Any) -> None:
@@ -142,7 +142,7 @@ def test_killed_process_leaves_the_ceiling_charged(bank: Bank) -> None:
     process.kill()
     process.join()
     found = Accounts(bank.path)
-    assert mark_lost(found) == ["0" * 32]
+    assert found.mark_lost() == ["0" * 32]
     assert found.odometer(key.id).spent == pytest.approx(2)
     assert isinstance(bank.ask(key, pure(9)), KeyExhausted)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
-from discreet.server.accounts import Accounts, Key, Limits, questions
+from discreet.server.accounts import Accounts, Key, Limits
 from discreet.server.wire import Charge
 
 GRANT = Budget(20.0, 1e-5, 5e-6)
@@ -78,9 +78,3 @@ def pure(epsilon: float, delta: float = 0.0) -> Charge:
 
 def gaussian(rho: float) -> Charge:
     return charge_of(ZeroConcentrated(rho))
-
-
-def mark_lost(accounts: Accounts) -> list[str]:
-    """Mark the questions in flight as lost, without an error in their place."""
-    with accounts.database.writing() as connection:
-        return questions.mark_lost(connection)

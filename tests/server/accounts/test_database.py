@@ -2,10 +2,12 @@
 
 import os
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+from discreet.log.counter import Counter
 from discreet.server.accounts import Accounts, AccountsError, OlderCopy
 from tests.server.accounts.helpers import Bank, pure
 
@@ -56,7 +58,9 @@ def test_damaged_counter_refuses_nothing(bank: Bank, content: bytes) -> None:
 def test_counter_is_never_ahead(bank: Bank) -> None:
     for _ in range(3):
         bank.key()
-        assert int(bank.path.with_suffix(".counter").read_text()) == bank.accounts.database.changes()
+        known = Counter(bank.path.with_suffix(".counter")).read()
+        assert known is not None
+        assert known.row == bank.accounts.database.changes()
 
 
 def test_failed_transaction_changes_nothing(bank: Bank) -> None:
@@ -80,8 +84,9 @@ def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_format_is_refused(bank: Bank) -> None:
-    with bank.accounts.database.writing() as connection:
-        connection.exec_driver_sql("update accounts_state set value = 2 where name = 'format'")
+    bank.accounts.close()
+    with sqlite3.connect(bank.path) as database:
+        database.execute("pragma user_version = 2")
     with pytest.raises(AccountsError, match="format 2"):
         Accounts(bank.path)
 

@@ -165,7 +165,7 @@ def test_vault_keeps_its_grant(bank: Bank) -> None:
 def test_errors_show_no_values(bank: Bank) -> None:
     bank.accounts.close()
     with sqlite3.connect(bank.path) as database:
-        database.execute("drop table account_key")
+        database.execute("drop table log")
     with pytest.raises(Exception, match="damaged") as caught:
         Accounts(bank.path).find("dsc_secretsecret")
     assert "secret" not in str(caught.value)

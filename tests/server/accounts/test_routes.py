@@ -36,7 +36,7 @@ def send(bank: Bank, key: Key, tmp_path: Path) -> Send:
     """Sends a request of the key."""
     app = FastAPI()
     usual = {VAULT: (VAULT, pure(2.5)), f"{VAULT}:free": (VAULT, Charge.nothing())}
-    log = AuditLog(tmp_path / "audit.jsonl")
+    log = AuditLog(tmp_path / "audit.sqlite")
     app.include_router(accounts_router(bank.accounts, log, lambda: key, read, lambda _: usual))
 
     async def refuse(_: Request, error: Exception) -> JSONResponse:
@@ -92,7 +92,8 @@ def test_request_reaches_the_custodian(bank: Bank, key: Key, send: Send, tmp_pat
     assert made.status_code == 201
     assert [one.reason for one in bank.accounts.requests()] == ["CANARY please"]
     assert send("GET", "/v1/budget/requests").json()["data"][0]["state"] == "pending"
-    assert "CANARY" not in (tmp_path / "audit.jsonl").read_text()
+    (line,) = AuditLog(tmp_path / "audit.sqlite").lines()
+    assert "CANARY" not in json.dumps(line)
 
 
 BODIES = [

@@ -11,7 +11,7 @@ from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, InFlight, Limits, Replay, Reservation
 from discreet.server.shared_accounts import ACCOUNTS, find_accounts, read_server_id, share_accounts
 from tests.guarantee.ledger.conftest import Server, server_of_our_own
-from tests.server.accounts.helpers import GRANT, VAULT, mark_lost, pure
+from tests.server.accounts.helpers import GRANT, VAULT, pure
 
 URL = "postgresql://custodian@/accounts?host=/run/postgresql"
 LOST = {"outcome": "error", "code": "interrupted"}
@@ -65,11 +65,11 @@ def test_reservation_is_there_after_a_cut_of_the_database(database: Server) -> N
 
 def test_writer_reads_what_is_newer_than_its_lock(database: Server) -> None:
     accounts = opened(database)
-    with accounts.database.writing() as connection:
-        assert connection.execute(text("show transaction_isolation")).scalar() == "read committed"
-        assert connection.execute(text("show synchronous_commit")).scalar() == "on"
-    with accounts.database.reading() as connection:
-        assert connection.execute(text("show transaction_isolation")).scalar() == "repeatable read"
+    with accounts.database.writing() as found:
+        assert found.connection.execute(text("show transaction_isolation")).scalar() == "read committed"
+        assert found.connection.execute(text("show synchronous_commit")).scalar() == "on"
+    with accounts.database.reading() as seen:
+        assert seen.connection.execute(text("show transaction_isolation")).scalar() == "repeatable read"
 
 
 def test_question_that_a_crash_marked_before_is_settled(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_question_that_a_crash_marked_before_is_settled(tmp_path: Path) -> None:
     accounts.grant(VAULT, GRANT)
     key, _ = accounts.issue("own", [VAULT], Limits(10.0))
     reserve(accounts, key.id, "1" * 32)
-    assert mark_lost(accounts) == ["1" * 32]  # as a front did that was killed before it settled
+    assert accounts.mark_lost() == ["1" * 32]  # as a front did that was killed before it settled
     assert accounts.settle_lost(pure(0.5), LOST) == ["1" * 32]
     assert accounts.recall(key.id, "1" * 32) == Replay("1" * 32, LOST)
 

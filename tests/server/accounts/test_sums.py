@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from discreet.privacy.accounting import ATTO, CUT, Spending
 from discreet.privacy.costs import ORDERS
-from discreet.server.accounts.sums import moved
+from discreet.server.accounts.sums import Sum
 
 LARGEST = 9 * 10**18
 SUMS = st.one_of(st.integers(0, LARGEST), st.integers(LARGEST - 2 * CUT, LARGEST))
@@ -27,14 +27,13 @@ def _moved(before: int, back: int, extra: int) -> int:
 def test_sum_moves_as_whole_numbers_of_any_size(
     before: int, back: int, extra: int, failures: int, failed: int, fails: int
 ) -> None:
-    held = np.full(len(ORDERS), before, dtype="<i8").tobytes()
-    loss, found = moved(held, failures, _spending(back, failed), _spending(extra, fails))
-    assert set(np.frombuffer(loss, dtype="<i8").tolist()) == {_moved(before, back, extra)}
-    assert found == _moved(failures, failed, fails)
+    held = Sum(np.full(len(ORDERS), before, dtype=np.int64), failures)
+    found = held.moved(_spending(back, failed), _spending(extra, fails))
+    assert set(found.loss.tolist()) == {_moved(before, back, extra)}
+    assert found.failures == _moved(failures, failed, fails)
 
 
 @pytest.mark.parametrize("beyond", [LARGEST, LARGEST + 1, 2**63 - 1])
 def test_sum_beyond_the_largest_stays_at_it(beyond: int) -> None:
-    held = np.full(len(ORDERS), beyond, dtype="<i8").tobytes()
-    loss, _ = moved(held, 0, _spending(CUT, 0), _spending(0, 0))
-    assert set(np.frombuffer(loss, dtype="<i8").tolist()) == {LARGEST}
+    held = Sum(np.full(len(ORDERS), beyond, dtype=np.int64))
+    assert set(held.moved(_spending(CUT, 0), _spending(0, 0)).loss.tolist()) == {LARGEST}

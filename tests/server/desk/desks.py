@@ -66,13 +66,7 @@ class Opened:
 
     def acts(self) -> list[dict[str, Any]]:
         """Return the acts in the audit log."""
-        return list(reversed(last(self.desk.log)))
-
-
-def last(log: AuditLog) -> list[dict[str, Any]]:
-    from discreet.server.desk.pages_records import last_lines
-
-    return last_lines(log, 1000)
+        return list(self.desk.log.lines())
 
 
 def make_desk(config: ServeConfig) -> Desk:

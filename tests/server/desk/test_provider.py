@@ -1,6 +1,5 @@
 """Custodians sign in to the desk at a provider of identities: those whom serve.toml names, and no other."""
 
-import json
 from pathlib import Path
 
 import httpx2
@@ -36,7 +35,7 @@ def come_back(browser: TestClient) -> str:
 
 
 def last_line(desk: Desk) -> dict[str, object]:
-    found: dict[str, object] = json.loads(desk.config.audit_log.read_text().splitlines()[-1])
+    found: dict[str, object] = desk.log.newest(1)[0]
     return found
 
 

@@ -26,7 +26,7 @@ def test_question_is_answered_and_charged(tmp_path: Path) -> None:
             assert reply.headers["x-discreet-key-left"] == "8"
             assert front.accounts.odometer(key.id).spent == pytest.approx(2.0)
             assert reply.json()["id"] == f"chatcmpl-{front.keeper.asked[0].id}"
-            line = json.loads(front.config.audit_log.read_text().splitlines()[-1])
+            line = front.log.newest(1)[0]
             assert (line["actor"], line["act"], line["of"]) == (key.id, "question", front.keeper.asked[0].id)
 
     drive(test)
@@ -357,7 +357,7 @@ def test_refusals_at_a_cap_do_not_fill_the_audit_log(tmp_path: Path) -> None:
             _, secret = front.key(epsilon=1.0)
             for n in range(3):
                 assert (await front.ask(secret, max_tokens=n + 1)).status_code == 402
-            lines = [json.loads(line) for line in front.config.audit_log.read_text().splitlines()]
+            lines = list(front.log.lines())
             assert [line["act"] for line in lines].count("refusal") == 1
 
     drive(test)

@@ -15,6 +15,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from discreet.server.audit_log import AuditLog
 from tests.server.front.fakes import TITLE
 from tests.server.front.serving import QUESTION, Server, serving
 from tests.server.keepers import wait_for
@@ -198,7 +199,7 @@ def test_mcp_client_asks_estimates_and_reads_the_budget(server: Server) -> None:
 
 
 def test_front_writes_no_question_and_no_answer(server: Server) -> None:
-    written = server.errors.read_text() + server.config.audit_log.read_text()
+    written = server.errors.read_text() + json.dumps(list(AuditLog(server.config.audit_log).lines()))
     assert '"route":"POST /v1/chat/completions"' in written
     for absent in ("thumb", "winterhand", "Traceback", "dsc_"):
         assert absent not in written

@@ -1,6 +1,5 @@
 """People sign in at a provider of identities: what it confirms opens the pages, and nothing else does."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,7 @@ def test_person_signs_in_and_asks_with_the_key_of_a_group(browser: Browser) -> N
     assert all(word in cookie for word in ("HttpOnly", "SameSite=strict"))
     assert secret not in cookie
     assert "ana" in browser.get("/").text
-    line = json.loads(browser.front.config.audit_log.read_text().splitlines()[-1])
+    line = browser.front.log.newest(1)[0]
     assert (line["actor"], line["act"], line["details"]["subject"]) == (key.id, "sign-in", "ada")
     assert browser.post("/sign-out").status_code == 303
     assert browser.get("/").headers["location"] == "/sign-in"

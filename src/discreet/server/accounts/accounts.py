@@ -1,26 +1,31 @@
-"""`Accounts`: keys, meters, questions and requests of a server, each operation one transaction."""
+"""`Accounts`: keys, meters, questions and requests of a server, each operation one transaction.
 
-import json
+What an operation reads and decides comes from the books (books.py). What it changes, it appends to the log as rows.
+"""
+
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, select, update
-
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget, Spending
-from discreet.server.accounts import flights, grants, keys, meters, names, questions, requests
-from discreet.server.accounts.database import Database
-from discreet.server.accounts.keys import Key, Limits
+from discreet.server.accounts import questions
+from discreet.server.accounts.books import Asked, Books
+from discreet.server.accounts.database import Database, Writing
+from discreet.server.accounts.grants import KEPT, Grant, Share
+from discreet.server.accounts.key_format import digest_of, make_public, make_secret, matches, public_of
+from discreet.server.accounts.keys import Columns, Key, Limits, check_name, key_of, moment
 from discreet.server.accounts.meters import Meter
 from discreet.server.accounts.outcomes import Outcome, Recalled, Settled
 from discreet.server.accounts.questions import Admitted, Asking
-from discreet.server.accounts.requests import APPROVED, DENIED, BudgetRequest
+from discreet.server.accounts.requests import APPROVED, DENIED, PENDING, BudgetRequest, check_pending, check_request
 from discreet.server.accounts.sums import Charged
-from discreet.server.accounts.tables import KEYS, VAULTS
 
 _MOST_RECEIPTS = 1000
+_LONGEST_SECRET = 256
 
 
 class Accounts:
@@ -62,15 +67,24 @@ class Accounts:
         """
         if kept is not None and not 0 <= kept <= budget.epsilon:
             raise UsageError(f"--keep is {kept:g}. Give a number from 0 to the grant's epsilon, {budget.epsilon:g}.")
-        with self.database.writing() as connection:
-            grants.declare(connection, vault, budget)
+        with self.database.writing() as found:
+            known = {grant.vault: grant for grant in found.books.vaults}
+            grant = known.get(vault) or Grant(vault, budget, "", Spending.nothing())
+            if grant.budget != budget:
+                raise UsageError(
+                    f"The accounts know a vault called '{vault}' with another grant: epsilon {grant.budget.epsilon:g} "
+                    f"at delta {grant.budget.delta:g}. Use another state folder: --state DIR"
+                )
+            if vault not in known:
+                values = [budget.epsilon, budget.delta, budget.failures, budget.order, budget.accountant]
+                found.append("grant", vault, {"budget": values})
             if kept is not None:
-                grants.reserve_share(connection, vault, grants.KEPT, kept, typical=typical)
+                _reserve_share(found, grant, KEPT, kept, typical)
 
-    def vaults(self) -> list[grants.Grant]:
+    def vaults(self) -> list[Grant]:
         """Return the grants of all vaults that the accounts know."""
-        with self.database.reading() as connection:
-            return [grants.grant_of(row) for row in connection.execute(select(VAULTS).order_by(VAULTS.c.name))]
+        with self.database.reading() as found:
+            return found.books.vaults
 
     def issue(
         self,
@@ -103,33 +117,40 @@ class Accounts:
             raise UsageError("A key needs a cap. Give one: --epsilon 10")
         if not vaults:
             raise UsageError("A key needs a vault. Name one: discreet key issue VAULT NAME --epsilon 10")
-        with self.database.writing() as connection:
-            keys.check_name(connection, name)
-            known = [grants.read_grant(connection, vault).budget for vault in vaults]
+        with self.database.writing() as found:
+            books, public = found.books, make_public()
+            check_name(name, books.keys)
+            known = [books.grant(vault).budget for vault in vaults]
             chosen = min(one.delta for one in known) if delta is None else delta
             if not 0 < chosen < 1:
                 raise UsageError(f"--delta is {chosen:g}. Give a number between 0 and 1, such as 1e-6.")
-            models = limits.models if limits.models is not None else [m for v in vaults for m in (v, f"{v}:*")]
-            values = dict.fromkeys(("questions", "per_question", "rate_count", "rate_seconds", "expires"))
-            values |= limits.columns() | {
+            while books.key(public) is not None:
+                public = make_public()
+            secret = make_secret(public)
+            columns: Columns = dict.fromkeys(("questions", "per_question", "rate", "expires"))
+            columns["models"] = [model for vault in vaults for model in (vault, f"{vault}:*")]
+            columns |= limits.columns() | {
+                "id": public,
+                "digest": digest_of(secret),
                 "name": name,
-                "vaults": json.dumps(list(dict.fromkeys(vaults))),
-                "models": json.dumps(list(models)),
+                "vaults": list(dict.fromkeys(vaults)),
                 "delta": chosen,
                 "failures": chosen * min(one.failures / one.delta for one in known),
                 "reserved": reserved,
                 "footer": footer,
+                "revoked": False,
+                "created": self._now(books),
             }
-            public, secret = keys.add_key(connection, values, self._now(connection))
-            key = keys.named_key(connection, public)
+            found.append("issue", public, columns)
+            key = key_of(columns)
             if reserved:
-                self._reserve(connection, key, typical)
+                _reserve(found, key, typical)
             return key, secret
 
     def list_keys(self) -> list[Key]:
         """Return all keys, the oldest first."""
-        with self.database.reading() as connection:
-            return keys.all_keys(connection)
+        with self.database.reading() as found:
+            return found.books.keys
 
     def get(self, name: str) -> Key:
         """Return the key with this id or this name.
@@ -137,8 +158,8 @@ class Accounts:
         Raises:
             UnknownName: if there is none.
         """
-        with self.database.reading() as connection:
-            return keys.named_key(connection, name)
+        with self.database.reading() as found:
+            return found.books.named_key(name)
 
     def extend(self, name: str, limits: Limits) -> Key:
         """Change the caps of a key that are given. Returns it.
@@ -149,8 +170,8 @@ class Accounts:
             BudgetExhausted: if a reserved cap does not fit the grant beside the other ones.
         """
         limits.check()
-        with self.database.writing() as connection:
-            return self._extend(connection, self._live(connection, name), limits)
+        with self.database.writing() as found:
+            return _extend(found, _live(found.books, name), limits)
 
     def rotate(self, name: str) -> tuple[Key, str]:
         """Give a key another secret. The old one is not valid any more; meter, caps and id stay. Returns both.
@@ -159,9 +180,11 @@ class Accounts:
             UnknownName: if there is no such key.
             UsageError: if the key was revoked.
         """
-        with self.database.writing() as connection:
-            key = self._live(connection, name)
-            return key, keys.renew_secret(connection, key.id)
+        with self.database.writing() as found:
+            key = _live(found.books, name)
+            secret = make_secret(key.id)
+            found.append("change", key.id, {"digest": digest_of(secret)}, again=True)
+            return key, secret
 
     def revoke(self, name: str) -> Key:
         """Revoke a key, for good. What it has spent stays spent; what was reserved beyond is free again. Returns it.
@@ -169,14 +192,12 @@ class Accounts:
         Raises:
             UnknownName: if there is no such key.
         """
-        with self.database.writing() as connection:
-            key = keys.named_key(connection, name)
-            connection.execute(update(KEYS).where(KEYS.c.id == key.id).values(revoked=True))
+        with self.database.writing() as found:
+            key = found.books.named_key(name)
             for vault in key.vaults if key.reserved else ():
-                spent = meters.read_spent(connection, key.id, vault)
-                share = grants.read_grant(connection, vault).read(spent)
-                grants.put_share(connection, vault, key.id, share)
-            return keys.named_key(connection, key.id)
+                grant = found.books.grant(vault)
+                _put_share(found, grant, key.id, grant.read(found.books.spent(key.id, vault)))
+            return _change(found, key, {"revoked": True})
 
     # Requests for more budget
 
@@ -186,13 +207,19 @@ class Accounts:
         Raises:
             UsageError: if a value is out of range, or too many requests of the key are pending.
         """
-        with self.database.writing() as connection:
-            return requests.add_request(connection, key, epsilon, reason, self._now(connection))
+        with self.database.writing() as found:
+            books = found.books
+            mine = [one for one in books.requests(pending=True) if one.key == key]
+            text, number = check_request(epsilon, reason, len(mine)), len(books.requests(pending=False)) + 1
+            made = self._now(books)
+            content = {"key": key, "epsilon": epsilon, "reason": text, "made": made, "state": PENDING, "decided": None}
+            found.append("request", str(number), content)
+            return BudgetRequest(number, key, epsilon, text, PENDING, moment(made), None)
 
     def requests(self, *, pending: bool = True) -> list[BudgetRequest]:
         """Return the requests, the oldest first; those that are pending alone, or all."""
-        with self.database.reading() as connection:
-            return requests.list_requests(connection, pending=pending)
+        with self.database.reading() as found:
+            return found.books.requests(pending=pending)
 
     def requests_of(self, key: str) -> list[BudgetRequest]:
         """Return all requests of a key, the oldest first."""
@@ -206,10 +233,10 @@ class Accounts:
             UsageError: if it was decided before, or the key was revoked.
             BudgetExhausted: if a reserved cap does not fit the grant beside the other ones.
         """
-        with self.database.writing() as connection:
-            found = requests.decide(connection, number, APPROVED, self._now(connection))
-            key = self._live(connection, found.key)
-            return found, self._extend(connection, key, Limits(epsilon=key.epsilon + found.epsilon))
+        with self.database.writing() as found:
+            request = self._decide(found, number, APPROVED)
+            key = _live(found.books, request.key)
+            return request, _extend(found, key, Limits(epsilon=key.epsilon + request.epsilon))
 
     def deny(self, number: int) -> BudgetRequest:
         """Deny a request. Returns it.
@@ -218,21 +245,29 @@ class Accounts:
             UnknownName: if there is no such request.
             UsageError: if it was decided before.
         """
-        with self.database.writing() as connection:
-            return requests.decide(connection, number, DENIED, self._now(connection))
+        with self.database.writing() as found:
+            return self._decide(found, number, DENIED)
 
     def asked(self, *, days: float | None = None, skip: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the receipts of all keys, each with its `key`, the newest first; those of the last days alone."""
-        with self.database.reading() as connection:
-            since = 0.0 if days is None else self._now(connection) - days * 86_400
-            return questions.asked(connection, since=since, skip=skip, limit=limit)
+        with self.database.reading() as found:
+            since = 0.0 if days is None else self._now(found.books) - days * 86_400
+            recent = takewhile(lambda one: one.asked >= since, found.books.newest_first())
+            last = None if limit is None else skip + limit
+            return [one.receipt() | {"key": one.key} for one in islice(recent, skip, last)]
 
     # What the front does
 
     def find(self, secret: str) -> Key | None:
         """Return the key with this secret; None for an unknown, an expired and a revoked one alike."""
-        with self.database.reading() as connection:
-            return keys.find_secret(connection, secret, self._now(connection))
+        with self.database.reading() as found:
+            columns = found.books.columns(public_of(secret))
+            # A secret of any length takes the same time, whether it is known or not.
+            if not matches(secret[:_LONGEST_SECRET], None if columns is None else columns["digest"]):
+                return None
+            assert columns is not None  # it has the digest
+            key = key_of(columns)
+            return key if key.is_valid(self._now(found.books)) else None
 
     def find_named(self, name: str) -> Key | None:
         """Return the key with this id or this name; None for an expired and a revoked one.
@@ -240,9 +275,9 @@ class Accounts:
         Raises:
             UnknownName: if there is none.
         """
-        with self.database.reading() as connection:
-            found = keys.named_key(connection, name)
-            return found if found.is_valid(self._now(connection)) else None
+        with self.database.reading() as found:
+            key = found.books.named_key(name)
+            return key if key.is_valid(self._now(found.books)) else None
 
     def reserve(
         self,
@@ -271,7 +306,8 @@ class Accounts:
         Returns:
             A `Reservation`; or a refusal; or what the same request found: `Mismatch`, `InFlight`, `Replay`.
         """
-        return self._ask(Asking(key, question, vault, model, most, fingerprint, idempotency, anew))
+        request, name = self._marks(fingerprint, idempotency)
+        return self._ask(Asking(key, question, vault, model, most, request, name, anew, self._server))
 
     def settle(
         self, question: str, spent: Charged, reply: dict[str, Any] | None = None, *, stopped: str = ""
@@ -287,37 +323,35 @@ class Accounts:
         Raises:
             UsageError: if the question was never reserved.
         """
-        with self.database.writing() as connection:
-            now = self._now(connection)
-            settled = questions.settle(connection, question, spent, reply, stopped, now)
-            if self.database.shared:
-                flights.land(connection, question)
-        if settled is None:
-            raise UsageError("The question was never reserved, so it cannot be settled. Reserve it first.")
-        return settled
+        with self.database.writing() as found:
+            one = found.books.questions.get(question)
+            if one is None:
+                raise UsageError("The question was never reserved, so it cannot be settled. Reserve it first.")
+            return questions.settle(found, one, spent, reply, stopped, self._now(found.books))
 
     def forget_replies(self) -> None:
         """Delete the replies that no request can find any more. The front calls it every hour."""
-        with self.database.writing() as connection:
-            now = self._now(connection)
-            questions.forget_replies(connection, now)
-            names.forget(connection, now - questions.BY_NAME)
+        with self.database.writing() as found:
+            found.forget_replies(self._now(found.books))
 
     def recall(
         self, key: str, fingerprint: str, idempotency: str | None = None, *, anew: bool = False
     ) -> Recalled | None:
         """Return what the same request of a key found before; None if it is to be asked."""
-        with self.database.reading() as connection:
-            return questions.find(connection, key, fingerprint, idempotency, self._now(connection), anew=anew)
+        request, name = self._marks(fingerprint, idempotency)
+        with self.database.reading() as found:
+            return questions.find(found, key, request, name, self._now(found.books), anew=anew)
 
     def join(self, key: str, question: str, fingerprint: str, idempotency: str) -> Recalled | None:
         """Have an Idempotency-Key find a question that another request asks; or return what it found before."""
-        with self.database.writing() as connection:
-            now = self._now(connection)
-            found = questions.find_named(connection, key, fingerprint, idempotency, now)
-            if found is None:
-                names.record(connection, key, idempotency, question, now)
-            return found
+        request, name = self._marks(fingerprint, idempotency)
+        assert name is not None
+        with self.database.writing() as found:
+            now = self._now(found.books)
+            recalled = questions.find_named(found, key, request, name, now)
+            if recalled is None:
+                found.append("join", question, {"name": name, "asked": now}, again=True)
+            return recalled
 
     def odometer(self, key: str) -> Meter:
         """Return the odometer of a key.
@@ -325,74 +359,123 @@ class Accounts:
         Raises:
             UnknownName: if there is no such key.
         """
-        with self.database.reading() as connection:
-            # A key is found by its id: so no other key is read.
-            return meters.read_meter(connection, keys.read_key(connection, key) or keys.named_key(connection, key))
+        with self.database.reading() as found:
+            return found.books.meter(found.books.named_key(key))
 
     def receipts(self, key: str, *, before: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
         """Return receipts of a key, the newest first; those older than the question `before` if it is given."""
-        with self.database.reading() as connection:
-            return questions.receipts(connection, key, before=before, limit=min(max(1, limit), _MOST_RECEIPTS))
+        with self.database.reading() as found:
+            newest = found.books.newest_first(key)
+            if before is not None and all(one.id != before for one in newest):  # takes all up to `before`
+                return []
+            return [one.receipt() for one in islice(newest, min(max(1, limit), _MOST_RECEIPTS))]
 
     def receipt(self, key: str, question: str) -> dict[str, Any] | None:
         """Return the receipt of a question; None if the key has not asked it."""
-        with self.database.reading() as connection:
-            return questions.receipt(connection, key, question)
+        with self.database.reading() as found:
+            one = found.books.questions.get(question)
+            return one.receipt() if one is not None and one.key == key else None
 
     def settle_lost(self, spent: Charged, reply: dict[str, Any]) -> list[str]:
         """Settle the questions that a crash of this server left in flight. Returns their ids.
 
         In one transaction: between two, the same request could find no reply yet, and would be paid twice.
         """
-        with self.database.writing() as connection:
-            now = self._now(connection)
-            questions.mark_lost(connection, self._server)
-            lost = questions.list_lost(connection, self._server)
-            for question in lost:
-                questions.settle(connection, question, spent, reply, "interrupted", now)
-                if self.database.shared:
-                    flights.land(connection, question)
-            return lost
+        with self.database.writing() as found:
+            now, left = self._now(found.books), self._left_behind(found.books)
+            for one in left:
+                questions.settle(found, one, spent, reply, "interrupted", now)
+            return [one.id for one in left]
+
+    def mark_lost(self) -> list[str]:
+        """Mark the questions in flight of this server as lost: they stay charged at their ceiling. Returns their ids.
+
+        The same request is asked again, and each of them can still be settled.
+        """
+        with self.database.writing() as found:
+            flying = [one.id for one in self._left_behind(found.books) if not one.lost]
+            for question in flying:
+                found.append("lose", question, {"stopped": "interrupted"})
+            return flying
 
     def unsettled(self) -> dict[str, Spending]:
         """Return the questions that are not settled, with what their keys are charged for them."""
-        with self.database.reading() as connection:
-            return questions.unsettled(connection)
+        with self.database.reading() as found:
+            open_ones = (found.books.questions[one] for one in found.books.unsettled)
+            return {one.id: one.most for one in open_ones if one.most is not None}
+
+    def questions(self) -> list[Asked]:
+        """Return all questions, the oldest first, as the accounts have them."""
+        with self.database.reading() as found:
+            return [replace(one) for one in found.books.questions.values()]
 
     def close(self) -> None:
         """Close the connections of this process."""
         self.database.close()
 
     def _ask(self, asking: Asking) -> Outcome:
-        with self.database.writing() as connection:
-            now = self._now(connection)
-            found = questions.check(connection, asking, now)
-            if not isinstance(found, Admitted):
-                return found
-            if self._server:
-                flights.begin(connection, asking.question, self._server)
-            return questions.write(connection, asking, found, now)
+        # A refusal, or what was found, needs no lock: it neither waits for a payment nor holds one up.
+        with self.database.reading() as found:
+            outcome = questions.check(found, asking, self._now(found.books))
+        if not isinstance(outcome, Admitted):
+            return outcome
+        with self.database.writing() as writing:
+            now = self._now(writing.books)
+            outcome = questions.check(writing, asking, now)
+            return questions.write(writing, asking, outcome, now) if isinstance(outcome, Admitted) else outcome
 
-    def _now(self, connection: Connection) -> float:
-        return questions.now_of(connection, self._clock)
+    def _now(self, books: Books) -> float:
+        """Return the time: the clock's, or that of the newest question if the clock was set back."""
+        return max(self._clock(), books.newest)
 
-    def _live(self, connection: Connection, name: str) -> Key:
-        key = keys.named_key(connection, name)
-        if key.revoked:
-            raise UsageError(
-                f"The key {key.id} was revoked, for good. Issue another one: discreet key issue VAULT NAME"
-            )
-        return key
+    def _marks(self, fingerprint: str, idempotency: str | None) -> tuple[str, str | None]:
+        mark = self.database.mark
+        return mark("question", fingerprint), None if idempotency is None else mark("name", idempotency)
 
-    def _extend(self, connection: Connection, key: Key, limits: Limits) -> Key:
-        if values := limits.columns():
-            connection.execute(update(KEYS).where(KEYS.c.id == key.id).values(values))
-        changed = keys.named_key(connection, key.id)
-        if key.reserved and limits.epsilon is not None:
-            self._reserve(connection, changed, None)
-        return changed
+    def _left_behind(self, books: Books) -> list[Asked]:
+        """Return what is not settled: of this server, or all if no other one uses the accounts."""
+        found = (books.questions[one] for one in books.unsettled)
+        return [one for one in found if not self._server or one.server == self._server]
 
-    def _reserve(self, connection: Connection, key: Key, typical: Spending | None) -> None:
-        for vault in key.vaults:
-            spent = meters.read_spent(connection, key.id, vault)
-            grants.reserve_share(connection, vault, key.id, key.epsilon, typical=typical, spent=spent)
+    def _decide(self, found: Writing, number: int, state: str) -> BudgetRequest:
+        request, now = found.books.request(number), self._now(found.books)
+        check_pending(request)
+        found.append("decide", str(number), {"state": state, "decided": now})
+        return replace(request, state=state, decided=moment(now))
+
+
+def _live(books: Books, name: str) -> Key:
+    key = books.named_key(name)
+    if key.revoked:
+        raise UsageError(f"The key {key.id} was revoked, for good. Issue another one: discreet key issue VAULT NAME")
+    return key
+
+
+def _change(found: Writing, key: Key, values: Columns) -> Key:
+    """Change values of a key. Return the key with them."""
+    found.append("change", key.id, values, again=True)
+    return key_of((found.books.columns(key.id) or {}) | values)
+
+
+def _extend(found: Writing, key: Key, limits: Limits) -> Key:
+    changed = _change(found, key, values) if (values := limits.columns()) else key
+    if key.reserved and limits.epsilon is not None:
+        _reserve(found, changed, None)
+    return changed
+
+
+def _reserve(found: Writing, key: Key, typical: Spending | None) -> None:
+    """Reserve the cap of a key in each of its vaults."""
+    for vault in key.vaults:
+        _reserve_share(found, found.books.grant(vault), key.id, key.epsilon, typical)
+
+
+def _reserve_share(found: Writing, grant: Grant, holder: str, epsilon: float, typical: Spending | None) -> None:
+    grant, others = grant.with_reading(typical), found.books.held(grant.vault, but=holder)
+    spent = None if holder == KEPT else found.books.spent(holder, grant.vault)
+    _put_share(found, grant, holder, grant.fit_share(epsilon, others, spent))
+
+
+def _put_share(found: Writing, grant: Grant, holder: str, share: Share) -> None:
+    content = {"holder": holder, "loss": share.loss, "failures": share.failures, "reading": grant.reading}
+    found.append("share", grant.vault, content, again=True)

@@ -1,73 +1,127 @@
-"""The database of the accounts: an SQLite file, or a PostgreSQL database that several machines share.
+"""Where the accounts are: a log in an SQLite file, or in a PostgreSQL schema that several servers share.
 
-A writing transaction holds a lock from its first statement on (`begin immediate`, or an advisory lock), so that what
-it reads cannot change before it writes. Its commit is on disk when it returns.
+    STATE/front/accounts.sqlite            the log (books.py), and the table of replies
+    STATE/front/accounts.counter           number and hash of its last row, by which an older copy is noticed
+    STATE/front/accounts.key               the key of the marks of questions and names; it is not in the database
+    STATE/front/accounts.sqlite-snapshot   a cache of the state of a large log
+
+A transaction that writes holds the lock of the database from its first statement on, so that what it reads cannot
+change before it writes. Its commit is on disk when it returns. One that reads waits for no writer.
+
+The counter cannot notice that the whole folder was put back from an older copy: a head of the audit log that was filed
+elsewhere does (audit_log.py). Accounts in PostgreSQL have no counter beside them: each process knows the newest row
+that it saw, and refuses a database that lacks it.
+
+The replies that the same request finds for a while are outside the chain, since they are deleted after a day.
 """
 
+import json
 import os
-import sqlite3
+import secrets
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, Engine, bindparam, create_engine, insert, inspect, make_url, select, text, update
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy import Column, Connection, Float, MetaData, String, Table, Text, bindparam, delete, insert, select, text
 
 from discreet.config import FORMAT
-from discreet.privacy.costs import ORDERS
-from discreet.server.accounts.counter import Counter
-from discreet.server.accounts.errors import AccountsError, OlderCopy
-from discreet.server.accounts.tables import METADATA, SHARED, STATE
-from discreet.system.database_url import LINK, is_refusal
+from discreet.errors import LedgerError
+from discreet.log import chain, replay
+from discreet.log.chain import Entry, Head
+from discreet.log.counter import Counter, Reached
+from discreet.log.postgres import PostgresSchema
+from discreet.log.replay import Replay
+from discreet.log.sqlite import SqliteFile
+from discreet.privacy.accounting import Spending
+from discreet.server.accounts.books import BY_NAME, OPENING, Books, Kind
+from discreet.server.accounts.errors import AccountsError, OlderCopy, explained, forked, older, other_format
+from discreet.server.accounts.sums import pack_sum
+from discreet.server.log_files import RIGHTS, make_log, making
 
-PATIENCE = 60
-"""Seconds to wait while another process writes."""
-_WANTED = {"format": FORMAT, "orders": len(ORDERS)}
-_LOCK = 0x64736361  # the number of the advisory lock: "dsca"
-# A server may be set to lose the last commits in a power cut: a key would forget what it spent. A process behind a cut
-# link would hold the lock of all others until its connection is missed.
-_WRITING = (
-    f"set local synchronous_commit = on; set local lock_timeout = '{PATIENCE}s'; "
-    f"set local idle_in_transaction_session_timeout = '{PATIENCE // 4}s'"
-)
-_VALUE = select(STATE.c.value).where(STATE.c.name == bindparam("of_name"))
-_COUNT = update(STATE).where(STATE.c.name == "changes")
-_POOL = 4
-_PAUSE = 0.02
-
-_UNWRITABLE = "The accounts cannot be written. No question is asked. Allow writing to the file and to its folder."
-_DAMAGED = (
-    "The database of accounts is damaged. No question is asked. Restore it from a copy, and run: "
-    "discreet key accept-copy VAULT"
-)
-_UNREACHED = (
-    "The database of accounts cannot be reached, or the connection broke. No question is asked. Check that the server "
-    "is running, and run the command again."
-)
-_REFUSED = (
-    "The database of accounts refuses the connection, or does not exist. No question is asked. Check its URL, its "
-    "role, and the .pgpass file."
-)
-_EXPLAINED = {
-    "SQLITE_READONLY": _UNWRITABLE,
-    "SQLITE_CANTOPEN": _UNWRITABLE,
-    "SQLITE_PERM": _UNWRITABLE,
-    "SQLITE_FULL": "The disk is full, so the accounts cannot be written. No question is asked. Make room.",
-    "SQLITE_BUSY": f"Another process has held the accounts for {PATIENCE} s. No question is asked. Try again.",
-    "SQLITE_IOERR": "The disk under the accounts failed. No question is asked. Check the disk.",
-    "SQLITE_CORRUPT": _DAMAGED,
-    "SQLITE_NOTADB": _DAMAGED,
-    "SQLITE_ERROR": _DAMAGED,
-    "08": _UNREACHED,
-    "57": _UNREACHED,  # the server stops or starts
+SCHEMA = "accounts"
+"""The schema of shared accounts."""
+_VERSION = {"sqlite": "pragma user_version", "postgresql": "select version from format"}
+_OLD = {  # the tables before format 9
+    "sqlite": "select count(*) from sqlite_master where name = 'accounts_state'",
+    "postgresql": "select count(*) from pg_tables where tablename = 'accounts_state'",
 }
+_TABLES = MetaData()
+_REPLIES = Table(
+    "replies",
+    _TABLES,
+    Column("question", String, primary_key=True),
+    Column("settled", Float, nullable=False),
+    Column("reply", Text, nullable=False),
+)
+_KEEP = insert(_REPLIES)
+_KEPT = select(_REPLIES.c.reply).where(_REPLIES.c.question == bindparam("of_id"))
+
+
+class Reading:
+    """A transaction that reads.
+
+    Attributes:
+        connection: its connection.
+        books: the accounts as all rows that it sees give them.
+    """
+
+    def __init__(self, connection: Connection, books: Books) -> None:
+        self.connection, self.books = connection, books
+
+    def reply(self, question: str) -> dict[str, Any] | None:
+        """Return the reply that is kept for a question; None if none is."""
+        found = self.connection.execute(_KEPT, {"of_id": question}).scalar()
+        return None if found is None else dict(json.loads(found))
+
+
+class Writing(Reading):
+    """A transaction that no other one writes beside. The books do not have what it appends.
+
+    Attributes:
+        head: the last row, those that it appended included.
+    """
+
+    def __init__(self, connection: Connection, books: Books) -> None:
+        super().__init__(connection, books)
+        self.head = books.head
+
+    @property
+    def appended(self) -> bool:
+        """Whether it appended a row."""
+        return self.head != self.books.head
+
+    def append(
+        self, kind: Kind, about: str, content: dict[str, Any], charged: Spending | None = None, *, again: bool = False
+    ) -> None:
+        """Append a row: see books.py.
+
+        Args:
+            kind: its kind.
+            about: the vault, key, request or question that it is about.
+            content: what else it says.
+            charged: what a question is charged.
+            again: whether there may be several rows of this kind about the same.
+        """
+        loss, failure = (b"", 0) if charged is None else pack_sum(charged)
+        part = self.head.id + 1 if again else 0
+        entry = Entry(about, kind, part, loss, failure, json.dumps(content).encode())
+        self.head = chain.append(self.connection, self.head, entry)
+
+    def keep_reply(self, question: str, reply: dict[str, Any], now: float) -> None:
+        """Keep the reply that the same request is to get for a while."""
+        content = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
+        self.connection.execute(_KEEP, {"question": question, "settled": now, "reply": content})
+
+    def forget_replies(self, now: float) -> None:
+        """Delete the replies that no request can find any more."""
+        self.connection.execute(delete(_REPLIES).where(_REPLIES.c.settled < now - BY_NAME))
 
 
 class Database:
-    """A database of accounts, which is made if there is none. Threads share it; each process opens its own."""
+    """The log of the accounts, which is made if there is none. Threads and forked processes may share it."""
 
     def __init__(self, address: Path | str) -> None:
         """Open a database.
@@ -77,210 +131,182 @@ class Database:
 
         Raises:
             AccountsError: if it cannot be used.
-            OlderCopy: if it lacks changes that were made before.
+            OlderCopy: if it is missing, and was there before.
         """
-        self._url = str(address) if str(address).startswith("postgresql") else ""
-        self.path = Path() if self._url else Path(address).absolute()
-        self._counter = None if self._url else Counter(self.path.with_suffix(".counter"))
-        self._engines: dict[int, Engine] = {}
-        self._one_writes, self._seen = threading.RLock(), 0
-        self._open()
+        self.shared = str(address).startswith("postgresql")
+        """Whether several servers may share the database."""
+        self._counter: Counter | None = None
+        self._secret = b""
+        self._newest: Reached | None = None
+        self._one_writes = threading.RLock()
+        with explained():
+            self._log: SqliteFile | PostgresSchema
+            if self.shared:
+                self._log = _open_schema(str(address))
+            else:
+                path = Path(address).absolute()
+                self._counter = Counter(path.with_suffix(".counter"))
+                self._secret = _make_files(path, self._counter)
+                self._log = SqliteFile(path)
+            self._check_format()
+            snapshot = None if self.shared else path.with_name(f"{path.name}-snapshot")
+            self._replay = Replay(Books, snapshot)
+            if self._log.check_open() >= replay.LARGE:
+                self._replay.check_meanwhile(lambda: self._check(large=True))
+            else:
+                self._check(large=False)
+                self._replay.wait()
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Hold a transaction that no other one writes beside; it is on disk afterwards, or nothing of it is."""
-        with self._one_writes:
-            with explained(), self._engine.connect() as connection, connection.begin():
-                self._lock(connection)
-                changes = self._count(connection)
-                yield connection
-            self._seen = changes
-            if self._counter is not None:
-                self._counter.note(changes)
+    def writing(self) -> Iterator[Writing]:
+        """Hold a transaction that no other one writes beside; it is on disk afterwards, or nothing of it is.
+
+        Raises:
+            OlderCopy: if the database lacks a row that was there before.
+        """
+        found: Writing | None = None
+        try:
+            with self._one_writes, explained():
+                self._replay.wait()
+                with self._log.writing() as connection, self._replay.caught_up(connection) as books:
+                    self._check_newest(connection, books.head)
+                    found = Writing(connection, books)
+                    yield found
+        except BaseException:
+            # Whether the rows were committed is not known: what is in memory must come from the log again.
+            if found is not None and found.appended:
+                self._replay.forget()
+            raise
+        if found.appended:
+            self._note(found.head)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Reading]:
         """Hold a transaction that reads one state of the database."""
-        with explained(), self._engine.connect() as connection:
-            if self._url:
-                connection.execution_options(isolation_level="REPEATABLE READ")
-            with connection.begin():
-                if not self._url:
-                    connection.exec_driver_sql("begin")
-                yield connection
+        with explained(), self._log.reading() as connection, self._replay.caught_up(connection) as books:
+            yield Reading(connection, books)
 
     def changes(self) -> int:
-        """Return how often the database was written."""
-        with self.reading() as connection:
-            return _state(connection, "changes")
-
-    def accept_copy(self) -> None:
-        """Have the counter forget what this copy of the database lacks."""
-        if self._counter is not None:
-            self._counter.reset(self.changes())
-
-    def close(self) -> None:
-        """Close the connections of this process."""
-        engine = self._engines.pop(os.getpid(), None)
-        if engine is not None:
-            engine.dispose()
-
-    @property
-    def _engine(self) -> Engine:
-        # A forked process inherits connections that it must not use: SQLite's locks do not survive a fork.
-        found = self._engines.get(os.getpid())
-        if found is None:
-            for inherited in self._engines.values():
-                inherited.dispose(close=False)
-            found = self._engines[os.getpid()] = self._connected()
-        return found
-
-    def _connected(self) -> Engine:
-        if self._url:
-            url = make_url(self._url).set(drivername="postgresql+psycopg")
-            url = url.update_query_dict({name: value for name, value in LINK.items() if name not in url.query})
-            # What a writer reads after it got the lock must be newer than the lock. So it reads what is committed, and
-            # the role's own level does not count.
-            return create_engine(
-                url, isolation_level="READ COMMITTED", hide_parameters=True, pool_pre_ping=True, max_overflow=-1
-            )
-        return create_engine(
-            "sqlite://",
-            creator=lambda: _connect(self.path),
-            poolclass=QueuePool,
-            pool_size=_POOL,
-            max_overflow=-1,
-            hide_parameters=True,  # an error shows no value
-        )
-
-    def _open(self) -> None:
-        before = self._counter.read() if self._counter is not None else 0
-        if not self._url and not self.path.exists():
-            if before:
-                raise OlderCopy(
-                    f"The database {self.path} is missing, and had {before} changes. Restore it from a copy, and run: "
-                    "discreet key accept-copy VAULT"
-                )
-            _make_file(self.path)
-        with explained(), self._engine.connect() as connection, connection.begin():
-            self._lock(connection)
-            if not inspect(connection).has_table(STATE.name):  # a table that is missing later is never made anew
-                METADATA.create_all(connection)
-                if self._url:
-                    SHARED.create_all(connection)
-                _write_format(connection)
-            _check_format(connection)
-
-    @property
-    def shared(self) -> bool:
-        """Whether several servers may share the database."""
-        return bool(self._url)
+        """Return how many rows the log has."""
+        with self.reading() as found:
+            return found.books.head.id
 
     def check_copy(self) -> None:
         """Refuse a database that lacks changes which the counter has.
 
         Raises:
-            OlderCopy: if it lacks some.
+            OlderCopy: if it lacks some, or is another copy.
         """
-        # The counter is read first: another process may write meanwhile, and the database is then further.
-        before = self._counter.read() if self._counter is not None else 0
-        if (now := self.changes()) < before:
-            raise _older(now, before)
+        # The counter is read first: another process may write meanwhile, and the log is then further.
+        known = None if self._counter is None else self._counter.read()
+        with self.reading() as found:
+            _check_reached(known, found.connection, found.books.head)
 
-    def _lock(self, connection: Connection) -> None:
-        if self._url:
-            connection.exec_driver_sql(_WRITING)
-            connection.execute(text("select pg_advisory_xact_lock(:number)"), {"number": _LOCK})
-        else:
-            connection.exec_driver_sql("begin immediate")
+    def accept_copy(self) -> None:
+        """Have the counter forget what this copy of the database lacks."""
+        if self._counter is not None:
+            self._counter.path.unlink(missing_ok=True)
+            with self.reading() as found:
+                self._note(found.books.head)
 
-    def _count(self, connection: Connection) -> int:
-        changes = _state(connection, "changes")
-        if changes < self._seen:
-            raise _older(changes, self._seen)
-        connection.execute(_COUNT, {"value": changes + 1})
-        return changes + 1
+    def close(self) -> None:
+        """Close the connections of this process."""
+        self._log.engine.dispose()
+
+    def mark(self, what: str, value: str) -> str:
+        """Return a hash of a question or a name, with the key of the accounts.
+
+        Without the key, no reader of the database can try which question has it. Shared accounts have no key: their
+        servers would need the same one.
+        """
+        key, person = self._secret, what.encode()
+        return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16, key=key, person=person).hexdigest()
+
+    def _check(self, *, large: bool) -> None:
+        with self._log.reading() as connection:
+            self._log.check_pages(connection)
+            self._replay.check(connection, large=large)
+
+    def _check_format(self) -> None:
+        with self._log.reading() as connection:
+            kind = connection.dialect.name
+            if connection.execute(text(_OLD[kind])).scalar():
+                raise other_format(f"a format before {FORMAT}")
+            if (found := connection.execute(text(_VERSION[kind])).scalar_one()) not in (0, FORMAT):
+                raise other_format(f"format {found}")
+
+    def _check_newest(self, connection: Connection, head: Head) -> None:
+        """Refuse a database that lacks a row which this process saw, or which the counter has."""
+        for known in (self._newest, None if self._counter is None else self._counter.read()):
+            _check_reached(known, connection, head)
+
+    def _note(self, head: Head) -> None:
+        reached = Reached(0, 0, head.id, head.hash.hex())
+        if self._newest is None or self._newest.is_older(reached):
+            self._newest = reached
+        if self._counter is not None:
+            self._counter.note(reached)
 
 
-@contextmanager
-def explained() -> Iterator[None]:
-    """Turn an error of the database into an `AccountsError` that names what to do."""
+def _check_reached(known: Reached | None, connection: Connection, head: Head) -> None:
+    if known is None:
+        return
+    if head.id < known.row:
+        raise older(head.id, known.row)
+    found = head.hash if head.id == known.row else chain.hash_at(connection, known.row)
+    if found is not None and found.hex() != known.hash:
+        raise forked(known.row)
+
+
+def _fill(connection: Connection) -> None:
+    chain.make(connection, OPENING)
+    _TABLES.create_all(connection, checkfirst=False)
+
+
+def _open_schema(url: str) -> PostgresSchema:
+    """Return the schema of shared accounts, which is made if there is none."""
+    found = PostgresSchema(url, SCHEMA)
+    if not _is_made(found):
+        try:
+            found.make(_fill)
+        except LedgerError:
+            if not _is_made(found):  # another server made it meanwhile
+                raise
+    return found
+
+
+def _is_made(schema: PostgresSchema) -> bool:
+    with schema.reading() as connection:
+        if connection.execute(text(_OLD["postgresql"])).scalar():
+            raise other_format(f"a format before {FORMAT}")
+        return connection.execute(text(f"select to_regclass('{SCHEMA}.format')")).scalar() is not None
+
+
+def _make_files(path: Path, counter: Counter) -> bytes:
+    """Make the file of the accounts and their key, if there are none. Return the key."""
     try:
-        yield
-    except (SQLAlchemyError, sqlite3.Error) as error:
-        raise AccountsError(_meaning(error)) from None
-
-
-def _make_file(path: Path) -> None:
-    """Make an empty file with a log (WAL), so that readers do not wait for a writer."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o770)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o660))
+        with making(path.parent):
+            if not path.exists():
+                if (before := counter.read()) is not None:
+                    raise OlderCopy(
+                        f"The database {path} is missing, and had {before.row} changes. Restore it from a copy, and "
+                        "run: discreet key accept-copy VAULT"
+                    )
+                make_log(path, _fill)
+            return _read_secret(path.with_suffix(".key"))
     except OSError as error:
         raise AccountsError(
             f"No accounts can be made in {path.parent}: {error.strerror}. Choose another folder with --state."
         ) from None
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
-    )
-    try:
-        _keep_log(connection)
-        connection.execute("pragma synchronous = full")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _keep_log(connection: sqlite3.Connection) -> None:
-    """Have the file written by way of a log. SQLite does not wait for its lock here, so this function does."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            connection.execute("pragma journal_mode = wal")
-            return
-        except sqlite3.OperationalError as error:
-            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > end:
-                raise
-            time.sleep(_PAUSE)
-
-
-def _write_format(connection: Connection) -> None:
-    """Write the format of new tables."""
-    connection.execute(insert(STATE), [{"name": name, "value": n} for name, n in (_WANTED | {"changes": 0}).items()])
-
-
-def _check_format(connection: Connection) -> None:
-    """Refuse tables of another format."""
-    found = {row.name: row.value for row in connection.execute(select(STATE))}
-    wanted = _WANTED
-    if {name: found.get(name) for name in wanted} != wanted:
-        raise AccountsError(
-            f"The accounts have format {found.get('format')}; this version of discreet reads format {FORMAT} alone. "
-            "Use the version of discreet that made them: docs/maintenance.md names it. Or move them away, and issue "
-            "new keys: discreet key issue. Keys forget what they spent; the grant of each individual still holds."
-        )
-
-
-def _state(connection: Connection, name: str) -> int:
-    return int(connection.execute(_VALUE, {"of_name": name}).scalar_one())
-
-
-def _older(now: int, before: int) -> OlderCopy:
-    return OlderCopy(
-        f"The accounts were put back from an older copy: they have {now} changes of {before}. Keys forget what they "
-        "spent since; the grant of each individual still holds. Put the newest copy back. To go on with this one: "
-        "discreet key accept-copy VAULT"
-    )
-
-
-def _meaning(error: Exception) -> str:
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(error, OperationalError) and getattr(cause, "sqlstate", "") is None:  # no server said a code
-        return _REFUSED if is_refusal(str(cause)) else _UNREACHED
-    name = str(getattr(cause, "sqlite_errorname", "") or getattr(cause, "sqlstate", ""))
-    found = (meaning for start, meaning in _EXPLAINED.items() if name.startswith(start))
-    return next(found, f"The accounts cannot be used ({type(error).__name__}). No question is asked. Try again.")
+def _read_secret(path: Path) -> bytes:
+    """Return the key of the marks. A new one finds no question that was asked before: those are paid again."""
+    with suppress(FileNotFoundError):
+        if len(found := path.read_bytes()) == 32:
+            return found
+        path.unlink()
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, RIGHTS)
+    with os.fdopen(file, "wb") as made:
+        made.write(secrets.token_bytes(32))
+    return path.read_bytes()

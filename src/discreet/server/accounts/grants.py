@@ -29,26 +29,23 @@ first share. And no two names of a unit are merged afterwards. If one of these f
 guarantee of the unit never depends on it: the ledger's filter alone decides who pays.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
-
-from discreet.errors import BudgetExhausted, UnknownName, UsageError
-from discreet.privacy.accounting import NANO, Budget, FilterState, Spending
-from discreet.server.accounts.budgets import budget_of
-from discreet.server.accounts.sums import from_bytes, moved, to_bytes
-from discreet.server.accounts.tables import SHARES, VAULTS
+from discreet.errors import BudgetExhausted, UsageError
+from discreet.privacy.accounting import NANO, Accountant, Budget, FilterState, Spending
 
 KEPT = "kept"
+"""The holder of the share that is kept for the custodian's own work."""
 CURVE, PURE = "curve", "pure"
-_OF_VAULT = select(VAULTS).where(VAULTS.c.name == bindparam("of_vault"))
-_CHANGE = update(VAULTS).where(VAULTS.c.name == bindparam("of_vault"))
-_HOLDERS = (SHARES.c.vault == bindparam("of_vault")) & (SHARES.c.holder == bindparam("of_holder"))
-_SHARE = select(SHARES.c.loss, SHARES.c.failures).where(_HOLDERS)
-_HELD = select(func.sum(SHARES.c.loss), func.sum(SHARES.c.failures)).where(
-    (SHARES.c.vault == bindparam("of_vault")) & (SHARES.c.holder != bindparam("but"))
-)
+
+
+@lru_cache(1024)  # the limits of a budget take longer to compute than a row to read
+def budget_of(
+    epsilon: float, delta: float, failures: float, order: float = 0.0, accountant: Accountant = "renyi"
+) -> Budget:
+    """Return the budget with these values."""
+    return Budget(epsilon, delta, failures, order, accountant)
 
 
 @dataclass(frozen=True)
@@ -60,11 +57,14 @@ class Share:
         failures: of the failure probabilities, in 1e-18.
     """
 
-    loss: int
-    failures: int
+    loss: int = 0
+    failures: int = 0
 
     def __add__(self, other: "Share") -> "Share":
         return Share(self.loss + other.loss, self.failures + other.failures)
+
+    def __sub__(self, other: "Share") -> "Share":
+        return Share(self.loss - other.loss, self.failures - other.failures)
 
     def or_more(self, other: "Share") -> "Share":
         """Return the larger of two shares, in each number."""
@@ -111,120 +111,39 @@ class Grant:
         parts, whole = int(epsilon * NANO), int(self.budget.epsilon * NANO)
         return Share(self.limit.loss * parts // whole, self.limit.failures * parts // whole)
 
+    def with_reading(self, typical: Spending | None) -> "Grant":
+        """Return the grant with a reading. The first share settles it: the one that pays for more usual questions.
 
-def declare(connection: Connection, vault: str, budget: Budget) -> None:
-    """Record the grant of a vault.
+        Args:
+            typical: the charge of a usual question; None if the grant is too small for one.
 
-    Raises:
-        UsageError: if the vault has another grant here: another vault had the name.
-    """
-    row = connection.execute(_OF_VAULT, {"of_vault": vault}).one_or_none()
-    if row is None:
-        connection.execute(insert(VAULTS).values(name=vault, **_columns(budget), reading="", **_pool()))
-    elif grant_of(row).budget != budget:
-        raise UsageError(
-            f"The accounts know a vault called '{vault}' with another grant: epsilon {row.epsilon:g} at delta "
-            f"{row.delta:g}. Use another state folder: --state DIR"
-        )
+        Raises:
+            UsageError: if the vault's accountant is "zcdp".
+        """
+        if self.budget.accountant == "zcdp":
+            raise UsageError(
+                f"The vault '{self.vault}' counts by zCDP, for which no share can be reserved. Issue the key without "
+                "--reserved."
+            )
+        return self if self.reading else replace(self, reading=_best_reading(self.budget, typical))
 
+    def fit_share(self, epsilon: float, others: Share, spent: Spending | None = None) -> Share:
+        """Return the share of `epsilon`, if it fits beside all others and the pool.
 
-def read_grant(connection: Connection, vault: str) -> Grant:
-    """Return the grant of a vault.
+        Args:
+            epsilon: the part of the grant's epsilon.
+            others: the sum of the shares of all other holders.
+            spent: what the holder's questions have cost so far. A share is never below it: units may have paid it.
 
-    Raises:
-        UnknownName: if the accounts do not know the vault.
-    """
-    row = connection.execute(_OF_VAULT, {"of_vault": vault}).one_or_none()
-    if row is None:
-        raise UnknownName("vault", vault, connection.execute(select(VAULTS.c.name)).scalars())
-    return grant_of(row)
-
-
-def grant_of(row: Row[Any]) -> Grant:
-    """Return the grant in a row."""
-    budget = budget_of(row.epsilon, row.delta, row.failures, row.grant_order, row.accountant)
-    return Grant(row.name, budget, row.reading, from_bytes(row.pool_loss, row.pool_failures))
-
-
-def reserve_share(
-    connection: Connection,
-    vault: str,
-    holder: str,
-    epsilon: float,
-    *,
-    typical: Spending | None = None,
-    spent: Spending | None = None,
-) -> None:
-    """Reserve `epsilon` of a vault's grant for a key or for the custodian, in place of the share that it had.
-
-    Args:
-        connection: a writing transaction.
-        vault: the vault.
-        holder: the key's id, or `KEPT`.
-        epsilon: the part of the grant's epsilon.
-        typical: the charge of a usual question. The first share of a vault settles its reading: the one that pays for
-            more of them.
-        spent: what the holder's questions have cost so far. A share is never below it: units may have paid it.
-
-    Raises:
-        BudgetExhausted: if the shares would no longer fit the grant together.
-        UsageError: if the vault's accountant is "zcdp".
-    """
-    grant = _with_reading(connection, read_grant(connection, vault), typical)
-    share, others = grant.part(epsilon), held(connection, vault, but=holder)
-    if spent is not None:
-        share = share.or_more(grant.read(spent))
-    taken = others + grant.read(grant.pool)
-    if not (taken + share).within(grant.limit):
-        raise _does_not_fit(grant, taken, epsilon)
-    put_share(connection, vault, holder, share)
-
-
-def put_share(connection: Connection, vault: str, holder: str, share: Share) -> None:
-    """Write a share in place of the one that the holder had."""
-    mine = (SHARES.c.vault == vault) & (SHARES.c.holder == holder)
-    connection.execute(delete(SHARES).where(mine))
-    connection.execute(insert(SHARES).values(vault=vault, holder=holder, loss=share.loss, failures=share.failures))
-
-
-def read_share(connection: Connection, vault: str, holder: str) -> Share | None:
-    """Return the share of a holder; None if it has none."""
-    row = connection.execute(_SHARE, {"of_vault": vault, "of_holder": holder}).one_or_none()
-    return None if row is None else Share(int(row.loss), int(row.failures))
-
-
-def held(connection: Connection, vault: str, *, but: str = "") -> Share:
-    """Return the sum of the shares of a vault, without the one of `but`."""
-    loss, failures = connection.execute(_HELD, {"of_vault": vault, "but": but}).one()
-    return Share(int(loss or 0), int(failures or 0))
-
-
-def room_of_pool(connection: Connection, grant: Grant) -> Share | None:
-    """Return the most that the pool of shared keys may reach; None if nothing is reserved, and the ledger decides."""
-    if not grant.reading:
-        return None
-    taken = held(connection, grant.vault)
-    return Share(grant.limit.loss - taken.loss, grant.limit.failures - taken.failures)
-
-
-def change_pool(connection: Connection, vault: str, back: Spending, extra: Spending) -> None:
-    """Take `back` from what the shared keys of a vault have spent together, and add `extra`."""
-    row = connection.execute(_OF_VAULT, {"of_vault": vault}).one()
-    loss, failures = moved(row.pool_loss, row.pool_failures, back, extra)
-    connection.execute(_CHANGE, {"of_vault": vault, "pool_loss": loss, "pool_failures": failures})
-
-
-def _with_reading(connection: Connection, grant: Grant, typical: Spending | None) -> Grant:
-    if grant.budget.accountant == "zcdp":
-        raise UsageError(
-            f"The vault '{grant.vault}' counts by zCDP, for which no share can be reserved. Issue the key without "
-            "--reserved."
-        )
-    if grant.reading:
-        return grant
-    reading = _best_reading(grant.budget, typical)
-    connection.execute(update(VAULTS).where(VAULTS.c.name == grant.vault).values(reading=reading))
-    return Grant(grant.vault, grant.budget, reading, grant.pool)
+        Raises:
+            BudgetExhausted: if the shares would exceed the grant together.
+        """
+        share, taken = self.part(epsilon), others + self.read(self.pool)
+        if spent is not None:
+            share = share.or_more(self.read(spent))
+        if not (taken + share).within(self.limit):
+            raise _does_not_fit(self, taken, epsilon)
+        return share
 
 
 def _best_reading(budget: Budget, typical: Spending | None) -> str:
@@ -251,18 +170,3 @@ def _does_not_fit(grant: Grant, taken: Share, epsilon: float) -> BudgetExhausted
         left=free,
         would_fit=free,
     )
-
-
-def _columns(budget: Budget) -> dict[str, Any]:
-    return {
-        "epsilon": budget.epsilon,
-        "delta": budget.delta,
-        "failures": budget.failures,
-        "grant_order": budget.order,
-        "accountant": budget.accountant,
-    }
-
-
-def _pool() -> dict[str, Any]:
-    nothing = Spending.nothing()
-    return {"pool_loss": to_bytes(nothing), "pool_failures": nothing.failure_atto}

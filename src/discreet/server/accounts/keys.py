@@ -1,28 +1,23 @@
 """Keys: who may ask what, and the caps of the custodian."""
 
-import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
-
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.accounting import Budget
-from discreet.server.accounts.budgets import budget_of
-from discreet.server.accounts.key_format import digest_of, make_public, make_secret, matches, public_of
-from discreet.server.accounts.tables import KEYS
+from discreet.server.accounts.grants import budget_of
 
 CAP_IS_POLICY = (
     "A cap is a policy of the custodian. The guarantee is the grant of each individual in the vault's ledger."
 )
 """The sentence that stands beside each cap that is shown."""
-_BY_ID = select(KEYS).where(KEYS.c.id == bindparam("key"))
+Columns = dict[str, Any]
+"""A key as plain data, as the rows of the log give it."""
 _LONGEST_NAME = 64
-_LONGEST_SECRET = 256
 
 
 @dataclass(frozen=True)
@@ -126,21 +121,25 @@ class Limits:
         if self.expires is not None and self.expires.tzinfo is None:
             raise UsageError("The date of expiry has no time zone. Give one: datetime.now(UTC) + timedelta(days=90).")
 
-    def columns(self) -> dict[str, Any]:
-        """Return the values that are given, by column."""
-        given: dict[str, Any] = {
-            "epsilon": self.epsilon,
-            "questions": self.questions,
-            "per_question": self.per_question,
-            "rate_count": self.rate[0] if self.rate else None,
-            "rate_seconds": self.rate[1] if self.rate else None,
-            "expires": self.expires.timestamp() if self.expires else None,
-            "models": json.dumps(list(self.models)) if self.models is not None else None,
-        }
+    def columns(self) -> Columns:
+        """Return the values that are given, as plain data."""
+        expires = None if self.expires is None else self.expires.timestamp()
+        models = None if self.models is None else list(self.models)
+        given = vars(self) | {"expires": expires, "models": models}
         return {name: value for name, value in given.items() if value is not None}
 
 
-def check_name(connection: Connection, name: str) -> None:
+def key_of(columns: Columns) -> Key:
+    """Return a key from plain data: its fields, with moments in seconds, and the digest of its secret."""
+    fields = {name: value for name, value in columns.items() if name != "digest"}
+    for name in ("vaults", "models", "rate"):
+        fields[name] = None if fields[name] is None else tuple(fields[name])
+    for name in ("expires", "created"):
+        fields[name] = None if fields[name] is None else moment(fields[name])
+    return Key(**fields)
+
+
+def check_name(name: str, keys: Iterable[Key]) -> None:
     """Refuse a name that cannot be shown on a line, or that a valid key has.
 
     Raises:
@@ -148,85 +147,24 @@ def check_name(connection: Connection, name: str) -> None:
     """
     if not (0 < len(name) <= _LONGEST_NAME and name.isprintable() and name.strip() == name):
         raise UsageError(f"The name of a key has 1 to {_LONGEST_NAME} printable characters. Choose another one.")
-    same = select(KEYS.c.id).where(KEYS.c.name == name, KEYS.c.revoked.is_(False))
-    if (found := connection.execute(same).scalar()) is not None:
+    same = next((key for key in keys if key.name == name and not key.revoked), None)
+    if same is not None:
         raise UsageError(
-            f"There is a key called '{name}' already: {found}. Choose another name, or revoke that key: "
-            f"discreet key revoke VAULT {found}"
+            f"There is a key called '{name}' already: {same.id}. Choose another name, or revoke that key: "
+            f"discreet key revoke VAULT {same.id}"
         )
 
 
-def add_key(connection: Connection, values: dict[str, Any], now: float) -> tuple[str, str]:
-    """Insert a key. Returns its id and its secret."""
-    public = make_public()
-    while connection.execute(select(KEYS.c.id).where(KEYS.c.id == public)).scalar() is not None:
-        public = make_public()
-    secret = make_secret(public)
-    row = values | {"id": public, "digest": digest_of(secret), "revoked": False, "created": now}
-    connection.execute(insert(KEYS).values(row))
-    return public, secret
-
-
-def renew_secret(connection: Connection, key: str) -> str:
-    """Give a key another secret; the old one is not valid any more. Returns the new one."""
-    secret = make_secret(key)
-    connection.execute(update(KEYS).where(KEYS.c.id == key).values(digest=digest_of(secret)))
-    return secret
-
-
-def find_secret(connection: Connection, secret: str, now: float) -> Key | None:
-    """Return the key with this secret; None for an unknown, an expired and a revoked one alike."""
-    row = connection.execute(_BY_ID, {"key": public_of(secret)}).one_or_none()
-    same = matches(secret[:_LONGEST_SECRET], row.digest if row is not None else None)
-    if row is None or not same:
-        return None
-    key = key_of(row)
-    return key if key.is_valid(now) else None
-
-
-def read_key(connection: Connection, key: str) -> Key | None:
-    """Return the key with this id; None if there is none."""
-    row = connection.execute(_BY_ID, {"key": key}).one_or_none()
-    return None if row is None else key_of(row)
-
-
-def named_key(connection: Connection, name: str) -> Key:
+def find_named(keys: Sequence[Key], name: str) -> Key:
     """Return the key with this id or this name; of several with the name, the one that is not revoked.
 
     Raises:
         UnknownName: if there is none.
     """
-    keys = all_keys(connection)
     found = [key for key in keys if name == key.id] or [key for key in keys if name == key.name]
     if not found:
         raise UnknownName("key", name, {one for key in keys for one in (key.id, key.name)} or {"(no key was issued)"})
     return min(found, key=lambda key: (key.revoked, -key.created.timestamp()))
-
-
-def all_keys(connection: Connection) -> list[Key]:
-    """Return all keys, the oldest first."""
-    return [key_of(row) for row in connection.execute(select(KEYS).order_by(KEYS.c.created, KEYS.c.id))]
-
-
-def key_of(row: Row[Any]) -> Key:
-    """Return the key in a row."""
-    return Key(
-        id=row.id,
-        name=row.name,
-        vaults=tuple(json.loads(row.vaults)),
-        models=tuple(json.loads(row.models)),
-        epsilon=row.epsilon,
-        delta=row.delta,
-        questions=row.questions,
-        per_question=row.per_question,
-        rate=(row.rate_count, row.rate_seconds) if row.rate_count is not None else None,
-        expires=None if row.expires is None else moment(row.expires),
-        reserved=bool(row.reserved),
-        footer=bool(row.footer),
-        revoked=bool(row.revoked),
-        created=moment(row.created),
-        failures=row.failures,
-    )
 
 
 def moment(seconds: float) -> datetime:

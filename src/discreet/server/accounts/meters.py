@@ -7,20 +7,11 @@ value.
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
-
 from discreet.privacy.accounting import Budget, Spending
-from discreet.server.accounts.grants import Grant, Share, change_pool, read_grant, read_share, room_of_pool
+from discreet.server.accounts.grants import Grant, Share
 from discreet.server.accounts.keys import CAP_IS_POLICY, Key
 from discreet.server.accounts.outcomes import KeyExhausted
-from discreet.server.accounts.sums import Charged, count_fitting, from_bytes, is_nothing, largest_part, moved, to_bytes
-from discreet.server.accounts.tables import METERS
-
-_OF_KEY = select(METERS).where(METERS.c.key == bindparam("of_key"))
-_MINE = (METERS.c.key == bindparam("of_key")) & (METERS.c.vault == bindparam("of_vault"))
-_OF_KEY_IN_VAULT = select(METERS).where(_MINE)
-_CHANGE = update(METERS).where(_MINE)
-_ADD = insert(METERS)
+from discreet.server.accounts.sums import Charged, count_fitting, is_nothing, largest_part
 
 
 @dataclass(frozen=True)
@@ -92,24 +83,6 @@ class Meter:
         }
 
 
-def read_meter(connection: Connection, key: Key) -> Meter:
-    """Return the odometer of a key."""
-    rows = connection.execute(_OF_KEY, {"of_key": key.id}).all()
-    spent = {row.vault: from_bytes(row.loss, row.failures) for row in rows}
-    total, asked = sum(spent.values(), Spending.nothing()), sum(row.questions for row in rows)
-    return Meter(
-        granted=key.epsilon,
-        delta=key.delta,
-        spent=key.budget.spent(total),
-        left=key.budget.left(total),
-        questions=asked,
-        questions_left=None if key.questions is None else max(0, key.questions - asked),
-        spending=total,
-        budget=key.budget,
-        rooms=tuple(_room(connection, key, vault, spent.get(vault, Spending.nothing())) for vault in key.vaults),
-    )
-
-
 def refusal(meter: Meter, key: Key, vault: str, most: Charged) -> KeyExhausted | None:
     """Return why a question does not fit the caps of a key; None if it does. A free question always fits."""
     extra = most.spending
@@ -126,37 +99,3 @@ def refusal(meter: Meter, key: Key, vault: str, most: Charged) -> KeyExhausted |
     own = key.reserved or not meter.budget.admits(meter.spending + extra)
     code = "key_budget_exhausted" if own else "vault_budget_exhausted"
     return KeyExhausted(code, most.epsilon, meter.left, would_fit)
-
-
-def charge(connection: Connection, key: Key, vault: str, extra: Spending) -> None:
-    """Add a charge to the meter of a key in a vault."""
-    change_meter(connection, key, vault, Spending.nothing(), extra)
-
-
-def change_meter(connection: Connection, key: Key, vault: str, back: Spending, extra: Spending) -> None:
-    """Take `back` from the meter of a key in a vault, and add `extra`; the pool follows if the key is a shared one."""
-    mine = {"of_key": key.id, "of_vault": vault}
-    row = connection.execute(_OF_KEY_IN_VAULT, mine).one_or_none()
-    held, failed = (to_bytes(Spending.nothing()), 0) if row is None else (row.loss, row.failures)
-    loss, failures = moved(held, failed, back, extra)
-    count = (0 if row is None else row.questions) + (not is_nothing(extra)) - (not is_nothing(back))
-    values = {"loss": loss, "failures": failures, "questions": count}
-    if row is None:
-        connection.execute(_ADD, {"key": key.id, "vault": vault} | values)
-    else:
-        connection.execute(_CHANGE, mine | values)
-    if not key.reserved:
-        change_pool(connection, vault, back, extra)
-
-
-def read_spent(connection: Connection, key: str, vault: str) -> Spending:
-    """Return what the questions of a key have spent in a vault."""
-    row = connection.execute(_OF_KEY_IN_VAULT, {"of_key": key, "of_vault": vault}).one_or_none()
-    return Spending.nothing() if row is None else from_bytes(row.loss, row.failures)
-
-
-def _room(connection: Connection, key: Key, vault: str, spent: Spending) -> Room:
-    grant = read_grant(connection, vault)
-    if key.reserved:
-        return Room(grant, spent, read_share(connection, vault, key.id) or Share(0, 0))
-    return Room(grant, grant.pool, room_of_pool(connection, grant))

@@ -1,16 +1,19 @@
-"""Sums of charges as the database has them: bytes for a curve, a whole number for failures."""
+"""Sums of charges that can be taken back exactly, and how many charges still fit."""
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.privacy.accounting import ATTO, CUT, Spending
+from discreet.privacy.costs import ORDERS
 
 _MOST_TIMES = 10_000
 _STEPS = 30
 _LARGEST = 9 * 10**18
-"""The largest sum of a column. A sum that reaches it stays there."""
+"""The largest number of a sum. A number that reaches it stays there."""
 
 
 class Charged(Protocol):
@@ -29,27 +32,67 @@ class Charged(Protocol):
         """The charge as a sum of costs, in whole numbers."""
 
 
-def to_bytes(spending: Spending) -> bytes:
-    """Return the curve of a sum as bytes."""
-    return spending.loss_nano.astype("<i8").tobytes()
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """A sum of charges, uncut, and how many of them are not zero.
 
+    A charge that is cut at an order (a Gaussian one at infinity) can be taken back there; from a `Spending`, it could
+    not. While any such charge is in the sum, the sum reads as cut.
 
-def from_bytes(loss: bytes, failures: int) -> Spending:
-    """Return the sum of which these are the curve and the failures, cut as a `Spending` is."""
-    return Spending(np.minimum(np.frombuffer(loss, dtype="<i8"), CUT).astype(np.int64), min(int(failures), ATTO))
-
-
-def moved(loss: bytes, failures: int, back: Spending, extra: Spending) -> tuple[bytes, int]:
-    """Return the curve and the failures of a sum from which `back` is taken, and to which `extra` is added.
-
-    Sums are kept uncut. So a charge that is cut at an order (a Gaussian one at infinity) can be taken back there; in a
-    `Spending`, it could not. While any such charge is in the sum, it reads as cut.
+    Attributes:
+        loss: the loss at each order, in billionths of a nat.
+        failures: the failure probabilities, in 1e-18.
+        count: the number of charges that are not zero.
     """
-    # A sum is at most `_LARGEST` and a charge at most `CUT`, so no step leaves the range of 64 bits.
-    before = np.minimum(np.frombuffer(loss, dtype="<i8").astype(np.int64), _LARGEST)
-    after = np.where(before >= _LARGEST, _LARGEST, np.minimum(before - back.loss_nano + extra.loss_nano, _LARGEST))
-    failed = failures if failures >= _LARGEST else min(failures - back.failure_atto + extra.failure_atto, _LARGEST)
-    return after.astype("<i8").tobytes(), failed
+
+    loss: NDArray[np.int64]
+    failures: int = 0
+    count: int = 0
+
+    @staticmethod
+    def nothing() -> "Sum":
+        """Return the empty sum."""
+        return Sum(np.zeros(len(ORDERS), dtype=np.int64))
+
+    @property
+    def spending(self) -> Spending:
+        """The sum, cut as every `Spending` is."""
+        return Spending(np.minimum(self.loss, CUT), min(self.failures, ATTO))
+
+    def moved(self, back: Spending, extra: Spending) -> "Sum":
+        """Return the sum from which the charge `back` is taken, and to which `extra` is added."""
+        # A sum is at most `_LARGEST` and a charge at most `CUT`, so no step leaves the range of 64 bits.
+        before = np.minimum(self.loss, _LARGEST)
+        after = np.where(before >= _LARGEST, _LARGEST, np.minimum(before - back.loss_nano + extra.loss_nano, _LARGEST))
+        failed = self.failures
+        if failed < _LARGEST:
+            failed = min(failed - back.failure_atto + extra.failure_atto, _LARGEST)
+        return Sum(after, failed, self.count + (not is_nothing(extra)) - (not is_nothing(back)))
+
+    def plain(self) -> list[Any]:
+        """Return the sum as plain data."""
+        return [self.loss.tolist(), self.failures, self.count]
+
+    @staticmethod
+    def of(plain: list[Any]) -> "Sum":
+        """Return the sum of which `plain` gave this."""
+        return Sum(np.array(plain[0], dtype=np.int64), plain[1], plain[2])
+
+
+def pack_sum(spending: Spending) -> tuple[bytes, int]:
+    """Return a sum as the fields `loss` and `failure` of a row."""
+    return spending.loss_nano.astype("<i8").tobytes(), spending.failure_atto
+
+
+def unpack_sum(loss: bytes, failure: int) -> Spending:
+    """Return the sum from these fields.
+
+    Raises:
+        ValueError: if they are no sum.
+    """
+    if len(loss) != 8 * len(ORDERS) or failure < 0:
+        raise ValueError(failure)
+    return Spending(np.minimum(np.frombuffer(loss, dtype="<i8").astype(np.int64), CUT), min(failure, ATTO))
 
 
 def is_nothing(spending: Spending) -> bool:

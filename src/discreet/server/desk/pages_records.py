@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from discreet.server.audit_log import AuditLog, AuditLogError
@@ -17,7 +17,6 @@ from discreet.server.desk.desk import Desk, NoSuchPage, action, page, text_of
 from discreet.system.markup import paragraph, section
 
 SHOWN = 200
-_TAIL = 512 * 1024
 _STYLE = re.compile("<style>(.*?)</style>", re.DOTALL)
 
 
@@ -49,7 +48,7 @@ def _audit(desk: Desk, request: Request, checked: Any, wrong: str) -> Response:
         request,
         "audit.html",
         "Audit log",
-        lines=last_lines(desk.log, SHOWN),
+        lines=desk.log.newest(SHOWN),
         shown=SHOWN,
         head=_head(desk.log),
         checked=checked,
@@ -58,9 +57,11 @@ def _audit(desk: Desk, request: Request, checked: Any, wrong: str) -> Response:
 
 
 def _audit_file(desk: Desk, request: Request) -> Response:
-    if not desk.log.path.is_file():
+    if not desk.log.files():
         raise NoSuchPage("There is no audit log yet.")
-    return FileResponse(desk.log.path, media_type="application/octet-stream", filename="audit.jsonl")
+    named = {"content-disposition": 'attachment; filename="audit.jsonl"'}
+    lines = (json.dumps(line) + "\n" for line in desk.log.lines())
+    return StreamingResponse(lines, media_type="application/octet-stream", headers=named)
 
 
 def _show_report(desk: Desk, request: Request) -> Response:
@@ -83,25 +84,6 @@ def _report_page(desk: Desk, request: Request, form: FormData) -> Response:
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     page_text = text.replace("</body>", f"{proof}</body>", 1)
     return HTMLResponse(page_text, headers={"content-security-policy": f"{policy}; frame-ancestors 'none'"})
-
-
-def last_lines(log: AuditLog, most: int) -> list[dict[str, Any]]:
-    """Return the newest lines of an audit log, the newest first; a line that is damaged is left out."""
-    found: list[dict[str, Any]] = []
-    for path in reversed(log.files()):
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - _TAIL))
-            lines = file.read().splitlines()
-        for line in reversed(lines):
-            try:
-                content = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(content, dict) and {"seq", "time", "actor", "act", "of", "details"} <= content.keys():
-                found.append(content)
-            if len(found) == most:
-                return found
-    return found
 
 
 def _head(log: AuditLog) -> str:

@@ -1,11 +1,9 @@
 """What must hold after a run: askers, accounts and ledgers know the same questions and the same payments."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-from sqlalchemy import select
+from functools import partial
 
 from discreet.config import read_config
 from discreet.ledger.opening import open_ledger
@@ -13,7 +11,7 @@ from discreet.ledger.protocol import VaultLedger
 from discreet.ledger.records import QuestionRecord
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts import Accounts
-from discreet.server.accounts.tables import QUESTIONS
+from discreet.server.accounts.books import Asked as Reserved
 from discreet_lab.experiments.keepers.askers import ANSWERED, Asked, Reply
 from discreet_lab.experiments.keepers.setting import Setting
 
@@ -27,12 +25,14 @@ class Found:
         records: the questions of all ledgers, by id.
         rows: the questions of the accounts, by id.
         asked: the requests of the askers.
+        mark: returns the mark that the accounts have of an Idempotency-Key.
     """
 
     ledgers: dict[str, VaultLedger]
     records: dict[str, QuestionRecord]
-    rows: dict[str, Any]
+    rows: dict[str, Reserved]
     asked: list[Asked]
+    mark: Callable[[str], str]
 
     @property
     def paid(self) -> set[str]:
@@ -73,9 +73,8 @@ def gather(setting: Setting, asked: Sequence[Asked]) -> Found:
     """
     ledgers = {name: open_ledger(path, read_config(path)) for name, path in setting.vaults.items()}
     records = {record.id: record for ledger in ledgers.values() for record in ledger.questions()}
-    with setting.accounts.database.reading() as connection:
-        rows = {row.id: row for row in connection.execute(select(QUESTIONS))}
-    return Found(ledgers, records, rows, list(asked))
+    rows = {row.id: row for row in setting.accounts.questions()}
+    return Found(ledgers, records, rows, list(asked), partial(setting.accounts.database.mark, "name"))
 
 
 def check(found: Found, accounts: Accounts) -> Checks:
@@ -147,17 +146,17 @@ def _of_key(found: Found, key: str) -> Spending:
 
 def _unexplained(found: Found, without_receipt: Iterable[str]) -> Iterable[str]:
     """Yield the payments without a receipt whose request got another answer, or was refused as free."""
-    by_name = {(one.key, one.name): one for one in found.asked}
+    by_name = {(one.key, found.mark(one.name)): one for one in found.asked}
     for question in without_receipt:
         row = found.rows.get(question)
-        request = by_name.get((row.key, row.idempotency)) if row is not None else None
+        request = by_name.get((row.key, row.name or "")) if row is not None else None
         if request is None or request.outcome == ANSWERED:
             yield question
 
 
 def _twice(found: Found) -> Iterable[str]:
     paid = found.paid
-    names = Counter((row.key, row.idempotency) for one, row in found.rows.items() if one in paid)
+    names = Counter((row.key, row.name) for one, row in found.rows.items() if one in paid)
     return [f"{key} {name}" for (key, name), count in names.items() if count > 1]
 
 

@@ -161,7 +161,7 @@ def _send(host: Host, key: Issued, name: str, request: Asked) -> Reply:
 
 def _payments(hosts: Hosts, key: Issued, name: str) -> int:
     found = gather(hosts.setting, [])
-    return sum(found.rows[one].idempotency == name and found.rows[one].key == key.id for one in found.paid)
+    return sum(found.rows[one].name == found.mark(name) and found.rows[one].key == key.id for one in found.paid)
 
 
 def _told(reply: Reply) -> str:

@@ -1,0 +1,423 @@
+"""What the log of units gives: balances, the common sum, joined units, open reservations, and sums of questions.
+
+`Units` is the replay of the rows in their order. It does what `MemoryLedger` does, for many units at once: whether a
+unit can pay depends only on its own balance and on the common sum of all units.
+
+    kind      question, part   loss, failure      content
+    open      -                -                  the hash before, and the grant as JSON
+    carry     -                -                  the state of the log that this one continues
+    begin     its id           -                  algorithm, text, and whether it is private, as JSON
+    charge    its id, number   what all units pay the record of the release, as JSON
+    reserve   its id, part     what is reserved   the payers; empty if all units pay
+    settle    its id, part     what was spent     the records of the releases, as JSON
+    finish    its id, rank     -                  why it ended
+    join      its number       -                  pairs of keys: the payments of the first count for the second
+
+A settlement is written without waiting for the disk. It is never the last durable row: after a power cut, its whole
+reservation may count.
+"""
+
+import base64
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.ledger.keys import KEY, UNKNOWN, KeyTable, Numbers, payers_of, split, unpack_payers
+from discreet.ledger.records import Grant
+from discreet.log.arrays import Arrays, unpack
+from discreet.log.chain import GENESIS, Head, Row
+from discreet.log.counter import Reached
+from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending
+from discreet.privacy.costs import ORDERS
+from discreet.privacy.ledger import APART
+
+CARRY, BEGIN, CHARGE, RESERVE = "carry", "begin", "charge", "reserve"
+SETTLE, FINISH, JOIN = "settle", "finish", "join"
+
+Readings = NDArray[np.int64]
+"""Balances, of shape (3, units): the curves, the pure losses and the failures of `FilterState`s."""
+
+_ROOM = 1024
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A part that is reserved and not settled: the reserved sum, and the content of its row."""
+
+    most: Spending
+    content: bytes
+
+    @property
+    def payers(self) -> Numbers | None:
+        """The numbers of the payers; None if all units pay."""
+        return payers_of(self.content) if self.content else None
+
+
+class Units:
+    """The state of the log of units.
+
+    Attributes:
+        head: the last row that it has.
+        durable: the last row that a power cut cannot undo.
+        grant: the grant.
+        total: the sum that all units have paid in common.
+        questions, payments: the numbers that `Reached` shows.
+        units_pay: whether single units were asked to pay.
+        open: the reservations that are not settled, by question and part.
+    """
+
+    head: Head
+
+    def __init__(self, grant: Grant) -> None:
+        self.grant, self.total = grant, Spending.nothing()
+        self.durable = Head(0, GENESIS, b"")
+        self.questions = self.payments = 0
+        self.units_pay = False
+        self.open: dict[tuple[str, int], Reservation] = {}
+        self._keys, self._count = KeyTable(), 0
+        self._readings: Readings = np.zeros((3, _ROOM), dtype=np.int64)
+        self._joined: dict[int, int] = {}  # a unit that was joined, and the unit that has its payments
+        self._joins: dict[int, set[int]] = {}  # the same, the other way round
+        self._gone = set[int]()  # units without a balance, since it was moved
+        self._sums = Sums()
+        self._apart: dict[str, dict[int, Spending]] = {}  # what counts of parts without a common unit
+
+    # What rows do
+
+    @classmethod
+    def begin(cls, row: Row) -> Self:
+        """Return the state of a log with its first row alone."""
+        state = cls(Grant.parse(row.content[len(GENESIS) :]))
+        state.durable = Head(row.id, row.hash, row.content[: len(GENESIS)])
+        return state
+
+    def apply(self, row: Row) -> None:
+        """Add the next row."""
+        key = row.question, row.part
+        if row.kind == RESERVE:
+            self._reserve(key, Reservation(spending(row), row.content))
+        elif row.kind == SETTLE:
+            self._settle(key, spending(row))
+            return  # it is not durable
+        elif row.kind == CHARGE:
+            self.total += spending(row)
+            self._sums.add(spending(row))
+            self.payments += 1
+        elif row.kind == JOIN:
+            self._join(split(row.content))
+        elif row.kind == BEGIN:
+            self.questions += 1
+        elif row.kind == FINISH:
+            if row.question in self._apart and not any(question == row.question for question, _ in self.open):
+                del self._apart[row.question]  # its sum is final
+        elif row.kind == CARRY and self._count == self.payments == 0:
+            self.unpack(*unpack(bytearray(row.content)))
+        else:
+            raise ValueError(row.kind)
+        self.durable = Head(row.id, row.hash, self.head.hash)
+
+    def _reserve(self, key: tuple[str, int], part: Reservation) -> None:
+        if key in self.open:
+            raise ValueError(key)
+        self.payments += 1
+        self.open[key] = part
+        self._count_part(key, None, part.most)
+        if not part.content:
+            self.total += part.most
+            return
+        self.units_pay = True
+        start, new, known = unpack_payers(part.content)
+        self._add_units(start, new)
+        numbers = np.concatenate([known, np.arange(start, self._count)])
+        self._readings[:, numbers] = plus(self._readings[:, numbers], as_column(self._cost(part.most)))
+
+    def _settle(self, key: tuple[str, int], spent: Spending) -> None:
+        part = self.open.pop(key)
+        self._count_part(key, part.most, counted(part.most, spent))
+        payers = part.payers
+        if payers is None:
+            self.total = self.total - part.most + spent
+            return
+        back = self._cost(part.most) - self._cost(spent)
+        numbers, times = np.unique(self.current(payers), return_counts=True)
+        before = self._readings[:, numbers]
+        after = before - as_column(back) * times
+        after[:2] = np.where(before[:2] < CUT, after[:2], CUT)  # a cut loss stays cut, as in `FilterState`
+        self._readings[:, numbers] = after
+
+    def _join(self, keys: list[bytes]) -> None:
+        for old, new in zip(keys[::2], keys[1::2], strict=True):
+            start = int(self.find(old)[0])
+            if start == UNKNOWN or start in self._gone:
+                raise ValueError("no balance")
+            into = int(self.find(new)[0])
+            if into == UNKNOWN:
+                into = self._count
+                self._add_units(into, new)
+            sums = self._readings[:, [into]] + self._readings[:, [start]]
+            self._readings[:, [into]] = np.minimum(sums, [[CUT], [CUT], [ATTO]])
+            self._readings[:, start] = 0
+            self._gone = (self._gone | {start}) - {into}
+            self._joins.get(self._joined.get(start, UNKNOWN), set[int]()).discard(start)
+            moved = self._joins.pop(start, set()) | {start}
+            self._joined |= dict.fromkeys(moved, into)
+            self._joins.setdefault(into, set()).update(moved)
+            self.payments += 1
+
+    def _count_part(self, key: tuple[str, int], before: Spending | None, after: Spending) -> None:
+        """Change what counts of a part in the sum of all questions: of parts without a common unit, the dearest."""
+        question, part = key
+        if part >= APART:
+            parts = self._apart.setdefault(question, {})
+            before = dearest(parts.values()) if parts else None
+            parts[part] = after
+            after = dearest(parts.values())
+        if before is not None:
+            self._sums.add(before, -1)
+        self._sums.add(after)
+
+    def _add_units(self, start: int, keys: bytes) -> None:
+        if start != self._count:
+            raise ValueError(start)
+        self._keys.add(keys, start)
+        self._count += len(keys) // KEY
+        if self._count > self._readings.shape[1]:
+            # Pages that are never written take no memory.
+            larger = np.zeros((3, self._count + max(_ROOM, self._count // 2)), dtype=np.int64)
+            larger[:, :start] = self._readings[:, :start]
+            self._readings = larger
+
+    # What it knows
+
+    @property
+    def budget(self) -> Budget:
+        """The granted budget."""
+        return self.grant.budget
+
+    @property
+    def reached(self) -> Reached:
+        """The numbers of questions and payments, and the last durable row."""
+        return Reached(self.questions, self.payments, self.durable.id, self.durable.hash.hex())
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next unit."""
+        return self._count
+
+    def find(self, keys: bytes) -> Numbers:
+        """Return the numbers of concatenated keys; `UNKNOWN` for a unit that never paid."""
+        return self._keys.find(keys)
+
+    def current(self, numbers: Numbers) -> Numbers:
+        """Return the numbers of the units that have the payments of these. A unit may occur twice."""
+        if not self._joined:
+            return numbers
+        moved = np.isin(numbers, np.fromiter(self._joined, dtype=np.int64))
+        after = numbers.copy()
+        after[moved] = [self._joined[number] for number in numbers[moved].tolist()]
+        return after
+
+    def can_pay(self, common: FilterState, numbers: Numbers) -> NDArray[np.bool_]:
+        """Return which of the units can pay: their balance plus `common` stays within the budget.
+
+        A unit that was joined to another one pays nothing any more.
+        """
+        readings = self._readings[:, np.maximum(numbers, 0)]
+        readings[:, numbers == UNKNOWN] = 0
+        able = within(self.budget, common, readings)
+        if self._joined:
+            able &= ~np.isin(numbers, np.fromiter(self._joined, dtype=np.int64))
+        return able
+
+    def cannot_pay(self, common: FilterState) -> list[bytes]:
+        """Return the keys of all units whose balance plus `common` exceeds the budget."""
+        able = within(self.budget, common, self._readings[:, : self._count])
+        return self._keys.keys_of(~able & self._present())
+
+    def balance(self, unit: bytes) -> FilterState:
+        """Return what one unit paid alone."""
+        number = int(self.find(unit)[0])
+        return FilterState() if number == UNKNOWN else FilterState(*self._readings[:, number].tolist())
+
+    def unit_balances(self) -> list[tuple[FilterState, int]]:
+        """Return the distinct balances, each with its number of units."""
+        readings = self._readings[:, : self._count][:, self._present()]
+        if not readings.shape[1]:
+            return []
+        states, counts = np.unique(readings, axis=1, return_counts=True)
+        return [(FilterState(*state), count) for state, count in zip(states.T.tolist(), counts.tolist(), strict=True)]
+
+    def keys_of(self, numbers: Numbers) -> list[bytes]:
+        """Return the keys of units."""
+        chosen = np.zeros(self._count, dtype=bool)
+        chosen[numbers] = True
+        return self._keys.keys_of(chosen)
+
+    def names_of(self, unit: bytes) -> Numbers:
+        """Return the numbers that a unit has and had: its own, and those of the units that were joined to it."""
+        number = int(self.find(unit)[0])
+        return np.array([number, *self._joins.get(number, ())], dtype=np.int64)
+
+    def movable(self, pairs: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """Return those pairs whose first unit has a balance when it is their turn: it moves to the second."""
+        known, moved = dict[bytes, bool](), list[tuple[bytes, bytes]]()
+        for old, new in pairs:
+            if old not in known:
+                number = int(self.find(old)[0])
+                known[old] = number != UNKNOWN and number not in self._gone
+            if old != new and known[old]:
+                known[old], known[new] = False, True
+                moved.append((old, new))
+        return moved
+
+    def spent_at_most(self) -> Spending:
+        """Return the sum of what all questions cost a unit that took part in all of them."""
+        return self._sums.total()
+
+    def _present(self) -> NDArray[np.bool_]:
+        present = np.ones(self._count, dtype=bool)
+        present[list(self._gone)] = False
+        return present
+
+    def _cost(self, sum_: Spending) -> FilterState:
+        return _filter_state(self.budget, sum_.loss_nano.tobytes(), sum_.failure_atto)
+
+    # Snapshots
+
+    def pack(self) -> tuple[dict[str, Any], Arrays]:
+        """Return the state as plain data and arrays."""
+        header = {
+            "durable": [self.durable.id, self.durable.hash.hex(), self.durable.before.hex()],
+            "counts": [self.questions, self.payments, self.units_pay, self._count],
+            "gone": sorted(self._gone),
+            "joined": sorted(self._joined.items()),
+            "failures": [self.total.failure_atto, self._sums.failures],
+            "open": [[*key, *_plain(part.most), _text(part.content)] for key, part in sorted(self.open.items())],
+            "apart": [
+                [question, part, *_plain(paid)]
+                for question, parts in sorted(self._apart.items())
+                for part, paid in sorted(parts.items())
+            ],
+        }
+        arrays = [*self._keys.as_one_run(), self._readings[:, : self._count], self.total.loss_nano, self._sums.content]
+        return json.loads(json.dumps(header)), arrays
+
+    def unpack(self, header: dict[str, Any], content: Arrays) -> None:
+        """Take over a state that `pack` returned."""
+        first, second, numbers, self._readings, loss, sums = content
+        number, *hashes = header["durable"]
+        self.durable = Head(number, *map(bytes.fromhex, hashes))
+        self.questions, self.payments, self.units_pay, self._count = header["counts"]
+        self._keys = KeyTable([(first, second, numbers)] if len(first) else [])
+        self._gone, self._joined = set(header["gone"]), dict(map(tuple, header["joined"]))
+        for old, new in self._joined.items():
+            self._joins.setdefault(new, set()).add(old)
+        self.total, failures = Spending(loss, header["failures"][0]), header["failures"][1]
+        self._sums = Sums(sums, failures)
+        self.open = {
+            (question, part): Reservation(unpack_sum(_bytes(most), failure), _bytes(payers))
+            for question, part, most, failure, payers in header["open"]
+        }
+        for question, part, paid, failure in header["apart"]:
+            self._apart.setdefault(question, {})[part] = unpack_sum(_bytes(paid), failure)
+
+
+class Sums:
+    """A sum of sums, from which parts can be taken back exactly, although each sum is cut.
+
+    Attributes:
+        content: of shape (3, orders): how many parts were cut, and the upper and lower 30 bits of the others' sum.
+        failures: the sum of failure probabilities, in units of 1e-18.
+    """
+
+    def __init__(self, content: NDArray[np.int64] | None = None, failures: int = 0) -> None:
+        self.content = np.zeros((3, len(ORDERS)), dtype=np.int64) if content is None else content
+        self.failures = failures
+
+    def add(self, part: Spending, times: int = 1) -> None:
+        """Add a part, or take it back."""
+        values = np.where(part.loss_nano < CUT, part.loss_nano, 0)
+        self.content = self.content + np.stack([part.loss_nano >= CUT, values >> 30, values & (2**30 - 1)]) * times
+        self.failures += part.failure_atto * times
+
+    def total(self) -> Spending:
+        """Return the sum, cut."""
+        cut, high, low = self.content
+        total = np.minimum(np.minimum(high, (CUT >> 30) + 1) * 2**30 + low, CUT)
+        return Spending(np.where(cut > 0, CUT, total), min(self.failures, ATTO))
+
+
+def within(budget: Budget, common: FilterState, readings: Readings) -> NDArray[np.bool_]:
+    """Return, for each balance, whether `budget` admits its sum with `common`, as `Budget.admits_state` does."""
+    limit, (curve, pure, failures) = budget.limit, readings + as_column(common)
+    return np.asarray((failures <= limit.failures) & ((curve <= limit.curve) | (pure <= limit.pure)))
+
+
+def plus(readings: Readings, more: Readings) -> Readings:
+    """Return sums of balances, cut as in `FilterState`."""
+    return np.minimum(readings + more, [[CUT], [CUT], [ATTO]])
+
+
+def as_column(state: FilterState) -> Readings:
+    """Return a state as the balance of one unit."""
+    return np.array([[state.curve], [state.pure], [state.failures]], dtype=np.int64)
+
+
+def counted(most: Spending, spent: Spending) -> Spending:
+    """Return what counts of a part that reserved `most`: what was cut stays cut."""
+    return most - (most - spent)
+
+
+def dearest(sums: Iterable[Spending]) -> Spending:
+    """Return the largest of sums, at each order."""
+    found = Spending.nothing()
+    for paid in sums:
+        found = found.or_more(paid)
+    return found
+
+
+def pack_sum(sum_: Spending) -> tuple[bytes, int]:
+    """Return a sum as the fields `loss` and `failure` of a row."""
+    return sum_.loss_nano.astype("<i8").tobytes(), int(sum_.failure_atto)
+
+
+@lru_cache(1024)  # most questions cost one of few sums
+def unpack_sum(loss: bytes, failure: int) -> Spending:
+    """Return the sum from these fields.
+
+    Raises:
+        ValueError: if they are no sum.
+    """
+    if len(loss) != 8 * len(ORDERS) or failure < 0:
+        raise ValueError(failure)
+    nano = np.frombuffer(loss, dtype="<i8").astype(np.int64)
+    nano.flags.writeable = False
+    return Spending(nano, failure)
+
+
+def spending(row: Row) -> Spending:
+    """Return the sum of a row."""
+    return unpack_sum(row.loss, row.failure)
+
+
+@lru_cache(1024)
+def _filter_state(budget: Budget, loss: bytes, failure: int) -> FilterState:
+    return budget.filter_state(unpack_sum(loss, failure))
+
+
+def _plain(sum_: Spending) -> tuple[str, int]:
+    loss, failure = pack_sum(sum_)
+    return _text(loss), failure
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _bytes(content: str) -> bytes:
+    return base64.b64decode(content)

@@ -1,0 +1,445 @@
+"""The ledger of units on a log: payments, questions, and reports for the custodian.
+
+A payment is one transaction. It takes the lock of the database, reads the rows that its process does not know, decides
+from the state that all rows give (balances.py), and appends one row. The commit survives a power cut, and noise is
+drawn only after it. Then the counter beside the log gets the number and the hash of the last durable row.
+
+A settlement is one row, too, but waits for no disk: a power cut may undo it, and then its whole reservation counts.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Engine
+
+from discreet.errors import LedgerError
+from discreet.ledger import questions as reports
+from discreet.ledger.balances import (
+    BEGIN,
+    CARRY,
+    CHARGE,
+    FINISH,
+    JOIN,
+    RESERVE,
+    SETTLE,
+    Units,
+    pack_sum,
+    spending,
+)
+from discreet.ledger.keys import UNKNOWN, choose, join_keys, pack_payers, payers_of, split
+from discreet.ledger.records import Grant, QuestionRecord
+from discreet.log import arrays, chain, replay
+from discreet.log.chain import GENESIS, Entry, Row
+from discreet.log.counter import Counter, Reached
+from discreet.log.replay import Replay
+from discreet.privacy.accounting import FilterState, Spending
+from discreet.privacy.ledger import (
+    Charge,
+    check_settlement,
+    exhausted,
+    never_reserved,
+    reserved_before,
+    units_pay,
+)
+
+
+class Database(Protocol):
+    """Where a log is: `SqliteFile` or `PostgresSchema`."""
+
+    engine: Engine
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Return a transaction on one consistent state. Its errors are `LedgerError`s."""
+
+    def writing(self, *, durable: bool = True) -> AbstractContextManager[Connection]:
+        """Return an exclusive transaction; with `durable`, it is on disk at its end. Its errors are `LedgerError`s."""
+
+    def check_open(self) -> int:
+        """Check that the log is there and has this format. Return its size in bytes."""
+
+    def check_pages(self, connection: Connection) -> None:
+        """Check what the database itself can check."""
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Convert errors of the database to `LedgerError`s."""
+
+    def forget_deleted(self) -> None:
+        """Remove what is left of a table that was dropped."""
+
+
+class Transaction:
+    """A transaction: its connection, the state of all rows that it sees, and the row that it appends."""
+
+    def __init__(self, connection: Connection, state: Units, counter: Counter | None) -> None:
+        self.connection, self.state = connection, state
+        self._counter, self.appended = counter, False
+
+    def append(self, entry: Entry) -> None:
+        """Append a row, if the ledger is not older than its counter.
+
+        Raises:
+            LedgerError: if it is older, or another copy. Nothing was written.
+        """
+        if self._counter is not None and entry.kind != SETTLE:
+            # Under the lock, all rows that the counter may name are committed.
+            self._counter.check(lambda: self.state.reached, lambda row: chain.hash_at(self.connection, row))
+        self.appended = True
+        chain.append(self.connection, self.state.head, entry)
+
+
+class LogLedger:
+    """A `VaultLedger` on a log. Its grant never changes.
+
+    Threads and forked processes may share it: each call is one transaction.
+
+    Attributes:
+        counter: the file with the last known state of the ledger; None for a ledger without a vault.
+    """
+
+    def __init__(self, database: Database, snapshot: Path | None = None) -> None:
+        """Open a ledger. A small one is checked; the check of a large one starts in a thread.
+
+        Args:
+            database: where its log is.
+            snapshot: the file for a snapshot of a large ledger; None for none.
+
+        Raises:
+            LedgerError: if the ledger is missing, corrupt or out of reach. Nothing may be released without it.
+            VaultVersionError: if the ledger has another format or other Renyi orders.
+        """
+        self.counter: Counter | None = None
+        self._database = database
+        self._replay = Replay(Units, snapshot)
+        large = database.check_open() >= replay.LARGE
+        with database.reading() as connection:
+            self._grant = Units.begin(chain.first(connection)).grant
+            if not large:
+                self._check(connection, large=False)
+        if large:
+            self.check_meanwhile(self._check_all)
+        self.budget, self.simulation = self._grant.budget, self._grant.simulation
+
+    # Transactions
+
+    def check_meanwhile(self, check: Callable[[], None]) -> None:
+        """Run the check of the whole ledger in a thread. Transactions, and reports for the custodian, wait for it."""
+        self._replay.check_meanwhile(check)
+
+    def _check(self, connection: Connection, *, large: bool) -> None:
+        self._database.check_pages(connection)
+        self._replay.check(connection, large=large)
+
+    def _check_all(self) -> None:
+        with self._database.reading() as connection:
+            self._check(connection, large=True)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Transaction]:
+        """Run the block on what is public now. It appends nothing."""
+        with self._database.reading() as connection, self._replay.caught_up(connection) as state:
+            yield Transaction(connection, state, None)
+
+    @contextmanager
+    def _reporting(self) -> Iterator[Transaction]:
+        """Run the block on a ledger that was checked as a whole. It appends nothing."""
+        self._replay.wait()
+        with self._reading() as found:
+            yield found
+
+    @contextmanager
+    def _writing(self, *, durable: bool = True) -> Iterator[Transaction]:
+        """Run the block alone with the ledger. With `durable`, its row is on disk at the end, and noted beside."""
+        self._replay.wait()
+        found: Transaction | None = None
+        try:
+            with self._database.writing(durable=durable) as connection, self._replay.caught_up(connection) as state:
+                found = Transaction(connection, state, self.counter)
+                yield found
+        except BaseException:
+            # Nobody knows whether the row was committed: what is in memory must come from the log again.
+            if found is not None and found.appended:
+                self._replay.forget()
+            raise
+        if durable and found.appended:
+            self.note()
+
+    def reached(self) -> Reached:
+        """Return the state of the ledger: numbers that only grow."""
+        with self._reading() as found:
+            return found.state.reached
+
+    def note(self) -> None:
+        """Write the state of the ledger, read back from its rows, to its counter."""
+        if self.counter is not None:
+            self.counter.note(self.reached())
+
+    def check_counter(self, counter: Counter) -> None:
+        """Take over a counter.
+
+        Raises:
+            LedgerError: if the ledger is older than the counter, or another copy.
+        """
+        counter.check(self.reached, self._hash_at)
+        self.counter = counter
+
+    def _hash_at(self, row: int) -> bytes | None:
+        with self._database.reading() as connection:
+            return chain.hash_at(connection, row)
+
+    # Transactions of all units
+
+    def spent(self) -> Spending:
+        """Return the sum that all units have paid in common."""
+        with self._reading() as found:
+            return found.state.total
+
+    def affords(self, extra: Spending) -> bool:
+        """Return whether all units could be charged `extra` now."""
+        return self.budget.admits(self.spent() + extra)
+
+    def charge(self, charge: Charge) -> bool:
+        """Record a charge durably, or refuse it. Return whether it is new: (question, number) makes it idempotent.
+
+        Raises:
+            BudgetExhausted: if the sum would exceed the budget. Nothing was recorded.
+            LedgerError: if it was recorded before with another cost, if the ledger has unit payment, or if the ledger
+                cannot be written.
+        """
+        cost = Spending.of(charge.cost)
+        with self._writing() as found:
+            before = chain.find(found.connection, charge.question, CHARGE, charge.number)
+            if before is not None:
+                if spending(before) != cost:
+                    raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
+                return False
+            if found.state.units_pay:
+                raise units_pay()
+            self._check_total(found.state, cost)
+            found.append(
+                Entry(charge.question, CHARGE, charge.number, *pack_sum(cost), content=_json(charge.describe()))
+            )
+        return True
+
+    def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
+        """Charge `most` durably to all units, also to later ones. Return the units that cannot pay.
+
+        Raises:
+            BudgetExhausted: if not even a unit without charges of its own could pay (public). Nothing was recorded.
+            LedgerError: if this part of the question was reserved before, or if the ledger cannot be written.
+        """
+        with self._writing() as found:
+            self._check_new(found, question, part)
+            total = self._check_total(found.state, most)
+            unable = found.state.cannot_pay(self.budget.filter_state(total))
+            found.append(Entry(question, RESERVE, part, *pack_sum(most)))
+        return frozenset(unable)
+
+    # Transactions of single units
+
+    def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
+        """Charge `most` durably to those of `units` that can pay. Return them; the others pay nothing.
+
+        Raises:
+            LedgerError: if this part of the question was reserved before, if a unit's key does not have 16 bytes, or
+                if the ledger cannot be written. Nothing was reserved.
+        """
+        keys = join_keys(units)
+        with self._writing() as found:
+            self._check_new(found, question, part)
+            state = found.state
+            numbers = state.find(keys)
+            common = self.budget.filter_state(state.total) + self.budget.filter_state(most)
+            able = self._admit(state, common, numbers)
+            new = choose(keys, able & (numbers == UNKNOWN))
+            content = pack_payers(state.next_number, new, numbers[able & (numbers != UNKNOWN)])
+            found.append(Entry(question, RESERVE, part, *pack_sum(most), content=content))
+        return frozenset(units if able.all() else split(choose(keys, able)))
+
+    def payers(self, question: str, part: int) -> frozenset[bytes] | None:
+        """Return the payers of a reserved part; None if the part was not reserved, or if all units pay."""
+        with self._reporting() as found:
+            held = found.state.open.get((question, part)) or chain.find(found.connection, question, RESERVE, part)
+            if held is None or not held.content:
+                return None
+            return frozenset(found.state.keys_of(found.state.current(payers_of(held.content))))
+
+    def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
+        """Settle a part: return the reservation beyond `spent` to its payers, and record the charges.
+
+        Settling again with the same `spent` changes nothing. A power cut may undo it: then the whole reservation counts
+        as spent.
+
+        Raises:
+            LedgerError: if the part was never reserved, was settled with another sum, or spent more than it reserved.
+        """
+        with self._writing(durable=False) as found:
+            held = found.state.open.get((question, part))
+            if held is not None:
+                check_settlement(held.most, None, spent)
+                content = _json([charge.describe() for charge in charges])
+                found.append(Entry(question, SETTLE, part, *pack_sum(spent), content=content))
+                return
+            reserved = chain.find(found.connection, question, RESERVE, part)
+            settled = chain.find(found.connection, question, SETTLE, part)
+            if reserved is None or settled is None:
+                raise never_reserved(question, part)
+            check_settlement(spending(reserved), spending(settled), spent)
+
+    def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
+        """Move the balance of the first unit of each pair to the second, durably, all or none.
+
+        No unit has the first key afterwards. Parts that it paid for can still be settled. Merging again changes
+        nothing. Return the number of moved balances.
+
+        Raises:
+            LedgerError: if a unit's key does not have 16 bytes, or if the ledger cannot be written. Nothing was moved.
+        """
+        join_keys([name for pair in pairs for name in pair])
+        with self._writing() as found:
+            moved = found.state.movable(pairs)
+            if moved:
+                number = str(found.state.head.id + 1)
+                found.append(Entry(number, JOIN, content=b"".join(old + new for old, new in moved)))
+        return len(moved)
+
+    def balance(self, unit: bytes) -> FilterState:
+        """Return the charges of one unit alone. For the custodian only."""
+        with self._reporting() as found:
+            return found.state.balance(unit)
+
+    def unit_balances(self) -> list[tuple[FilterState, int]]:
+        """Return the distinct balances of units, each with the number of units. For the custodian only."""
+        with self._reporting() as found:
+            return found.state.unit_balances()
+
+    # Questions
+
+    def begin(self, question: str, algorithm: str, asked: str | None, *, private: bool = True) -> None:
+        """Record that a question begins; record its text only if the vault keeps questions.
+
+        Raises:
+            LedgerError: if a question with this id began before, if the ledger cannot be written, or if it is older
+                than its counter.
+        """
+        # A command line may contain invalid bytes, which must not prevent a question.
+        kept = asked.encode(errors="replace").decode() if asked is not None and self._grant.log_questions else None
+        kept = None if kept is None else kept.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        with self._writing() as found:
+            if chain.find(found.connection, question, BEGIN) is not None:
+                raise LedgerError(f"A question with the id {question} already began. Ask again under a new id.")
+            about = {"algorithm": algorithm, "text": kept, "private": private}
+            found.append(Entry(question, BEGIN, content=_json(about)))
+
+    def began(self, question: str) -> bool:
+        """Return whether a question with this id began."""
+        with self._reading() as found:
+            return chain.find(found.connection, question, BEGIN) is not None
+
+    def finish(self, question: str, stopped: str) -> None:
+        """Record the reason for the end of a question.
+
+        Raises:
+            LedgerError: if no question with this id began, or if the ledger cannot be written.
+        """
+        with self._writing() as found:
+            if chain.find(found.connection, question, BEGIN) is None:
+                raise LedgerError(f"No question with the id {question} began. Begin the question first.")
+            rank = chain.count(found.connection, question, FINISH)
+            found.append(Entry(question, FINISH, rank, content=stopped.encode()))
+
+    def questions(self) -> list[QuestionRecord]:
+        """Return all questions in the order of their arrival, with their payments."""
+        with self._reporting() as found:
+            return reports.list_records(chain.read(found.connection), self.budget)
+
+    def spent_at_most(self, questions: Collection[str] | None = None, *, wait: bool = False) -> Spending:
+        """Return an upper bound on a unit's payments for `questions` (ids), or for all questions. It is public.
+
+        The bound adds the cost of each question for a participating unit, as if one unit took part in all of them.
+        With `wait`, it contains the payments that the database is writing now.
+        """
+        with self._writing(durable=False) if wait else self._reading() as found:
+            if questions is None:
+                return found.state.spent_at_most()
+            costs = reports.Costs(chain.rows_of(found.connection, questions))
+            sums = (costs.spent(question) or Spending.nothing() for question in costs.questions())
+            return sum(sums, Spending.nothing())
+
+    def questions_of(self, unit: bytes) -> frozenset[str]:
+        """Return the ids of the questions that charged one unit alone. For the custodian only."""
+        with self._reporting() as found:
+            return reports.questions_of(chain.read(found.connection), found.state.names_of(unit))
+
+    def count_corpora(self) -> int:
+        """Return the number of synthetic corpora that were paid for."""
+        with self._reporting() as found:
+            return len(reports.list_corpora(chain.read(found.connection), self.budget))
+
+    # Copies and closing
+
+    def fill_copy(self, target: Connection) -> None:
+        """Write all rows to a new log that is marked as a simulation. This ledger does not change.
+
+        Every hash is computed anew, since the first row has the mark. So no copy without the mark is ever on disk.
+        """
+        with self._reporting() as found:
+            rows = self._rows(found.connection)
+            chain.make(target, replace(Grant.parse(next(rows).content[len(GENESIS) :]), simulation=True).pack())
+            opening = chain.first(target)
+            head = chain.Head(opening.id, opening.hash, GENESIS)
+            for row in rows:
+                entry = Entry(row.question, row.kind, row.part, row.loss, row.failure, row.content)
+                head = chain.append(target, head, entry, row.time)
+
+    def _rows(self, connection: Connection) -> Iterator[Row]:
+        with self._database.explained():  # around reading only: errors of the copy are those of another database
+            yield from chain.read(connection)
+
+    def close_log(self, *, keep: bool = True) -> None:
+        """Begin a new log with one row that has the whole state, durably. Who took part in what is not in it.
+
+        Nobody's balance changes. Reports begin anew with the questions after this one.
+
+        Args:
+            keep: whether the old rows stay in the database, as a table `log_until_N`; else they are gone for good.
+
+        Raises:
+            LedgerError: if the ledger cannot be written. Nothing was changed.
+        """
+        with self._writing() as found:
+            found.appended = True  # an error from here on throws the state away
+            content = arrays.pack(*found.state.pack())
+            head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep)
+            chain.append(found.connection, head, Entry("", CARRY, content=content))
+        if not keep:
+            self._database.forget_deleted()
+
+    # What twins of tests replace
+
+    def _admit(self, state: Units, common: FilterState, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return which units can pay, each by its own balance alone."""
+        return state.can_pay(common, numbers)
+
+    def _check_new(self, found: Transaction, question: str, part: int) -> None:
+        is_open = (question, part) in found.state.open
+        if is_open or chain.find(found.connection, question, RESERVE, part) is not None:
+            raise reserved_before(question, part)
+
+    def _check_total(self, state: Units, more: Spending) -> Spending:
+        """Return the common sum with `more`, if a unit without charges of its own can pay it."""
+        total = state.total + more
+        if not self.budget.admits(total):
+            raise exhausted(self.budget, state.total, total)
+        return total
+
+
+def _json(content: object) -> bytes:
+    return json.dumps(content).encode()
+
+
+__all__ = ["Database", "LogLedger", "Transaction"]

@@ -1,0 +1,6 @@
+"""Logs that only grow: one table, whose rows a process replays into its memory.
+
+Read in this order: `chain` (rows, their hashes, appending, reading, closing), `replay` (the state of a log in memory,
+and its check), `counter` (the file beside a log that detects an older copy), `arrays` (snapshots), and `sqlite` and
+`postgres` (transactions). `discreet.ledger` builds the ledger of units on it.
+"""

@@ -1,0 +1,290 @@
+"""The rows of a log. Each has a hash of its own fields and of the hash of the row before.
+
+The table `log` only grows: triggers refuse every update and every delete. The first row opens the log. It holds the
+grant, and the hash of the row before it: zeros for a new log, or the last hash of a log that was closed. The numbers of
+rows go on after a closing, so they only grow.
+
+What the chain finds: a row that was changed, removed, added or moved, unless all later hashes were computed anew. What
+it cannot find: newest rows that were lost together, and a log that was written anew as a whole. The counter beside the
+log finds lost rows and other copies (counter.py). Nothing here stops somebody who may write both: a chain detects
+accidents and careless changes.
+
+The number of a row is the primary key. So two processes that append at the same time cannot both succeed, even if the
+lock of the database failed.
+"""
+
+import hashlib
+import struct
+import time
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    bindparam,
+    insert,
+    select,
+    text,
+)
+
+from discreet.errors import LedgerError
+
+CORRUPT = "The ledger is corrupt. Nothing is released without a sound ledger. Restore it from a backup."
+TWICE = (
+    "Another process paid at the same moment, although the ledger was locked. Nothing was charged or released. Try "
+    "again."
+)
+OPEN = "open"
+"""The kind of the first row of a log."""
+GENESIS = bytes(32)
+"""The hash before the first row of a log that continues no other one."""
+
+_PAGE = 64
+_AT_ONCE = 500
+
+
+class Entry(NamedTuple):
+    """What a caller appends. Its question, its kind and its part together are unique.
+
+    Attributes:
+        question: the id of the question, or of what else the row is about.
+        kind: the kind of the row.
+        part: the number of a part of the question.
+        loss: the loss at each order, packed; empty if the row pays nothing.
+        failure: the failure probability, in units of 1e-18.
+        content: what else belongs to the row: payers, or a record as JSON.
+    """
+
+    question: str
+    kind: str
+    part: int = 0
+    loss: bytes = b""
+    failure: int = 0
+    content: bytes = b""
+
+
+class Row(NamedTuple):
+    """A row of a log: an entry with its number, its time (whole seconds since 1970), and its hash."""
+
+    id: int
+    question: str
+    kind: str
+    part: int
+    time: int
+    loss: bytes
+    failure: int
+    content: bytes
+    hash: bytes
+
+
+class Head(NamedTuple):
+    """The last row that a process knows: its number, its hash, and the hash of the row before."""
+
+    id: int
+    hash: bytes
+    before: bytes
+
+
+class ReplacedError(Exception):
+    """The log lacks the last known row: it is an older copy, another copy, or lost rows in a power cut."""
+
+
+_TYPES = (int, str, str, int, int, bytes, int, bytes, bytes)
+_LENGTHS = struct.Struct(">8q")
+_TABLES = MetaData()
+LOG = Table(
+    "log",
+    _TABLES,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("question", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("part", BigInteger, nullable=False),
+    Column("time", BigInteger, nullable=False),
+    Column("loss", LargeBinary, nullable=False),
+    Column("failure", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    # A second guard: a part is reserved once, and settled once.
+    Index("log_question", "question", "kind", "part", unique=True),
+)
+_REFUSE = "begin select raise(abort, 'a row of the log is final'); end"
+_REFUSE = "begin select raise(abort, 'a row of the log is final'); end"
+_FINAL = {
+    "sqlite": (
+        f"create trigger log_no_update before update on log {_REFUSE}",
+        f"create trigger log_no_delete before delete on log {_REFUSE}",
+        # `insert or replace` would fire no trigger of a delete.
+        f"create trigger log_grows before insert on log when new.id <> (select max(id) + 1 from log) {_REFUSE}",
+    ),
+    "postgresql": (
+        "create or replace function log_is_final() returns trigger language plpgsql as "
+        "'begin raise exception ''a row of the log is final''; end'",
+        "create trigger log_is_final before update or delete or truncate on log "
+        "for each statement execute function log_is_final()",
+    ),
+}
+_READ = select(LOG).where(LOG.c.id >= bindparam("start")).order_by(LOG.c.id).limit(_PAGE)
+_FIRST = select(LOG).order_by(LOG.c.id).limit(1)
+_OF_QUESTIONS = select(LOG).where(LOG.c.question.in_(bindparam("questions", expanding=True))).order_by(LOG.c.id)
+_ONE = select(LOG).where(
+    LOG.c.question == bindparam("question"), LOG.c.kind == bindparam("kind"), LOG.c.part == bindparam("part")
+)
+_COUNT = text("select count(*) from log where question = :question and kind = :kind")
+_HASH = text("select hash from log where id = :id")
+_APPEND = insert(LOG)
+
+
+def now() -> int:
+    """Return the time of this machine's clock, in whole seconds. Nothing depends on it but reports."""
+    return int(time.time())
+
+
+def make(connection: Connection, content: bytes, after: Head | None = None) -> None:
+    """Make the table with its first row.
+
+    Args:
+        connection: a transaction.
+        content: the grant.
+        after: the last row of the log that this one continues; None for a new log.
+    """
+    _TABLES.create_all(connection, checkfirst=False)
+    for statement in _FINAL[connection.dialect.name]:
+        connection.execute(text(statement))
+    before = Head(0, GENESIS, b"") if after is None else after
+    append(connection, before, Entry("", OPEN, content=before.hash + content))
+
+
+def append(connection: Connection, head: Head, entry: Entry, at: int | None = None) -> Head:
+    """Append a row after `head`, the last row. Return the new last row.
+
+    Args:
+        connection: a transaction that holds the lock.
+        head: the last row.
+        entry: what the row says.
+        at: its time; now if None.
+
+    The row counts only after the commit. A caller forgets all that it derived from it if the commit fails.
+    """
+    question, kind, part, loss, failure, content = entry
+    row = Row(head.id + 1, question, kind, part, now() if at is None else at, loss, failure, content, b"")
+    row = row._replace(hash=hash_of(row, head.hash))
+    connection.execute(_APPEND, row._asdict())
+    return Head(row.id, row.hash, head.hash)
+
+
+def hash_of(row: Row, before: bytes) -> bytes:
+    """Return the SHA-256 of a row's fields, with their lengths, after the hash of the row before.
+
+    Raises:
+        LedgerError: if a field has another type.
+    """
+    if tuple(map(type, row)) != _TYPES:
+        raise LedgerError(CORRUPT)
+    fields = [value if isinstance(value, bytes) else str(value).encode() for value in row[:-1]]
+    return hashlib.sha256(before + _LENGTHS.pack(*map(len, fields)) + b"".join(fields)).digest()
+
+
+def read(connection: Connection, head: Head | None = None) -> Iterator[Row]:
+    """Yield the rows after `head`, or all rows, in their order. Each is checked against the hash of the row before.
+
+    The row `head` itself is read and checked again, too.
+
+    Raises:
+        ReplacedError: if the log has no row `head`.
+        LedgerError: if a row is missing, or was changed.
+    """
+    start, before = (0, None) if head is None else (head.id, head.before)
+    known = head
+    while rows := connection.execute(_READ, {"start": start}).all():
+        for row in map(Row._make, rows):
+            if known is not None and (row.id, row.hash) != known[:2]:
+                raise ReplacedError
+            if before is None:
+                before = before_first(row)
+            elif row.id != start:
+                raise LedgerError(CORRUPT)
+            if row.hash != hash_of(row, before):
+                raise LedgerError(CORRUPT)
+            if known is None:
+                yield row
+            start, before, known = row.id + 1, row.hash, None
+    if known is not None:
+        raise ReplacedError
+    if before is None:
+        raise LedgerError(CORRUPT)
+
+
+def before_first(row: Row) -> bytes:
+    """Return the hash before the first row of a log.
+
+    Raises:
+        LedgerError: if the row opens no log.
+    """
+    if row.kind != OPEN or not isinstance(row.content, bytes) or (row.id == 1) != row.content.startswith(GENESIS):
+        raise LedgerError(CORRUPT)
+    return row.content[: len(GENESIS)]
+
+
+def first(connection: Connection) -> Row:
+    """Return the first row, checked against its hash.
+
+    Raises:
+        LedgerError: if it is missing, or was changed.
+    """
+    found = connection.execute(_FIRST).first()
+    if found is None:
+        raise LedgerError(CORRUPT)
+    row = Row._make(found)
+    if row.hash != hash_of(row, before_first(row)):
+        raise LedgerError(CORRUPT)
+    return row
+
+
+def rows_of(connection: Connection, questions: Collection[str]) -> Iterator[Row]:
+    """Yield the rows of questions, found by the index."""
+    wanted = list(questions)
+    for start in range(0, len(wanted), _AT_ONCE):
+        for found in connection.execute(_OF_QUESTIONS, {"questions": wanted[start : start + _AT_ONCE]}):
+            yield Row._make(found)
+
+
+def find(connection: Connection, question: str, kind: str, part: int = 0) -> Row | None:
+    """Return the row with this question, kind and part, found by the index; None if there is none."""
+    found = connection.execute(_ONE, {"question": question, "kind": kind, "part": part}).one_or_none()
+    return None if found is None else Row._make(found)
+
+
+def count(connection: Connection, question: str, kind: str) -> int:
+    """Return the number of rows of a question of one kind."""
+    return int(connection.execute(_COUNT, {"question": question, "kind": kind}).scalar_one())
+
+
+def hash_at(connection: Connection, number: int) -> bytes | None:
+    """Return the hash of the row with this number; None if there is none."""
+    found = connection.execute(_HASH, {"id": number}).scalar()
+    return None if found is None else bytes(found)
+
+
+def close(connection: Connection, head: Head, content: bytes, *, keep: bool) -> Head:
+    """Replace the log by a new one that continues it. Return the first row of the new log.
+
+    Args:
+        connection: a transaction that holds the lock.
+        head: the last row.
+        content: the grant.
+        keep: whether the old rows stay, as the table `log_until_N`; else they are gone for good.
+    """
+    if keep:
+        connection.execute(text(f"create table log_until_{head.id:d} as select * from log"))
+    LOG.drop(connection)
+    make(connection, content, head)
+    row = first(connection)
+    return Head(row.id, row.hash, head.hash)

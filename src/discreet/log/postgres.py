@@ -1,0 +1,207 @@
+"""A log in a schema of a PostgreSQL database: its connections, its transactions, and the explanation of its errors.
+
+A transaction that writes takes an advisory lock first, which ends with the transaction, also after a crash. Its commit
+is on disk when it returns (`synchronous_commit = on`), unless the caller needs no durability. The lock is an agreement
+among processes of this program; the primary key of the log is the guard that holds without it. A role that may only
+select and insert rows can pay, and cannot change what was paid.
+
+Errors contain neither the server's URL nor its messages, which may name hosts, users and people.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, MultipleResultsFound, NoResultFound, SQLAlchemyError
+
+from discreet.config import FORMAT, check_format
+from discreet.errors import LedgerError, MissingPart, UsageError
+from discreet.log import chain
+from discreet.log.chain import CORRUPT
+from discreet.log.connections import closing_with, pool
+from discreet.system.database_url import LINK, is_refusal
+
+PATIENCE = 30
+"""The time to wait for another process that writes, in seconds."""
+
+_SCHEMA = re.compile(r"vault_[0-9a-f]{1,57}|accounts")
+# A process behind a cut link, which holds the lock, is given up before the others that wait for the lock give up.
+_ALL = f"set local lock_timeout = '{PATIENCE}s'; set local idle_in_transaction_session_timeout = '{PATIENCE // 2}s'"
+_READING = "set transaction isolation level repeatable read, read only"
+# The transaction sees all rows that were committed before it got the lock.
+_WRITING = "set transaction isolation level read committed"
+
+_MISSING = "The database has no such ledger. Nothing is released without a ledger. Restore it from a backup."
+_UNREACHED = (
+    "The ledger's database cannot be reached, or the connection broke. Nothing was released, but the current payment "
+    "may count as spent. Check that the server is running, and run the command again."
+)
+_REFUSED = (
+    "The ledger's database refuses the connection, or does not exist. Nothing was released. Check its URL, its role, "
+    "and PGPASSWORD or the .pgpass file."
+)
+_UNWRITABLE = "The ledger cannot be written. Nothing was charged or released. Permit writing to its schema."
+_AGAIN = f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again."
+_EXPLAINED = {
+    "08": _UNREACHED,
+    "57": _UNREACHED,  # the server stops or starts
+    "25P03": _UNREACHED,  # this process was suspended during a transaction
+    "28": _REFUSED,
+    "3D000": _REFUSED,
+    "3F000": _MISSING,
+    "42P01": _MISSING,
+    "25006": _UNWRITABLE,
+    "42501": _UNWRITABLE,
+    "42P06": "A ledger of this name already exists, and is never overwritten. Choose another name.",
+    "53100": "The server's disk is full. Nothing was charged or released. Free disk space on the server.",
+    "53": "The ledger's database accepts no more connections. Nothing was charged or released. Try again.",
+    "55P03": _AGAIN,
+    "40": _AGAIN,
+    "58": "The ledger's disk reports an error. Nothing was released. Check the disk.",
+    "23505": chain.TWICE,
+    "XX": CORRUPT,
+    "23": CORRUPT,
+    "42": CORRUPT,  # the statements are fixed: if one fails, the table is damaged
+}
+
+
+class PostgresSchema:
+    """The schema of a log.
+
+    Attributes:
+        name: its name: "vault_" and up to 57 of the digits 0-9a-f, or "accounts".
+        engine: its connections.
+    """
+
+    def __init__(self, url: str, name: str) -> None:
+        """Connect to the database when it is first used.
+
+        Args:
+            url: "postgresql://user@host/database". No error shows it.
+            name: the name of the schema.
+
+        Raises:
+            UsageError: if the URL or the name is invalid.
+            MissingPart: if the driver is not installed.
+        """
+        # Statements contain the name without parameters, so it must be a plain name.
+        if not _SCHEMA.fullmatch(name):
+            raise UsageError(
+                "The name of the ledger's schema is invalid. Expected: vault_ and up to 57 of the digits 0-9a-f. "
+                "Restore vault.json from a backup."
+            )
+        self.name = name
+        self.engine = closing_with(self, _make_engine(_address(url)))
+        key = hashlib.blake2b(f"log {name}".encode(), digest_size=8).digest()
+        self._lock = f"select pg_advisory_xact_lock({int.from_bytes(key, 'big', signed=True)})"
+
+    def make(self, fill: Callable[[Connection], None]) -> None:
+        """Make the schema with a log that `fill` writes in one transaction.
+
+        Raises:
+            LedgerError: if the schema exists, or if the database cannot be reached or written.
+        """
+        with self.writing() as connection:
+            connection.execute(text(f'create schema "{self.name}"'))
+            fill(connection)
+            connection.execute(text("create table format (version bigint not null)"))
+            connection.execute(text("insert into format values (:format)"), {"format": FORMAT})
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Run the block as a transaction on one consistent state. Its errors are `LedgerError`s."""
+        with self._transaction(_READING) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[Connection]:
+        """Run the block as a transaction that nobody else writes beside. Its errors are `LedgerError`s."""
+        commit = f"set local synchronous_commit = {'on' if durable else 'off'}"
+        with self._transaction(f"{_WRITING}; {commit}", self._lock) as connection:
+            yield connection
+
+    def check_open(self) -> int:
+        """Check that the schema is there and has this format. Return the size of its log in bytes.
+
+        Raises:
+            LedgerError: if it is missing or out of reach.
+            VaultVersionError: if it has another format.
+        """
+        with self.reading() as connection:
+            known = text("select to_regclass(:table)")
+            if connection.execute(known, {"table": f"{self.name}.format"}).scalar() is None:
+                raise LedgerError(_MISSING)
+            check_format("The ledger", connection.execute(text("select version from format")).scalar_one())
+            return int(connection.execute(text("select pg_table_size(to_regclass('log'))")).scalar() or 0)
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Convert errors of the database to a `LedgerError` with a remedy."""
+        return explained()
+
+    def check_pages(self, connection: Connection) -> None:
+        """Trust the server's own checksums."""
+
+    def forget_deleted(self) -> None:
+        """Leave it to the server: a table that was dropped has no file any more."""
+
+    @contextmanager
+    def _transaction(self, first: str, last: str = "") -> Iterator[Connection]:
+        with explained(), self.engine.connect() as connection, connection.begin():
+            driver = connection.connection.dbapi_connection
+            assert driver is not None
+            # One call for all statements: each call waits for the server. No `select` without a lock is among them: a
+            # reader's view of the rows begins with its first one, after it got the state.
+            driver.execute(f'begin; {first}; {_ALL}; set local search_path to "{self.name}"; {last}', prepare=False)
+            yield connection
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Convert errors of the database to a `LedgerError` with a remedy."""
+    try:
+        yield
+    except (SQLAlchemyError, UnicodeDecodeError) as error:
+        raise LedgerError(_meaning(error)) from None
+    except Exception as error:
+        if not type(error).__module__.startswith("psycopg"):
+            raise
+        raise LedgerError(_meaning(error)) from None
+
+
+def _address(url: str) -> URL:
+    try:
+        found = make_url(url)
+    except (ArgumentError, ValueError):
+        found = None
+    if found is None or found.get_backend_name() != "postgresql":
+        raise UsageError("The ledger URL is invalid. Expected: postgresql://user@host/database.")
+    found = found.set(drivername="postgresql+psycopg")
+    return found.update_query_dict({name: value for name, value in LINK.items() if name not in found.query})
+
+
+def _make_engine(url: URL) -> Engine:
+    try:
+        # A ping before each use: after a restart of the server, this costs a round trip, but no question. The
+        # transactions are begun above, because the driver would need a further round trip.
+        return pool(
+            create_engine(url, isolation_level="AUTOCOMMIT", pool_pre_ping=True, max_overflow=-1, hide_parameters=True)
+        )
+    except ImportError:
+        raise MissingPart("A ledger in PostgreSQL needs psycopg", "postgres") from None
+
+
+def _meaning(error: Exception) -> str:
+    if isinstance(error, (NoResultFound, MultipleResultsFound, UnicodeDecodeError)):
+        return CORRUPT  # a required row is missing, occurs twice, or cannot be read
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    state = getattr(cause, "sqlstate", None)
+    if state is None and type(cause).__name__ in ("OperationalError", "ConnectionTimeout", "InterfaceError"):
+        return _REFUSED if is_refusal(str(cause)) else _UNREACHED
+    found = next((said for start, said in _EXPLAINED.items() if str(state).startswith(start)), None)
+    return (
+        found
+        or f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error "
+        "remains, restore a backup."
+    )

@@ -1,0 +1,263 @@
+"""The state of a log in the memory of one process: what the committed rows give, in their order.
+
+Before each use, a process reads the rows that it does not know, in the transaction of that use. It never applies a row
+that it appends: it reads that row back later, as those of other processes. So memory has what is committed, and nothing
+else. An error while a row is applied, or between an append and the end of its commit, throws the state away; the next
+use replays the log, from a checked snapshot on if there is one.
+
+A large log is checked in a thread from its opening on. The thread replays all rows from the first, compares the
+snapshot with the state at its row, and hands over its own state. Payments and reports wait for it; what is public may
+be read from the snapshot meanwhile. A small log is checked when it is opened.
+"""
+
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock, Thread
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from sqlalchemy import Connection
+
+from discreet.errors import DiscreetError, LedgerError
+from discreet.log import arrays
+from discreet.log.arrays import Arrays
+from discreet.log.chain import CORRUPT, GENESIS, Head, ReplacedError, Row, before_first, first, read
+from discreet.system.weak_sets import members
+
+LARGE = 2**22
+"""The size of a log, in bytes, from which its check runs in a thread. A smaller one is checked in about 0.1 seconds."""
+SNAPSHOT_AFTER = 1000
+"""The number of rows after a snapshot from which the check writes another one."""
+
+
+class State(Protocol):
+    """What the rows of a log give.
+
+    Attributes:
+        head: the last row that the state has. `Replay` sets it.
+    """
+
+    head: Head
+
+    @classmethod
+    def begin(cls, row: Row) -> Self:
+        """Return the state after the first row."""
+
+    def apply(self, row: Row) -> None:
+        """Add the next row. An error leaves a state that must not be used."""
+
+    def pack(self) -> tuple[dict[str, Any], Arrays]:
+        """Return the state as a header of plain data, and arrays. Equal states give equal ones."""
+
+    def unpack(self, header: dict[str, Any], content: Arrays) -> None:
+        """Take over a state that `pack` returned; this one is new. It may keep the arrays, and write to them."""
+
+
+S = TypeVar("S", bound=State)
+
+
+class Replay(Generic[S]):
+    """The state of a log. Threads may share it; a child of a fork inherits it."""
+
+    def __init__(self, kind: type[S], snapshot: Path | None = None) -> None:
+        """Know no row yet.
+
+        Args:
+            kind: the class of the state.
+            snapshot: the path of the snapshot; None without one.
+        """
+        self._kind, self._snapshot = kind, snapshot
+        self._state: S | None = None
+        self._checked: S | None = None
+        self._trusted = False  # whether the snapshot was compared with the log
+        self.lock = RLock()
+        self._late: LateCheck | None = None
+        _REPLAYS.add(self)
+
+    @contextmanager
+    def caught_up(self, connection: Connection) -> Iterator[S]:
+        """Yield the state with all rows that the transaction sees. Nobody else has it during the block.
+
+        Raises:
+            LedgerError: if a row is missing, or was changed.
+        """
+        with self.lock:
+            state, self._state = self._state, None  # an error below leaves none
+            state = self._advance(connection, state)
+            self._state = state
+            yield state
+
+    def forget(self) -> None:
+        """Throw the state away: the next use replays the log."""
+        with self.lock:
+            self._state = None
+
+    def check(self, connection: Connection, *, large: bool = False) -> None:
+        """Replay the whole log, and keep the state.
+
+        Args:
+            connection: a transaction that reads.
+            large: whether to compare the snapshot with the log, and to write another one if it is late.
+
+        Raises:
+            LedgerError: if a row is missing or was changed, or if the snapshot differs from the log.
+        """
+        path = self._snapshot if large else None
+        found = None if path is None else arrays.load(path)
+        at, state, compared = _head_of(found), None, False
+        for row in read(connection):
+            state = self._start(row) if state is None else _apply(state, row)
+            # A snapshot of a row that a power cut undid is of no use, and of no harm.
+            if found is not None and state.head == at:
+                compared = True
+                if not _equal(found, _labelled(state)):
+                    raise LedgerError(
+                        f"The snapshot {path} differs from the ledger at row {row.id}. Nothing was charged or "
+                        f"released. Delete it; it is only a cache: rm {path}"
+                    )
+        assert state is not None  # a log has a first row
+        if path is not None and (not compared or state.head.id >= at.id + SNAPSHOT_AFTER):
+            arrays.save(path, *_labelled(state))
+        self._checked, self._trusted = state, path is not None
+
+    def check_meanwhile(self, check: Callable[[], None]) -> None:
+        """Run the check of the whole log in a thread."""
+        self._late = LateCheck(check)
+
+    def wait(self) -> None:
+        """Wait for the check, and take over its state.
+
+        Raises:
+            LedgerError: if the log is not sound, or could not be checked.
+        """
+        if self._late is not None:
+            self._late.wait()
+        if self._checked is not None:
+            with self.lock:
+                self._state, self._checked = self._checked or self._state, None
+
+    def _advance(self, connection: Connection, state: S | None) -> S:
+        """Return the state after the rows that it lacks."""
+        try:
+            if (start := state or self._from_snapshot(connection)) is not None:
+                return self._replayed(connection, start)
+        except ReplacedError:
+            self._trusted = False  # the log was put back: the snapshot may have rows that it lacks
+        return self._replayed(connection, None)
+
+    def _replayed(self, connection: Connection, state: S | None) -> S:
+        for row in read(connection, None if state is None else state.head):
+            state = self._start(row) if state is None else _apply(state, row)
+        assert state is not None  # a log has a first row
+        return state
+
+    def _from_snapshot(self, connection: Connection) -> S | None:
+        """Return the state of the snapshot: during the check, for what is public, and after it, if it was compared."""
+        if self._snapshot is None or not (self._trusted or self._late is not None):
+            return None
+        found = arrays.load(self._snapshot)
+        if found is None:
+            return None
+        state = self._start(first(connection))
+        try:
+            state.unpack(found[0]["state"], found[1])
+            state.head = _head_of(found)
+        except (KeyError, TypeError, ValueError, IndexError):
+            return None
+        return state
+
+    def _start(self, row: Row) -> S:
+        state = self._kind.begin(row)
+        state.head = Head(row.id, row.hash, before_first(row))
+        return state
+
+
+class LateCheck:
+    """A check that runs in a thread, from its creation on."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        self._error: str | None = "The check of the ledger did not end. Nothing was released. Try again."
+        self._thread = Thread(target=self._run, args=(check,), name="check of the ledger")
+        self._thread.start()
+        _CHECKS.add(self)
+
+    def wait(self) -> None:
+        """Wait for the result.
+
+        Raises:
+            LedgerError: if the log is not sound, or if it could not be checked.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise LedgerError(self._error)
+
+    def finish(self) -> None:
+        """Wait for the end of the check, sound or not."""
+        self._thread.join()
+
+    def _run(self, check: Callable[[], None]) -> None:
+        try:
+            check()
+            self._error = None
+        except DiscreetError as error:
+            self._error = str(error)
+        except BaseException as error:
+            self._error = f"The ledger could not be checked ({type(error).__name__}). Nothing was released. Try again."
+
+
+def _apply(state: S, row: Row) -> S:
+    """Add a row to a state. A row that the chain accepts and the state does not is corrupt, too."""
+    before = state.head.hash
+    try:
+        state.apply(row)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, ArithmeticError):
+        raise LedgerError(CORRUPT) from None
+    state.head = Head(row.id, row.hash, before)
+    return state
+
+
+def _labelled(state: State) -> tuple[dict[str, Any], Arrays]:
+    """Return the content of the snapshot of a state."""
+    header, content = state.pack()
+    head = state.head
+    return {"head": [head.id, head.hash.hex(), head.before.hex()], "state": header}, content
+
+
+def _head_of(found: tuple[dict[str, Any], Arrays] | None) -> Head:
+    """Return the row after which a snapshot was made; the place before all rows for none, or for a damaged one."""
+    try:
+        assert found is not None
+        number, after, before = found[0]["head"]
+        return Head(int(number), bytes.fromhex(after), bytes.fromhex(before))
+    except (AssertionError, KeyError, TypeError, ValueError):
+        return Head(0, GENESIS, b"")
+
+
+def _equal(one: tuple[dict[str, Any], Arrays], other: tuple[dict[str, Any], Arrays]) -> bool:
+    return one[0] == other[0] and len(one[1]) == len(other[1]) and all(map(np.array_equal, one[1], other[1]))
+
+
+_CHECKS: "weakref.WeakSet[LateCheck]" = weakref.WeakSet()
+_REPLAYS: "weakref.WeakSet[Replay[Any]]" = weakref.WeakSet()
+_held: list[Replay[Any]] = []
+
+
+def _before_fork() -> None:
+    """Wait for checks, and until no thread has a state: a child has no thread that could finish it."""
+    for check in members(_CHECKS):
+        check.finish()
+    for replay in members(_REPLAYS):
+        replay.lock.acquire()
+        _held.append(replay)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

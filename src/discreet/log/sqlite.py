@@ -1,0 +1,266 @@
+"""A log in an SQLite file: its connections, its transactions, and the explanation of its errors.
+
+A transaction that writes takes the write lock first (`begin immediate`). Its commit is on disk when it returns, unless
+the caller needs no durability: then a power cut may undo it together with all later commits, but never a part of it.
+
+Connections are kept between transactions, because closing the last one moves the write-ahead log into the file and
+waits for the disk. They are not kept across a fork, or after the file or its write-ahead log was replaced.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import DBAPIError, DisconnectionError, MultipleResultsFound, NoResultFound, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+from discreet.config import FORMAT, check_format
+from discreet.errors import LedgerError, MissingPart
+from discreet.log import chain
+from discreet.log.chain import CORRUPT
+from discreet.log.connections import closing_with, pool
+
+PATIENCE = 30
+"""The time to wait for another process that writes, in seconds."""
+
+_OLDEST = (3, 35)
+_WAL = 4096  # the pages of the write-ahead log from which it is moved into the file: 16 MiB
+
+_READ_ONLY = (
+    "The ledger cannot be written. Nothing was charged or released. Permit writing to the ledger and to its folder."
+)
+_EXPLAINED = {
+    "SQLITE_READONLY": _READ_ONLY,
+    "SQLITE_CANTOPEN": _READ_ONLY,
+    "SQLITE_PERM": _READ_ONLY,
+    "SQLITE_FULL": "The disk of the ledger is full. Nothing was charged or released. Free disk space.",
+    "SQLITE_BUSY": f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again.",
+    "SQLITE_IOERR_WRITE": "The ledger's disk refuses to write. Nothing was charged or released. Free disk space.",
+    "SQLITE_IOERR": "The ledger's disk reports an error. Nothing was released. Check the disk.",
+    "SQLITE_CORRUPT": CORRUPT,
+    "SQLITE_NOTADB": CORRUPT,
+    "SQLITE_CONSTRAINT": chain.TWICE,  # two rows with one number, or two settlements of one part
+    "SQLITE_ERROR": CORRUPT,  # the statements are fixed: if one fails, the table is damaged
+}
+_UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+
+
+class SqliteFile:
+    """The file of a log.
+
+    Attributes:
+        path: its absolute path.
+        engine: its connections.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Connect to an existing file when it is first used.
+
+        Raises:
+            MissingPart: if Python's SQLite is too old.
+        """
+        if sqlite3.sqlite_version_info < _OLDEST:
+            raise MissingPart(
+                f"A ledger needs SQLite {'.'.join(map(str, _OLDEST))} or later; this Python has "
+                f"{sqlite3.sqlite_version}. Use a Python with a newer SQLite."
+            )
+        self.path = path.absolute()
+        self.engine = closing_with(self, _make_engine(self.path))
+
+    def make(self, fill: Callable[[Connection], None]) -> None:
+        """Make the file with a log that `fill` writes in one transaction.
+
+        Raises:
+            LedgerError: if a file exists at the path, or if it cannot be written.
+        """
+        _make_file(self.path)
+        try:
+            with explained(self.path):
+                with closing(_opened(self.path, "mode=rw")) as database:
+                    database.execute("pragma journal_mode = wal")  # so that readers and a writer do not wait
+                with self.writing() as connection:
+                    fill(connection)
+                    connection.execute(text(f"pragma user_version = {FORMAT}"))
+        except BaseException:
+            self.engine.dispose()
+            self.path.unlink(missing_ok=True)
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Run the block as a transaction on one consistent state. Its errors are `LedgerError`s."""
+        with explained(self.path), self.engine.connect() as connection, connection.begin():
+            driver_of(connection).execute("begin")
+            yield connection
+
+    @contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[Connection]:
+        """Run the block as a transaction that nobody else writes beside. Its errors are `LedgerError`s."""
+        with explained(self.path), self.engine.connect() as connection, connection.begin():
+            # A hook of the engine could begin the transaction, but would slow every statement.
+            database = driver_of(connection)
+            database.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
+            database.execute("begin immediate")
+            yield connection
+
+    def check_open(self) -> int:
+        """Check that the file is there and has this format. Return its size in bytes.
+
+        Raises:
+            LedgerError: if it is missing, or no log.
+            VaultVersionError: if it has another format.
+        """
+        if not self.path.is_file():
+            raise missing(self.path)
+        with self.reading() as connection:
+            check_file(driver_of(connection))
+        return self.path.stat().st_size
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Convert errors of the file to a `LedgerError` with a remedy."""
+        return explained(self.path)
+
+    def check_pages(self, connection: Connection) -> None:
+        """Check the structure of the file.
+
+        Raises:
+            LedgerError: if it is damaged.
+        """
+        if connection.execute(text("pragma quick_check")).scalar() != "ok":
+            raise LedgerError(CORRUPT)
+
+    def forget_deleted(self) -> None:
+        """Empty the write-ahead log, which may still have rows of a log that was closed."""
+        with explained(self.path), closing(connect(self.path)) as database:
+            database.execute("pragma wal_checkpoint(truncate)")
+
+
+def check_file(database: sqlite3.Connection) -> None:
+    """Check the format of an open file.
+
+    Raises:
+        LedgerError: if it is no log.
+        VaultVersionError: if it has another format.
+    """
+    found = int(database.execute("pragma user_version").fetchone()[0])
+    if found < 1:  # the file was emptied, or its creation was interrupted
+        raise LedgerError(CORRUPT)
+    check_format("The ledger", found)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Connect to the existing file at `path`. Commits are on disk when they return.
+
+    In a read-only folder, the file can still be read if it has no write-ahead log.
+    """
+    connection = _opened(path, "mode=rw")
+    try:
+        connection.execute("pragma synchronous = full")
+        connection.execute("pragma secure_delete = on")  # a log that was closed leaves no rows behind
+        connection.execute(f"pragma wal_autocheckpoint = {_WAL}")
+        connection.execute("pragma schema_version").fetchone()
+    except sqlite3.Error as error:
+        connection.close()
+        if not _name(error).startswith(_UNWRITABLE) or _wal_of(path).exists():
+            raise
+        connection = _opened(path, "mode=ro&immutable=1")
+    return connection
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Convert errors of the file at `path` to a `LedgerError` with a remedy."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:
+        if not path.is_file():
+            raise missing(path) from error
+        raise LedgerError(_meaning(error)) from error
+
+
+def missing(path: Path) -> LedgerError:
+    """Return the error of a missing ledger. A new one is never made in its place: it would lack all charges."""
+    return LedgerError(f"The ledger {path} is missing. Nothing is released without a ledger. Restore it from a backup.")
+
+
+def driver_of(connection: Connection) -> sqlite3.Connection:
+    """Return the connection of the driver."""
+    driver = connection.connection.dbapi_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver
+
+
+def _make_file(path: Path) -> None:
+    try:
+        path.touch(exist_ok=False)
+    except FileExistsError:
+        raise LedgerError(
+            f"{path} already exists, and a ledger never overwrites a file. Choose another path."
+        ) from None
+    except OSError as error:
+        raise LedgerError(f"The ledger {path} cannot be made: {error.strerror}. Choose another folder.") from error
+
+
+def _make_engine(path: Path) -> Engine:
+    files = str(path), str(_wal_of(path))
+    made = pool(
+        create_engine(
+            "sqlite://",
+            creator=lambda: connect(path),
+            poolclass=QueuePool,
+            max_overflow=-1,
+            hide_parameters=True,  # errors must not show questions or units
+        )
+    )
+
+    @event.listens_for(made, "connect")
+    def connected(database: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
+        record.info.update(new=True, files=_files(files))
+
+    @event.listens_for(made, "checkout")
+    def taken(database: sqlite3.Connection, record: ConnectionPoolEntry, _: object) -> None:
+        if not record.info.pop("new", False) and record.info["files"] != (_files(files) or "not kept"):
+            raise DisconnectionError  # the file was removed or replaced by a copy: connect again
+
+    return made
+
+
+def _opened(path: Path, how: str) -> sqlite3.Connection:
+    # A URI can forbid that SQLite makes the file, and permits all characters in names. The transactions are begun
+    # above, not by the driver.
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{how}", uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+    )
+
+
+def _files(paths: tuple[str, str]) -> tuple[tuple[int, int], ...]:
+    """Return the identities of the file and its write-ahead log; none without it, when a connection may miss writes."""
+    try:
+        return tuple((found.st_dev, found.st_ino) for found in map(os.stat, paths))
+    except OSError:
+        return ()
+
+
+def _wal_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _meaning(error: Exception) -> str:
+    if isinstance(error, (NoResultFound, MultipleResultsFound, UnicodeDecodeError)):
+        return CORRUPT  # a required row is missing, occurs twice, or cannot be read
+    name = _name(error.orig if isinstance(error, DBAPIError) else error)
+    return next((said for start, said in _EXPLAINED.items() if name.startswith(start)), _unknown(error))
+
+
+def _name(error: BaseException | None) -> str:
+    return str(getattr(error, "sqlite_errorname", ""))
+
+
+def _unknown(error: Exception) -> str:
+    return (
+        f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error remains, "
+        "restore a backup."
+    )

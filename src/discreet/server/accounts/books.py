@@ -1,0 +1,347 @@
+"""The state of the accounts in memory: what the rows of their log give, in their order.
+
+A row has a kind, what it is about (`question` in the log), and its content as JSON:
+
+    grant    a vault      what each of its units was granted
+    share    a vault      a share of the grant that is reserved for a holder, in place of the one before
+    issue    a key        its caps, and the digest of its secret
+    change   a key        caps, a new digest, or that it was revoked
+    request  a number     an analyst's request for more budget
+    decide   a number     what the custodian decided
+    reserve  a question   its ceiling (`loss`, `failure`), which its key is charged from now on
+    settle   a question   what its key stays charged in place of the ceiling
+    lose     a question   a crash broke it off; it stays charged at its ceiling
+    join     a question   an Idempotency-Key that finds it from now on
+
+Questions are hashed with a key that is not in the log (`Database.mark`), and so are the Idempotency-Keys. Neither the
+secret of a key, nor the text of a question or an answer, nor a private value is in any row.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from typing import Any, Literal, Self
+
+from discreet.errors import LedgerError, UnknownName
+from discreet.log.arrays import Arrays
+from discreet.log.chain import CORRUPT, GENESIS, Head, Row
+from discreet.privacy.accounting import Spending
+from discreet.privacy.costs import ORDERS
+from discreet.server.accounts.grants import Grant, Share, budget_of
+from discreet.server.accounts.keys import Columns, Key, find_named, key_of, moment
+from discreet.server.accounts.meters import Meter, Room
+from discreet.server.accounts.requests import PENDING, BudgetRequest
+from discreet.server.accounts.sums import Sum, pack_sum, unpack_sum
+
+Kind = Literal["grant", "share", "issue", "change", "request", "decide", "reserve", "settle", "lose", "join"]
+BY_NAME = 86_400.0
+"""Seconds for which an Idempotency-Key finds its question."""
+OPENING = json.dumps({"orders": len(ORDERS)}).encode()
+"""What the first row of a log of accounts holds."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question of a key.
+
+    Attributes:
+        id, key, vault, model, epsilon, delta: see `Accounts.reserve`; once settled, what it stays charged.
+        asked: when it was reserved.
+        request, name: the marks of its content and of its Idempotency-Key; no name is None.
+        server: the server that asks it, where several share the accounts.
+        most: the ceiling at which it is charged; None once it is settled.
+        settled: when it was settled; None while it is not.
+        lost: whether a crash broke it off before it was settled.
+        stopped: why its answer ended.
+    """
+
+    id: str
+    key: str
+    vault: str
+    model: str
+    asked: float
+    request: str
+    name: str | None
+    server: str
+    epsilon: float
+    delta: float
+    most: Spending | None
+    settled: float | None = None
+    lost: bool = False
+    stopped: str = ""
+
+    def receipt(self) -> dict[str, Any]:
+        """Return the receipt as plain data."""
+        return {
+            "question_id": self.id,
+            "time": moment(self.asked).isoformat(timespec="seconds"),
+            "vault": self.vault,
+            "model": self.model,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "settled": self.settled is not None,
+            "free": self.settled is not None and self.epsilon == 0,
+            "stopped": self.stopped,
+        }
+
+
+class Books:
+    """The accounts as all committed rows give them. Only `apply` and `unpack` change them.
+
+    Attributes:
+        head: the last row.
+        questions: all questions by id, the oldest first. Their times never go back.
+        unsettled: the ids of those that are not settled, the oldest first.
+    """
+
+    head: Head
+
+    def __init__(self) -> None:
+        self._vaults: dict[str, dict[str, Any]] = {}
+        self._pools: dict[str, Sum] = {}
+        self._shares: dict[str, dict[str, Share]] = {}
+        self._keys: dict[str, Columns] = {}
+        self._meters: dict[str, dict[str, Sum]] = {}
+        self._requests: dict[str, dict[str, Any]] = {}
+        self.questions: dict[str, Asked] = {}
+        self.unsettled: dict[str, None] = {}
+        self._of_key: dict[str, list[str]] = {}
+        self._alike: dict[tuple[str, str], str] = {}
+        self._names: dict[tuple[str, str], tuple[str, float]] = {}
+
+    # The state of a log
+
+    @classmethod
+    def begin(cls, row: Row) -> Self:
+        """Return the state after the first row."""
+        if row.content[len(GENESIS) :] != OPENING:
+            raise LedgerError(CORRUPT)
+        return cls()
+
+    def apply(self, row: Row) -> None:
+        """Add the next row."""
+        about, content = row.question, json.loads(row.content)
+        match row.kind:
+            case "grant":
+                self._vaults[about], self._pools[about] = content, Sum.nothing()
+            case "share":
+                self._vaults[about]["reading"] = content["reading"]
+                self._shares.setdefault(about, {})[content["holder"]] = Share(content["loss"], content["failures"])
+            case "issue":
+                self._keys[about] = content
+            case "change":
+                self._keys[about] |= content
+            case "request":
+                self._requests[about] = content
+            case "decide":
+                self._requests[about] |= content
+            case "reserve":
+                most = unpack_sum(row.loss, row.failure)
+                self._charge(content["key"], content["vault"], Spending.nothing(), most)
+                self._add(Asked(about, **content, most=most))
+                if content["name"] is not None:
+                    self._name(content["key"], content["name"], about, content["asked"])
+            case "settle":
+                self._settle(self.questions[about], unpack_sum(row.loss, row.failure), content)
+            case "lose":
+                self.questions[about].lost, self.questions[about].stopped = True, content["stopped"]
+            case "join":
+                self._name(self.questions[about].key, content["name"], about, content["asked"])
+            case _:
+                raise ValueError(row.kind)
+
+    def pack(self) -> tuple[dict[str, Any], Arrays]:
+        """Return the state as plain data."""
+        content = {
+            "vaults": self._vaults,
+            "pools": {vault: pool.plain() for vault, pool in self._pools.items()},
+            "shares": [
+                [vault, holder, *astuple(one)] for vault in self._shares for holder, one in self._shares[vault].items()
+            ],
+            "keys": self._keys,
+            "meters": [[key, vault, one.plain()] for key in self._meters for vault, one in self._meters[key].items()],
+            "requests": self._requests,
+            "questions": [_plain(one) for one in self.questions.values()],
+            "names": [[*place, *found] for place, found in self._names.items()],
+        }
+        return content, []
+
+    def unpack(self, header: dict[str, Any], content: Arrays) -> None:
+        """Take over a state that `pack` returned."""
+        self._vaults, self._keys, self._requests = header["vaults"], header["keys"], header["requests"]
+        self._pools = {vault: Sum.of(pool) for vault, pool in header["pools"].items()}
+        for vault, holder, loss, failures in header["shares"]:
+            self._shares.setdefault(vault, {})[holder] = Share(loss, failures)
+        for key, vault, one in header["meters"]:
+            self._meters.setdefault(key, {})[vault] = Sum.of(one)
+        for one in header["questions"]:
+            self._add(_asked(one))
+        self._names = {(key, name): (question, asked) for key, name, question, asked in header["names"]}
+
+    def _add(self, one: Asked) -> None:
+        if one.id in self.questions:
+            raise ValueError(one.id)
+        self.questions[one.id] = one
+        self._of_key.setdefault(one.key, []).append(one.id)
+        self._alike[one.key, one.request] = one.id
+        if one.settled is None:
+            self.unsettled[one.id] = None
+
+    def _settle(self, one: Asked, paid: Spending, content: dict[str, Any]) -> None:
+        if one.most is None or not paid.within(one.most):
+            raise ValueError(one.id)  # a question is settled once, and a charge never grows
+        self._charge(one.key, one.vault, one.most, paid)
+        one.most, one.settled, one.stopped = None, content["settled"], content["stopped"]
+        one.epsilon, one.delta = content["epsilon"], content["delta"]
+        del self.unsettled[one.id]
+
+    def _charge(self, key: str, vault: str, back: Spending, extra: Spending) -> None:
+        """Take `back` from the meter of a key, and add `extra`; the pool follows if the key is a shared one."""
+        meters = self._meters.setdefault(key, {})
+        meters[vault] = meters.get(vault, Sum.nothing()).moved(back, extra)
+        if not self._keys[key]["reserved"]:
+            self._pools[vault] = self._pools[vault].moved(back, extra)
+
+    def _name(self, key: str, name: str, question: str, asked: float) -> None:
+        """Have a name find a question from now on, in place of the one before. Names that find nothing any more go."""
+        self._names.pop((key, name), None)
+        self._names[key, name] = (question, asked)
+        while self._names[first := next(iter(self._names))][1] <= asked - BY_NAME:
+            del self._names[first]
+
+    # Grants and shares
+
+    @property
+    def vaults(self) -> list[Grant]:
+        """The grants of all vaults, by name."""
+        return [self.grant(vault) for vault in sorted(self._vaults)]
+
+    def grant(self, vault: str) -> Grant:
+        """Return the grant of a vault.
+
+        Raises:
+            UnknownName: if the accounts do not know the vault.
+        """
+        if vault not in self._vaults:
+            raise UnknownName("vault", vault, self._vaults)
+        found = self._vaults[vault]
+        return Grant(vault, budget_of(*found["budget"]), found.get("reading", ""), self._pools[vault].spending)
+
+    def held(self, vault: str, *, but: str = "") -> Share:
+        """Return the sum of the shares of a vault, without the one of `but`."""
+        others = (share for holder, share in self._shares.get(vault, {}).items() if holder != but)
+        return sum(others, Share())
+
+    # Keys and their meters
+
+    @property
+    def keys(self) -> list[Key]:
+        """All keys, the oldest first."""
+        return sorted(map(key_of, self._keys.values()), key=lambda key: (key.created, key.id))
+
+    def key(self, key: str) -> Key | None:
+        """Return the key with this id; None if there is none."""
+        return key_of(self._keys[key]) if key in self._keys else None
+
+    def columns(self, key: str) -> Columns | None:
+        """Return a key as plain data, with the digest of its secret; None if there is none."""
+        return self._keys.get(key)
+
+    def named_key(self, name: str) -> Key:
+        """Return the key with this id or this name; of several with the name, the one that is not revoked.
+
+        Raises:
+            UnknownName: if there is none.
+        """
+        return self.key(name) or find_named(self.keys, name)
+
+    def spent(self, key: str, vault: str) -> Spending:
+        """Return what the questions of a key have spent in a vault; those in flight count at their ceiling."""
+        return self._meters.get(key, {}).get(vault, Sum.nothing()).spending
+
+    def meter(self, key: Key) -> Meter:
+        """Return the odometer of a key."""
+        sums = self._meters.get(key.id, {}).values()
+        total, count = sum((one.spending for one in sums), Spending.nothing()), sum(one.count for one in sums)
+        return Meter(
+            granted=key.epsilon,
+            delta=key.delta,
+            spent=key.budget.spent(total),
+            left=key.budget.left(total),
+            questions=count,
+            questions_left=None if key.questions is None else max(0, key.questions - count),
+            spending=total,
+            budget=key.budget,
+            rooms=tuple(self._room(key, vault) for vault in key.vaults),
+        )
+
+    def _room(self, key: Key, vault: str) -> Room:
+        grant = self.grant(vault)
+        if key.reserved:
+            return Room(grant, self.spent(key.id, vault), self._shares.get(vault, {}).get(key.id, Share()))
+        # The most that the pool may reach. If nothing is reserved, the ledger decides.
+        return Room(grant, grant.pool, grant.limit - self.held(vault) if grant.reading else None)
+
+    # Requests for more budget
+
+    def requests(self, *, pending: bool) -> list[BudgetRequest]:
+        """Return the requests, the oldest first; those that are pending alone, or all."""
+        return [self._request(one) for one, about in self._requests.items() if not pending or about["state"] == PENDING]
+
+    def request(self, number: int) -> BudgetRequest:
+        """Return a request.
+
+        Raises:
+            UnknownName: if there is none of that number.
+        """
+        if str(number) not in self._requests:
+            known = [str(one.id) for one in self.requests(pending=True)]
+            raise UnknownName("pending request", str(number), known or ["(none)"])
+        return self._request(str(number))
+
+    def _request(self, number: str) -> BudgetRequest:
+        one = self._requests[number]
+        decided = None if one["decided"] is None else moment(one["decided"])
+        made = moment(one["made"])
+        return BudgetRequest(int(number), one["key"], one["epsilon"], one["reason"], one["state"], made, decided)
+
+    # Questions
+
+    @property
+    def newest(self) -> float:
+        """The time of the newest question; 0 if there is none."""
+        return next(reversed(self.questions.values())).asked if self.questions else 0.0
+
+    def newest_first(self, key: str | None = None) -> Iterator[Asked]:
+        """Return the questions of a key, or of all keys, the newest first."""
+        if key is None:
+            return iter(reversed(self.questions.values()))
+        return (self.questions[one] for one in reversed(self._of_key.get(key, [])))
+
+    def alike(self, key: str, request: str) -> Asked | None:
+        """Return the newest question of a key with this content."""
+        found = self._alike.get((key, request))
+        return None if found is None else self.questions[found]
+
+    def named(self, key: str, name: str, since: float) -> Asked | None:
+        """Return the question that a name of a key finds, if it was given the name after `since`."""
+        found = self._names.get((key, name))
+        return None if found is None or found[1] <= since else self.questions[found[0]]
+
+
+_MOST = Asked.__slots__.index("most")
+
+
+def _plain(one: Asked) -> list[Any]:
+    plain = [getattr(one, name) for name in Asked.__slots__]
+    if one.most is not None:
+        loss, failure = pack_sum(one.most)
+        plain[_MOST] = [loss.hex(), failure]
+    return plain
+
+
+def _asked(plain: list[Any]) -> Asked:
+    found = Asked(*plain)
+    if (most := plain[_MOST]) is not None:
+        found.most = unpack_sum(bytes.fromhex(most[0]), most[1])
+    return found
