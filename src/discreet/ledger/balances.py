@@ -143,12 +143,13 @@ class Units:
         if payers is None:
             self.total = self.total - part.most + spent
             return
-        back = self._cost(part.most) - self._cost(spent)
-        numbers, times = np.unique(self.current(payers), return_counts=True)
-        before = self._readings[:, numbers]
-        after = before - as_column(back) * times
+        back, times = as_column(self._cost(part.most) - self._cost(spent)), 1
+        if self._joined:  # a unit that two payers became gets both parts back
+            payers, times = np.unique(self.current(payers), return_counts=True)
+        before = self._readings[:, payers]
+        after = before - back * times
         after[:2] = np.where(before[:2] < CUT, after[:2], CUT)  # a cut loss stays cut, as in `FilterState`
-        self._readings[:, numbers] = after
+        self._readings[:, payers] = after
 
     def _join(self, keys: list[bytes]) -> None:
         for old, new in zip(keys[::2], keys[1::2], strict=True):
@@ -341,8 +342,7 @@ class Sums:
 
     def add(self, part: Spending, times: int = 1) -> None:
         """Add a part, or take it back."""
-        values = np.where(part.loss_nano < CUT, part.loss_nano, 0)
-        self.content = self.content + np.stack([part.loss_nano >= CUT, values >> 30, values & (2**30 - 1)]) * times
+        self.content = self.content + _digits(part.loss_nano.tobytes()) * times
         self.failures += part.failure_atto * times
 
     def total(self) -> Spending:
@@ -403,6 +403,14 @@ def unpack_sum(loss: bytes, failure: int) -> Spending:
 def spending(row: Row) -> Spending:
     """Return the sum of a row."""
     return unpack_sum(row.loss, row.failure)
+
+
+@lru_cache(1024)
+def _digits(loss: bytes) -> NDArray[np.int64]:
+    """Return how `Sums` adds a sum: whether it is cut, and its upper and lower bits."""
+    nano = np.frombuffer(loss, dtype=np.int64)
+    values = np.where(nano < CUT, nano, 0)
+    return np.stack([nano >= CUT, values >> 30, values & (2**30 - 1)])
 
 
 @lru_cache(1024)

@@ -401,7 +401,7 @@ class LogLedger:
             yield from chain.read(connection)
 
     def close_log(self, *, keep: bool = True) -> None:
-        """Begin a new log with one row that has the whole state, durably. Who took part in what is not in it.
+        """Begin a new log with one row that has the whole state, durably. Who took part in what is in it for open parts alone.
 
         Nobody's balance changes. Reports begin anew with the questions after this one.
 

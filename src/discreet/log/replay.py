@@ -137,12 +137,18 @@ class Replay(Generic[S]):
             self._late.wait()
         if self._checked is not None:
             with self.lock:
+                # The state of the snapshot may be mapped from a file; that of the check is the log's own.
                 self._state, self._checked = self._checked or self._state, None
 
     def _advance(self, connection: Connection, state: S | None) -> S:
         """Return the state after the rows that it lacks."""
         try:
             if (start := state or self._from_snapshot(connection)) is not None:
+                return self._replayed(connection, start)
+            if self._late is not None and self._checked is None:
+                self._late.wait()  # which replays all rows anyway
+            if self._checked is not None:
+                start, self._checked = self._checked, None
                 return self._replayed(connection, start)
         except ReplacedError:
             self._trusted = False  # the log was put back: the snapshot may have rows that it lacks
