@@ -25,11 +25,6 @@ if not Path("/dev/nvidia0").exists():  # Triton's interpreter runs kernels on th
 hypothesis.settings.register_profile("discreet", deadline=None)
 hypothesis.settings.load_profile("discreet")
 
-if "COMPARED_LEDGERS" in os.environ:
-    from tests.guarantee.ledger import compared
-
-    compared.install()
-
 Record = dict[str, object]
 
 THOROUGH = (

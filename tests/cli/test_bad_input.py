@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from discreet.cli.app import app
 from discreet.vault import Vault
 from tests.copies import copy_of
+from tests.guarantee.ledger.conftest import drop_triggers
 
 NOTES = [{"id": f"n{i}", "patient": f"p{i}", "text": f"The disease of number {i} is Winter Hand."} for i in range(6)]
 
@@ -116,7 +117,7 @@ def test_part_of_another_format_is_refused_unchanged(vault: Vault, part: str, st
     ):
         result = run(*words)
         assert result.exit_code == 4
-        assert f"has format {other}; this version of discreet reads format 8 alone" in said(result)
+        assert f"has format {other}; this version of discreet reads format 9 alone" in said(result)
         assert "Use the version of discreet that made it" in said(result)
         assert "discreet init" in said(result)
     assert contents(vault.path) == before
@@ -149,7 +150,8 @@ def test_forged_total_is_noticed(vault: Vault, tmp_path: Path) -> None:
     everybody = ("--algorithm", "dp-sparse-vote-rag", "--epsilon", 5, "--voters", 3, "--max-tokens", 2)
     assert run("ask", vault.path, "What is it?", *everybody).exit_code == 0
     with closing(sqlite3.connect(vault.path / "ledger.sqlite")) as database, database:
-        assert database.execute("delete from part").rowcount > 0
+        drop_triggers(database)
+        assert database.execute("update log set failure = failure + 1 where kind = 'reserve'").rowcount > 0
     assert run("ask", vault.path, "What is it?").exit_code == 1
 
 

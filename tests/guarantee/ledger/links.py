@@ -14,12 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 STATEMENTS = {
-    "payment": b"insert into part",
-    "settlement": b"update part set spent_nano",
-    "reservation of the key": b"insert into account_question",
-    "settlement of the key": b"update account_question set settled",
+    "payment": (b"insert into log", b"reserve"),
+    "settlement": (b"insert into log", b"settle"),
+    "reservation of the key": (b"insert into account_question",),
+    "settlement of the key": (b"update account_question set settled",),
 }
-"""A statement of the transaction that is cut, by what the transaction does."""
+"""A statement of the transaction that is cut, and one of its values, by what the transaction does."""
 BEFORE, AFTER, LATE = "before", "after", "late"
 _DELAY = 1.0
 """Seconds after which a late commit comes."""
@@ -35,7 +35,7 @@ class Closed(Exception):  # noqa: N818 - reads better without the suffix
 class _Statements:
     """What a connection has prepared, and whether its transaction has the statement."""
 
-    wanted: bytes
+    wanted: tuple[bytes, ...]
     prepared: dict[bytes, bytes] = field(default_factory=dict)
     found: bool = False
 
@@ -49,7 +49,8 @@ class _Statements:
             self.prepared[name] = text
         elif kind == b"B":
             text = self.prepared.get(content.split(b"\0")[1], b"")
-        self.found = self.found or self.wanted in text.lower()
+        values = text.lower() + (content if kind == b"B" else b"")
+        self.found = self.found or all(one in values for one in self.wanted)
         ends = text.lower().strip() in (b"commit", b"rollback")
         cut, self.found = self.found and text.lower().strip() == b"commit", self.found and not ends
         return cut
@@ -70,7 +71,7 @@ class Link:
         self._listener = socket.create_server((host, 0), backlog=64)
         self.port = int(self._listener.getsockname()[1])
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
-        self._armed: tuple[bytes, str] | None = None
+        self._armed: tuple[tuple[bytes, ...], str] | None = None
         self._held: tuple[socket.socket, bytes] | None = None
         self.cut, self.mended, self._lock = threading.Event(), threading.Event(), threading.Lock()
         self.mended.set()
@@ -136,12 +137,12 @@ class Link:
             head = _read(near, 8)
             size, code = struct.unpack("!II", head)
             self._to(far, head + _read(near, size - 8))
-        statements = _Statements(b"")
+        statements = _Statements((b"\0\0",))
         while True:
             head = _read(near, 5)
             content = _read(near, struct.unpack("!I", head[1:])[0] - 4)
             armed = self._armed
-            statements.wanted = armed[0] if armed else b"\0"
+            statements.wanted = armed[0] if armed else (b"\0\0\0\0never",)
             if statements.is_commit(head[:1], content) and armed is not None and self._take():
                 self.mended.clear()
                 self._on_cut()
