@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from discreet.cli.app import app
 from discreet.vault import Vault
 from tests.copies import copy_of
+from tests.guarantee.ledger.conftest import drop_triggers
 
 NOTES = [{"id": f"n{i}", "patient": f"p{i}", "text": f"The disease of number {i} is Winter Hand."} for i in range(6)]
 
@@ -149,7 +150,8 @@ def test_forged_total_is_noticed(vault: Vault, tmp_path: Path) -> None:
     everybody = ("--algorithm", "dp-sparse-vote-rag", "--epsilon", 5, "--voters", 3, "--max-tokens", 2)
     assert run("ask", vault.path, "What is it?", *everybody).exit_code == 0
     with closing(sqlite3.connect(vault.path / "ledger.sqlite")) as database, database:
-        assert database.execute("delete from part").rowcount > 0
+        drop_triggers(database)
+        assert database.execute("update log set failure = failure + 1 where kind = 'reserve'").rowcount > 0
     assert run("ask", vault.path, "What is it?").exit_code == 1
 
 

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from discreet.ledger.counter import Counter
+from discreet.log.counter import Counter
 from discreet.operations.backup import back_up
 from discreet.operations.doctor import examine
 from discreet.operations.restore import restore
@@ -65,7 +65,7 @@ def _looking(name: str, mutate: Mutation, seed: bytes) -> Target:
 LOOKED_AFTER = (
     _looking("ledger.sqlite", of_bytes, _of_vault("ledger.sqlite")),
     _looking("store/store.sqlite", of_bytes, _of_vault("store/store.sqlite")),
-    _looking("counter.json", of_json, b'{"questions": 1, "payments": 0}'),
+    _looking("counter.json", of_json, b'{"questions": 1, "payments": 0, "row": 2, "hash": "%064x"}' % 7),
     _looking("restored.json", of_json, b'{"restored": "2026", "backup_made": "2026", "forced": false}'),
     Target("backup: archive", 3, (_of_backup(""),), _restored(""), of_packed),
     Target("backup: manifest", 3, (_of_backup("backup.json"),), _restored("backup.json"), of_json),

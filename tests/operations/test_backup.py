@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, LedgerError, StoreError, UsageError
-from discreet.ledger.counter import COUNTER, Counter
+from discreet.log.counter import COUNTER, Counter
 from discreet.operations import copying
 from discreet.operations.backup import back_up
 from discreet.operations.doctor import examine
@@ -24,6 +24,7 @@ from discreet.operations.findings import problems
 from discreet.operations.restore import restore
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from tests.guarantee.ledger.conftest import drop_triggers
 from tests.operations.conftest import CHEAP, Make, with_toy
 
 
@@ -91,7 +92,7 @@ def test_backup_while_threads_ask_has_only_paid_answers(make: Make, tmp_path: Pa
 def unpaid(copy: Path) -> int:
     """How many answers a copy shows beyond the questions that ended in its ledger."""
     with closing(sqlite3.connect(copy / "ledger.sqlite")) as ledger:
-        ended = ledger.execute("select count(*) from question where stopped is not null").fetchone()[0]
+        ended = ledger.execute("select count(distinct question) from log where kind = 'finish'").fetchone()[0]
     return max(0, answers(copy) - int(ended))
 
 
@@ -224,7 +225,8 @@ def test_vault_with_outdated_ledger_is_restored_with_force(make: Make, tmp_path:
     vault.ask("numb thumbs?", CHEAP)
     vault.ledger._engine.dispose()  # type: ignore[attr-defined]
     with closing(sqlite3.connect(vault.path / "ledger.sqlite")) as ledger, ledger:
-        ledger.execute("delete from question")
+        drop_triggers(ledger)
+        ledger.execute("delete from log where id > 1")
     with pytest.raises(LedgerError, match="outdated"):
         Vault.open(vault.path)
     back_up(vault.path, tmp_path / "copy")

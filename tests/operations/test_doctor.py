@@ -13,20 +13,18 @@ from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from discreet.config import read_config, write_config
 from discreet.errors import NoSuchVault
-from discreet.ledger.packed_payers import pack
 from discreet.operations.check_folder import check_disk, check_network, check_rights
 from discreet.operations.check_ledger import utc_now
 from discreet.operations.doctor import examine
 from discreet.operations.findings import Finding, problems
 from discreet.operations.models import embedder, language_model
-from discreet.privacy.costs import ORDERS
 from discreet.vault import Vault
+from tests.guarantee.ledger.conftest import drop_triggers
 from tests.operations.conftest import CHEAP, Make
 
 
@@ -84,20 +82,23 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-def cheaper(vault: Vault) -> None:
-    run_sql(vault.path / "ledger.sqlite", "update unit set pure = pure + 1")
-
-
-def damaged_form(vault: Vault) -> None:
-    form = bytearray(pack(np.arange(1, 6)))
-    form[9] = 7
-    add = (
-        "insert into part (question, part, most_nano, most_atto, spent_nano, spent_atto, everybody, payers, packed) "
-        "values ('q', 0, ?, 0, ?, 0, false, ?, ?)"
-    )
-    none = bytes(8 * len(ORDERS))
+def of_ledger(vault: Vault, *statements: str) -> None:
     with closing(sqlite3.connect(vault.path / "ledger.sqlite")) as database, database:
-        database.execute(add, (none, none, b"", bytes(form)))
+        drop_triggers(database)
+        for statement in statements:
+            database.execute(statement)
+
+
+def cheaper(vault: Vault) -> None:
+    of_ledger(vault, "update log set failure = failure + 1 where kind = 'reserve'")
+
+
+def forged_row(vault: Vault) -> None:
+    of_ledger(
+        vault,
+        "insert into log select id + 1, 'q', 'settle', part, time, loss, failure, content, hash from log "
+        "order by id desc limit 1",
+    )
 
 
 def granted_more(vault: Vault) -> None:
@@ -105,7 +106,7 @@ def granted_more(vault: Vault) -> None:
 
 
 def older_ledger(vault: Vault) -> None:
-    run_sql(vault.path / "ledger.sqlite", "delete from question")
+    of_ledger(vault, "delete from log where id > 1")
 
 
 def other_key(vault: Vault) -> None:
@@ -137,8 +138,8 @@ def other_embedder(vault: Vault) -> None:
     [
         (lambda v: cut(v.path / "ledger.sqlite"), "ledger", "corrupt"),
         (lambda v: (v.path / "ledger.sqlite").unlink(), "ledger", "missing"),
-        (cheaper, "ledger", "sum"),
-        (damaged_form, "ledger", "corrupt"),
+        (cheaper, "ledger", "corrupt"),
+        (forged_row, "ledger", "corrupt"),
         (granted_more, "ledger", "vault.json states 900"),
         (older_ledger, "counter", "older"),
         (lambda v: (v.path / "units.key").unlink(), "key", "missing or damaged"),
@@ -164,8 +165,10 @@ def test_each_damage_is_a_problem(vault: Vault, damage: Callable[[Vault], object
 
 
 def future(vault: Vault) -> None:
-    late = (utc_now() + timedelta(days=2)).isoformat(timespec="seconds")
-    run_sql(vault.path / "ledger.sqlite", f"update question set time = '{late}'")
+    late = int((utc_now() + timedelta(days=2)).timestamp())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discreet.log.chain.now", lambda: late)
+        Vault.open(vault.path).ledger.begin("late", "murag", None)
 
 
 def unsettled(vault: Vault) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from sqlalchemy import create_engine
 
-from discreet.ledger.connections import pool
+from discreet.log.connections import pool
 from discreet.system.turns import Turn
 
 MAKERS: dict[str, Callable[[], object]] = {"turns": Turn, "engines": lambda: pool(create_engine("sqlite://"))}

@@ -67,6 +67,7 @@ class Units:
         grant: the grant.
         total: the sum that all units have paid in common.
         questions, payments: the numbers that `Reached` shows.
+        corpora: the number of synthetic corpora and exports of vectors in logs that were closed.
         units_pay: whether single units were asked to pay.
         open: the reservations that are not settled, by question and part.
     """
@@ -76,7 +77,7 @@ class Units:
     def __init__(self, grant: Grant) -> None:
         self.grant, self.total = grant, Spending.nothing()
         self.durable = Head(0, GENESIS, b"")
-        self.questions = self.payments = 0
+        self.questions = self.payments = self.corpora = 0
         self.units_pay = False
         self.open: dict[tuple[str, int], Reservation] = {}
         self._keys, self._count = KeyTable(), 0
@@ -143,12 +144,14 @@ class Units:
         if payers is None:
             self.total = self.total - part.most + spent
             return
-        back = self._cost(part.most) - self._cost(spent)
-        numbers, times = np.unique(self.current(payers), return_counts=True)
-        before = self._readings[:, numbers]
-        after = before - as_column(back) * times
+        back = as_column(self._cost(part.most) - self._cost(spent))
+        if self._joined:  # a unit that two payers became gets both parts back
+            payers, times = np.unique(self.current(payers), return_counts=True)
+            back = back * times
+        before = self._readings[:, payers]
+        after = before - back
         after[:2] = np.where(before[:2] < CUT, after[:2], CUT)  # a cut loss stays cut, as in `FilterState`
-        self._readings[:, numbers] = after
+        self._readings[:, payers] = after
 
     def _join(self, keys: list[bytes]) -> None:
         for old, new in zip(keys[::2], keys[1::2], strict=True):
@@ -294,6 +297,7 @@ class Units:
         header = {
             "durable": [self.durable.id, self.durable.hash.hex(), self.durable.before.hex()],
             "counts": [self.questions, self.payments, self.units_pay, self._count],
+            "corpora": self.corpora,
             "gone": sorted(self._gone),
             "joined": sorted(self._joined.items()),
             "failures": [self.total.failure_atto, self._sums.failures],
@@ -313,6 +317,7 @@ class Units:
         number, *hashes = header["durable"]
         self.durable = Head(number, *map(bytes.fromhex, hashes))
         self.questions, self.payments, self.units_pay, self._count = header["counts"]
+        self.corpora = header["corpora"]
         self._keys = KeyTable([(first, second, numbers)] if len(first) else [])
         self._gone, self._joined = set(header["gone"]), dict(map(tuple, header["joined"]))
         for old, new in self._joined.items():
@@ -341,8 +346,7 @@ class Sums:
 
     def add(self, part: Spending, times: int = 1) -> None:
         """Add a part, or take it back."""
-        values = np.where(part.loss_nano < CUT, part.loss_nano, 0)
-        self.content = self.content + np.stack([part.loss_nano >= CUT, values >> 30, values & (2**30 - 1)]) * times
+        self.content = self.content + _digits(part.loss_nano.tobytes()) * times
         self.failures += part.failure_atto * times
 
     def total(self) -> Spending:
@@ -360,7 +364,7 @@ def within(budget: Budget, common: FilterState, readings: Readings) -> NDArray[n
 
 def plus(readings: Readings, more: Readings) -> Readings:
     """Return sums of balances, cut as in `FilterState`."""
-    return np.minimum(readings + more, [[CUT], [CUT], [ATTO]])
+    return np.asarray(np.minimum(readings + more, np.array([[CUT], [CUT], [ATTO]])))
 
 
 def as_column(state: FilterState) -> Readings:
@@ -403,6 +407,14 @@ def unpack_sum(loss: bytes, failure: int) -> Spending:
 def spending(row: Row) -> Spending:
     """Return the sum of a row."""
     return unpack_sum(row.loss, row.failure)
+
+
+@lru_cache(1024)
+def _digits(loss: bytes) -> NDArray[np.int64]:
+    """Return how `Sums` adds a sum: whether it is cut, and its upper and lower bits."""
+    nano = np.frombuffer(loss, dtype=np.int64)
+    values = np.where(nano < CUT, nano, 0)
+    return np.stack([nano >= CUT, values >> 30, values & (2**30 - 1)])
 
 
 @lru_cache(1024)

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from sqlalchemy import Connection, Engine, text
 
-from discreet.ledger.postgres_connection import explained
+from discreet.log.postgres import explained
 
 PAUSE = 0.2
 """The time between two attempts to take a server's lock, in seconds."""

@@ -113,7 +113,8 @@ def pack_payers(start: int, new: bytes, known: Numbers) -> bytes:
         new: the concatenated sorted keys of the payers that have never paid.
         known: the numbers of the other payers, each once.
     """
-    gaps = np.diff(np.sort(known), prepend=0)
+    gaps = np.sort(known)
+    gaps[1:] -= gaps[:-1].copy()
     width = np.min_scalar_type(int(gaps.max(initial=0))).itemsize
     return _HEAD.pack(start, len(new) // KEY, width) + new + gaps.astype(f"<u{width}").tobytes()
 

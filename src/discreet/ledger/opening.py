@@ -10,6 +10,8 @@ from discreet.system.database_url import check_no_password
 # The ledgers are imported late, because the import of their library takes 0.2 seconds.
 
 _FILE = "ledger.sqlite"
+SNAPSHOT = "-snapshot"
+"""The end of the name of a snapshot. It is a cache beside the ledger, and in no backup."""
 
 
 def create_ledger(folder: Path, config: VaultConfig, budget: Budget) -> VaultLedger:
@@ -34,11 +36,10 @@ def open_ledger(folder: Path, config: VaultConfig) -> VaultLedger:
     Raises:
         LedgerError: if the ledger is missing, corrupt, out of reach, or older than VAULT/counter.json.
     """
-    from discreet.ledger.counter import COUNTER, Counter
+    from discreet.log.counter import COUNTER, Counter
 
-    ledger, counter = _open(folder, config), Counter(folder / COUNTER)
-    counter.check(ledger.reached)
-    ledger.counter = counter
+    ledger = _open(folder, config)
+    ledger.check_counter(Counter(folder / COUNTER))
     return ledger
 
 
@@ -49,4 +50,4 @@ def _open(folder: Path, config: VaultConfig) -> VaultLedger:
         return SqliteLedger.open(folder / _FILE)
     from discreet.ledger.postgres import PostgresLedger
 
-    return PostgresLedger.open(config.ledger, config.ledger_name)
+    return PostgresLedger.open(config.ledger, config.ledger_name, folder / f"{_FILE}{SNAPSHOT}")

@@ -10,7 +10,7 @@ from discreet.privacy.accounting import FilterState, Spending
 from discreet.privacy.ledger import UnitLedger
 
 if TYPE_CHECKING:  # the module imports a library that takes 0.2 seconds
-    from discreet.ledger.counter import Counter, Reached
+    from discreet.log.counter import Counter, Reached
 
 
 class VaultLedger(UnitLedger, Protocol):
@@ -68,6 +68,19 @@ class VaultLedger(UnitLedger, Protocol):
 
     def note(self) -> None:
         """Write the state of the ledger to its counter, after payments that belong to no question."""
+
+    def check_counter(self, counter: "Counter") -> None:
+        """Check that the ledger is not older than a counter, and no other copy. Take the counter over.
+
+        Raises:
+            LedgerError: if it is older, or another copy.
+        """
+
+    def close_log(self, *, keep: bool = True) -> None:
+        """Begin a new log with one row that has the whole state: nobody's balance changes.
+
+        With `keep`, the old rows stay in the database beside it; else who took part in what is gone for good.
+        """
 
     def copy(self, path: Path) -> "VaultLedger":
         """Return a copy in a new file, marked as a simulation. This ledger does not change.

@@ -26,6 +26,9 @@ from discreet.log.chain import CORRUPT, Row
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.ledger import APART
 
+EXPORT = "export-vectors"
+"""The algorithm of a question that released vectors."""
+
 
 @dataclass(frozen=True)
 class Corpus:

@@ -47,18 +47,33 @@ def unpack(content: bytearray | mmap.mmap) -> tuple[dict[str, Any], list[NDArray
     return about["header"], arrays
 
 
-def save(path: Path, header: dict[str, Any], arrays: Arrays) -> None:
-    """Write a file at `path`, with the permissions of its owner alone. A full or read-only disk leaves the old one."""
+def save(path: Path, header: dict[str, Any], arrays: Arrays) -> tuple[int, ...] | None:
+    """Write a file at `path` that its owner alone may read. Return its identity.
+
+    A full or read-only disk leaves the old file; then return None.
+    """
     with suppress(OSError):
         file, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
         try:
             with os.fdopen(file, "wb") as written:
                 for piece in _pieces(header, arrays):
                     written.write(piece)
+            made = identity(Path(name))
             os.replace(name, path)
+            return made
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
+    return None
+
+
+def identity(path: Path) -> tuple[int, ...] | None:
+    """Return what tells one file at `path` from another one; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def load(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]] | None:

@@ -14,26 +14,13 @@ lock of the database failed.
 """
 
 import hashlib
+import re
 import struct
 import time
-from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    bindparam,
-    insert,
-    select,
-    text,
-)
+from sqlalchemy import BigInteger, Column, Connection, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
 from discreet.errors import LedgerError
 
@@ -48,7 +35,6 @@ GENESIS = bytes(32)
 """The hash before the first row of a log that continues no other one."""
 
 _PAGE = 64
-_AT_ONCE = 500
 
 
 class Entry(NamedTuple):
@@ -131,15 +117,28 @@ _FINAL = {
         "for each statement execute function log_is_final()",
     ),
 }
-_READ = select(LOG).where(LOG.c.id >= bindparam("start")).order_by(LOG.c.id).limit(_PAGE)
-_FIRST = select(LOG).order_by(LOG.c.id).limit(1)
-_OF_QUESTIONS = select(LOG).where(LOG.c.question.in_(bindparam("questions", expanding=True))).order_by(LOG.c.id)
-_ONE = select(LOG).where(
-    LOG.c.question == bindparam("question"), LOG.c.kind == bindparam("kind"), LOG.c.part == bindparam("part")
-)
-_COUNT = text("select count(*) from log where question = :question and kind = :kind")
-_HASH = text("select hash from log where id = :id")
-_APPEND = insert(LOG)
+
+
+class Statement:
+    """A statement with `:named` values, run by the driver: SQLAlchemy would take longer than the database."""
+
+    def __init__(self, sql: str) -> None:
+        self._sqlite, self._postgres = sql, re.sub(r":(\w+)", r"%(\1)s", sql)
+
+    def run(self, connection: Connection, values: Mapping[str, object]) -> Any:
+        """Run the statement in the connection's transaction. Return the driver's cursor, whose rows are tuples."""
+        driver: Any = connection.connection.dbapi_connection
+        return driver.execute(self._sqlite if connection.dialect.name == "sqlite" else self._postgres, values)
+
+
+_FIELDS = ", ".join(Row._fields)
+_READ = Statement(f"select {_FIELDS} from log where id >= :start order by id limit {_PAGE}")
+_FIRST = Statement(f"select {_FIELDS} from log order by id limit 1")
+_OF_QUESTION = Statement(f"select {_FIELDS} from log where question = :question order by id")
+_ONE = Statement(f"select {_FIELDS} from log where question = :question and kind = :kind and part = :part")
+_COUNT = Statement("select count(*) from log where question = :question and kind = :kind")
+_HASH = Statement("select hash from log where id = :id")
+_APPEND = Statement(f"insert into log ({_FIELDS}) values ({', '.join(f':{name}' for name in Row._fields)})")
 
 
 def now() -> int:
@@ -176,7 +175,7 @@ def append(connection: Connection, head: Head, entry: Entry, at: int | None = No
     question, kind, part, loss, failure, content = entry
     row = Row(head.id + 1, question, kind, part, now() if at is None else at, loss, failure, content, b"")
     row = row._replace(hash=hash_of(row, head.hash))
-    connection.execute(_APPEND, row._asdict())
+    _APPEND.run(connection, row._asdict())
     return Head(row.id, row.hash, head.hash)
 
 
@@ -203,7 +202,7 @@ def read(connection: Connection, head: Head | None = None) -> Iterator[Row]:
     """
     start, before = (0, None) if head is None else (head.id, head.before)
     known = head
-    while rows := connection.execute(_READ, {"start": start}).all():
+    while rows := _READ.run(connection, {"start": start}).fetchall():
         for row in map(Row._make, rows):
             if known is not None and (row.id, row.hash) != known[:2]:
                 raise ReplacedError
@@ -239,7 +238,7 @@ def first(connection: Connection) -> Row:
     Raises:
         LedgerError: if it is missing, or was changed.
     """
-    found = connection.execute(_FIRST).first()
+    found = _FIRST.run(connection, {}).fetchone()
     if found is None:
         raise LedgerError(CORRUPT)
     row = Row._make(found)
@@ -250,27 +249,25 @@ def first(connection: Connection) -> Row:
 
 def rows_of(connection: Connection, questions: Collection[str]) -> Iterator[Row]:
     """Yield the rows of questions, found by the index."""
-    wanted = list(questions)
-    for start in range(0, len(wanted), _AT_ONCE):
-        for found in connection.execute(_OF_QUESTIONS, {"questions": wanted[start : start + _AT_ONCE]}):
-            yield Row._make(found)
+    for question in questions:
+        yield from map(Row._make, _OF_QUESTION.run(connection, {"question": question}).fetchall())
 
 
 def find(connection: Connection, question: str, kind: str, part: int = 0) -> Row | None:
     """Return the row with this question, kind and part, found by the index; None if there is none."""
-    found = connection.execute(_ONE, {"question": question, "kind": kind, "part": part}).one_or_none()
+    found = _ONE.run(connection, {"question": question, "kind": kind, "part": part}).fetchone()
     return None if found is None else Row._make(found)
 
 
 def count(connection: Connection, question: str, kind: str) -> int:
     """Return the number of rows of a question of one kind."""
-    return int(connection.execute(_COUNT, {"question": question, "kind": kind}).scalar_one())
+    return int(_COUNT.run(connection, {"question": question, "kind": kind}).fetchone()[0])
 
 
 def hash_at(connection: Connection, number: int) -> bytes | None:
     """Return the hash of the row with this number; None if there is none."""
-    found = connection.execute(_HASH, {"id": number}).scalar()
-    return None if found is None else bytes(found)
+    found = _HASH.run(connection, {"id": number}).fetchone()
+    return None if found is None else bytes(found[0])
 
 
 def close(connection: Connection, head: Head, content: bytes, *, keep: bool) -> Head:

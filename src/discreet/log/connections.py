@@ -2,8 +2,6 @@
 
 import os
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from sqlalchemy import Engine
 
@@ -25,15 +23,6 @@ def closing_with(owner: object, engine: Engine) -> Engine:
     """Close an engine's connections when `owner` is deleted, and at the end of the program. Return the engine."""
     weakref.finalize(owner, engine.dispose)
     return engine
-
-
-@contextmanager
-def closed(engine: Engine) -> Iterator[Engine]:
-    """Yield an engine, and close its connections at the end of the block."""
-    try:
-        yield engine
-    finally:
-        engine.dispose()
 
 
 def _close_idle() -> None:

@@ -119,7 +119,7 @@ class PostgresSchema:
     def writing(self, *, durable: bool = True) -> Iterator[Connection]:
         """Run the block as a transaction that nobody else writes beside. Its errors are `LedgerError`s."""
         commit = f"set local synchronous_commit = {'on' if durable else 'off'}"
-        with self._transaction(f"{_WRITING}; {commit}", self._lock) as connection:
+        with self._transaction(_WRITING, commit, lock=self._lock) as connection:
             yield connection
 
     def check_open(self) -> int:
@@ -147,13 +147,14 @@ class PostgresSchema:
         """Leave it to the server: a table that was dropped has no file any more."""
 
     @contextmanager
-    def _transaction(self, first: str, last: str = "") -> Iterator[Connection]:
+    def _transaction(self, *settings: str, lock: str = "") -> Iterator[Connection]:
         with explained(), self.engine.connect() as connection, connection.begin():
             driver = connection.connection.dbapi_connection
             assert driver is not None
-            # One call for all statements: each call waits for the server. No `select` without a lock is among them: a
-            # reader's view of the rows begins with its first one, after it got the state.
-            driver.execute(f'begin; {first}; {_ALL}; set local search_path to "{self.name}"; {last}', prepare=False)
+            # One call for all statements: each call waits for the server.
+            # A reader sees the rows of its first query: that must not be here, before it has the state of its process.
+            path = f'set local search_path to "{self.name}"'
+            driver.execute("; ".join(("begin", *settings, _ALL, path, *([lock] if lock else []))), prepare=False)
             yield connection
 
 

@@ -72,7 +72,7 @@ class Replay(Generic[S]):
         self._kind, self._snapshot = kind, snapshot
         self._state: S | None = None
         self._checked: S | None = None
-        self._trusted = False  # whether the snapshot was compared with the log
+        self._trusted: tuple[int, ...] | None = None  # the file that was compared with the log, or written from it
         self.lock = RLock()
         self._late: LateCheck | None = None
         _REPLAYS.add(self)
@@ -95,8 +95,8 @@ class Replay(Generic[S]):
         with self.lock:
             self._state = None
 
-    def check(self, connection: Connection, *, large: bool = False) -> None:
-        """Replay the whole log, and keep the state.
+    def check(self, connection: Connection, *, large: bool = False) -> S:
+        """Replay the whole log, and keep the state. Return it.
 
         Args:
             connection: a transaction that reads.
@@ -106,6 +106,7 @@ class Replay(Generic[S]):
             LedgerError: if a row is missing or was changed, or if the snapshot differs from the log.
         """
         path = self._snapshot if large else None
+        trusted = None if path is None else arrays.identity(path)
         found = None if path is None else arrays.load(path)
         at, state, compared = _head_of(found), None, False
         for row in read(connection):
@@ -120,8 +121,9 @@ class Replay(Generic[S]):
                     )
         assert state is not None  # a log has a first row
         if path is not None and (not compared or state.head.id >= at.id + SNAPSHOT_AFTER):
-            arrays.save(path, *_labelled(state))
-        self._checked, self._trusted = state, path is not None
+            trusted = arrays.save(path, *_labelled(state))
+        self._checked, self._trusted = state, trusted
+        return state
 
     def check_meanwhile(self, check: Callable[[], None]) -> None:
         """Run the check of the whole log in a thread."""
@@ -137,6 +139,7 @@ class Replay(Generic[S]):
             self._late.wait()
         if self._checked is not None:
             with self.lock:
+                # The state of the snapshot may be mapped from a file; that of the check is the log's own.
                 self._state, self._checked = self._checked or self._state, None
 
     def _advance(self, connection: Connection, state: S | None) -> S:
@@ -144,8 +147,13 @@ class Replay(Generic[S]):
         try:
             if (start := state or self._from_snapshot(connection)) is not None:
                 return self._replayed(connection, start)
+            if self._late is not None and self._checked is None:
+                self._late.wait()  # which replays all rows anyway
+            if self._checked is not None:
+                start, self._checked = self._checked, None
+                return self._replayed(connection, start)
         except ReplacedError:
-            self._trusted = False  # the log was put back: the snapshot may have rows that it lacks
+            self._trusted = None  # the log was put back: the snapshot may have rows that it lacks
         return self._replayed(connection, None)
 
     def _replayed(self, connection: Connection, state: S | None) -> S:
@@ -156,9 +164,10 @@ class Replay(Generic[S]):
 
     def _from_snapshot(self, connection: Connection) -> S | None:
         """Return the state of the snapshot: during the check, for what is public, and after it, if it was compared."""
-        if self._snapshot is None or not (self._trusted or self._late is not None):
+        path, checking = self._snapshot, self._late is not None and self._late.is_running
+        if path is None or not (checking or (self._trusted and self._trusted == arrays.identity(path))):
             return None
-        found = arrays.load(self._snapshot)
+        found = arrays.load(path)
         if found is None:
             return None
         state = self._start(first(connection))
@@ -193,6 +202,11 @@ class LateCheck:
         self._thread.join()
         if self._error is not None:
             raise LedgerError(self._error)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the check has not ended."""
+        return self._thread.is_alive()
 
     def finish(self) -> None:
         """Wait for the end of the check, sound or not."""

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-from discreet.config import FORMAT, VaultConfig, check_format
+from discreet.config import FORMAT, VaultConfig
 from discreet.errors import DiscreetError, LedgerError
-from discreet.ledger.counter import COUNTER, Counter, Reached, reached
-from discreet.ledger.database import explained, missing
-from discreet.ledger.encoding import CORRUPT
-from discreet.ledger.integrity import budget_of, check, read_grant
-from discreet.ledger.packed_payers import check_forms
+from discreet.ledger.balances import BEGIN, Units
+from discreet.log.chain import CORRUPT, hash_at
+from discreet.log.counter import COUNTER, Counter, Reached
+from discreet.log.replay import Replay
+from discreet.log.sqlite import check_file, explained, missing
 from discreet.operations.findings import Finding, problem, sound, warning
 from discreet.operations.read_only import as_sqlalchemy, looking
 from discreet.privacy.accounting import Budget
@@ -38,11 +38,13 @@ class Seen:
         budget: the grant.
         reached: the number of questions and payments.
         latest: the start of the newest question, UTC, ISO 8601; empty if there is none.
+        is_other: whether the counter beside the ledger has another hash for one of its rows.
     """
 
     budget: Budget
     reached: Reached
     latest: str
+    is_other: bool
 
 
 def check_ledger(folder: Path, settings: VaultConfig, now: datetime, expect: int = 0) -> Iterator[Finding]:
@@ -60,7 +62,7 @@ def check_ledger(folder: Path, settings: VaultConfig, now: datetime, expect: int
         yield problem("ledger", str(error), _MEND_DATABASE if settings.ledger else _RESTORE)
         return
     yield _state(seen, settings)
-    yield _age(folder, seen.reached, expect)
+    yield _age(folder, seen, expect)
     yield _clock(seen.latest, now)
 
 
@@ -71,27 +73,29 @@ def look_at(folder: Path, settings: VaultConfig) -> Seen:
         LedgerError: if the ledger is missing, corrupt or out of reach.
         VaultVersionError: if the ledger has another format or other orders.
     """
+    known = Counter(folder / COUNTER).read()  # first, since others may pay meanwhile
     with reading(folder, settings) as connection:
-        check(connection)
-        check_forms(connection)
-        latest = connection.execute(text("select max(time) from question")).scalar()
-        return Seen(budget_of(read_grant(connection)), reached(connection), str(latest or ""))
+        state = Replay(Units).check(connection)
+        latest = connection.execute(text("select max(time) from log where kind = :kind"), {"kind": BEGIN}).scalar()
+        found = None if known is None else hash_at(connection, known.row)
+        is_other = known is not None and found is not None and found.hex() != known.hash
+    moment = "" if latest is None else datetime.fromtimestamp(latest, UTC).isoformat(timespec="seconds")
+    return Seen(state.budget, state.reached, moment, is_other)
 
 
 @contextmanager
 def reading(folder: Path, settings: VaultConfig) -> Iterator[Connection]:
     """Open the ledger read-only, and check its format. Yield the connection."""
     if settings.ledger:
-        from discreet.ledger import postgres_connection
-        from discreet.ledger.connections import closed
+        from discreet.log.postgres import PostgresSchema
 
-        with (
-            postgres_connection.explained(),
-            closed(postgres_connection.engine(postgres_connection.address(settings.ledger))) as made,
-            postgres_connection.transaction(made, settings.ledger_name, reading=True) as connection,
-        ):
-            check_format("The ledger", connection.execute(text("select version from format")).scalar_one())
-            yield connection
+        schema = PostgresSchema(settings.ledger, settings.ledger_name)
+        try:
+            schema.check_open()
+            with schema.reading() as connection:
+                yield connection
+        finally:
+            schema.engine.dispose()
         return
     path = folder / LEDGER
     if not path.is_file():
@@ -99,7 +103,7 @@ def reading(folder: Path, settings: VaultConfig) -> Iterator[Connection]:
     with explained(path), looking(path, log=True) as database, as_sqlalchemy(database) as connection:
         if database.execute("pragma quick_check").fetchone()[0] != "ok":
             raise LedgerError(CORRUPT)
-        check_format("The ledger", database.execute("pragma user_version").fetchone()[0])
+        check_file(database)
         yield connection
 
 
@@ -119,8 +123,8 @@ def _state(seen: Seen, settings: VaultConfig) -> Finding:
     )
 
 
-def _age(folder: Path, now: Reached, expect: int) -> Finding:
-    counter = Counter(folder / COUNTER)
+def _age(folder: Path, seen: Seen, expect: int) -> Finding:
+    counter, now = Counter(folder / COUNTER), seen.reached
     before = counter.read()
     if before is None and (folder / COUNTER).exists():
         return warning(
@@ -133,6 +137,14 @@ def _age(folder: Path, now: Reached, expect: int) -> Finding:
             "counter",
             f"The ledger is older than the newest question. It has {now.questions} questions and {now.payments} "
             f"payments; the counter has {before.questions} and {before.payments}. The vault answers nothing.",
+            "Restore the newest ledger. If it is lost: discreet backup VAULT COPY, then discreet restore COPY "
+            "NEWVAULT --force.",
+        )
+    if seen.is_other:
+        return problem(
+            "counter",
+            "The ledger is another copy than the newest one: a row has another hash than the counter knows. The vault "
+            "answers nothing.",
             "Restore the newest ledger. If it is lost: discreet backup VAULT COPY, then discreet restore COPY "
             "NEWVAULT --force.",
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from discreet.config import DEFAULT_STORE, VaultConfig
 from discreet.errors import LedgerError, StoreError, UsageError
-from discreet.ledger.database import connect, explained, missing
+from discreet.log.sqlite import connect, explained, missing
 from discreet.operations.check_ledger import LEDGER
 from discreet.operations.check_store import TEXTS, VECTORS
 from discreet.retrieval.sqlite_errors import explained as store_explained

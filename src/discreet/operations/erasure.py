@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.config import DEFAULT_STORE
 from discreet.export.vectors import FOLDER as EXPORTS
+from discreet.privacy.accounting import FilterState
 from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.system.database_url import is_postgres
@@ -68,15 +69,15 @@ def erasure_report(vault: Vault, unit: str) -> ErasureReport:
     """
     unit = canonical_unit(unit)
     time, erased = vault.inventory.erased(unit) or (None, 0)
-    paid, spent = frozenset[str](), None
+    paid, spent, in_ledger = frozenset[str](), None, False
     if vault.settings.payment == "unit":
         key = unit_key(unit, vault.components.secret)
         budget = vault.ledger.budget
         paid = vault.ledger.questions_of(key)
-        spent = budget.epsilon - budget.left_state(
-            budget.filter_state(vault.ledger.spent()) + vault.ledger.balance(key)
-        )
-    remains = tuple(_remains(vault, time is not None, paid, spent))
+        own = vault.ledger.balance(key)
+        spent = budget.epsilon - budget.left_state(budget.filter_state(vault.ledger.spent()) + own)
+        in_ledger = bool(paid) or own != FilterState()  # a log that was closed has the balance alone
+    remains = tuple(_remains(vault, time is not None, paid, spent if in_ledger else None))
     documents = len(vault.inventory.documents(unit))
     return ErasureReport(unit, time, erased, documents, len(paid), spent, vault.settings.epsilon, remains)
 
@@ -113,12 +114,12 @@ def _remains(vault: Vault, erased: bool, paid: frozenset[str], spent: float | No
             f"the row of each individual in exported vectors, in VAULT/{EXPORTS}, under a keyed hash",
             "a search of the export needs these rows. Remove the files if no search needs them",
         )
-    if spent is not None and paid:
+    if spent is not None:
         yield Remainder(
             f"a keyed hash of the name in the ledger, with the balance: epsilon {spent:.4g} charged; questions with "
             f"this individual: {len(paid)}",
             "without the balance, a readmitted individual would have a new budget, and less protection than the "
-            "guarantee states",
+            "guarantee states. To remove which questions it took part in, close the ledger's log: docs/operations.md",
         )
     if erased:
         yield Remainder(

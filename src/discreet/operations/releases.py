@@ -1,50 +1,24 @@
 """The releases and erasures of a vault, from its ledger and store, for the custodian's report."""
 
-import json
 import sqlite3
-from collections import defaultdict
-from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
 from discreet.config import VaultConfig, read_config
 from discreet.errors import StoreError
-from discreet.ledger.encoding import counted, stream, unpack, unpack_part
-from discreet.ledger.integrity import budget_of, read_grant
+from discreet.ledger.balances import Units
+from discreet.ledger.questions import Corpus, list_corpora
 from discreet.ledger.records import QuestionRecord
+from discreet.log.chain import first, read
 from discreet.operations.check_ledger import reading
 from discreet.operations.check_store import TEXTS
 from discreet.operations.read_only import looking
-from discreet.privacy.accounting import Spending
 from discreet.retrieval.sqlite_errors import explained
 from discreet.system.database_url import is_postgres
 
-EXPORT = "export-vectors"
 _OUTCOMES = {"public": "nothing was released", None: "interrupted"}
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """A synthetic corpus that was paid for.
-
-    Attributes:
-        id: the id of its payments.
-        epsilon: the largest cost for a unit.
-        time: the time of the first payment, UTC, ISO 8601; empty with unit payment, which records no times.
-        mechanisms: the mechanisms of the draws, if the ledger has them.
-    """
-
-    id: str
-    epsilon: float
-    time: str
-    mechanisms: tuple[str, ...]
-
-    def describe(self) -> dict[str, Any]:
-        """Return the corpus as plain data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -78,26 +52,7 @@ def corpora(folder: Path, settings: VaultConfig) -> list[Corpus]:
         LedgerError: if the ledger cannot be read.
     """
     with reading(folder, settings) as connection:
-        return _corpora(connection)
-
-
-def _corpora(connection: Connection) -> list[Corpus]:
-    asked = {row.id for row in stream(connection, "select id from question")}
-    budget, spent = budget_of(read_grant(connection)), defaultdict[str, Spending](Spending.nothing)
-    times, mechanisms = dict[str, str](), defaultdict[str, list[str]](list)
-    for row in stream(connection, "select question, time, mechanism, nano, atto from charge"):
-        spent[row.question] += unpack(row.nano, row.atto)
-        times[row.question] = min(times.get(row.question, row.time), row.time)
-        mechanisms[row.question].append(row.mechanism)
-    for row in stream(connection, "select question, most_nano, most_atto, spent_nano, spent_atto, charges from part"):
-        spent[row.question] += counted(*unpack_part(row))
-        with suppress(ValueError, TypeError, KeyError):
-            mechanisms[row.question] += [str(charge["mechanism"]) for charge in json.loads(row.charges or "[]")]
-    return [
-        Corpus(name, budget.spent(cost), times.get(name, ""), tuple(dict.fromkeys(mechanisms[name])))
-        for name, cost in spent.items()
-        if name not in asked
-    ]
+        return list_corpora(read(connection), Units.begin(first(connection)).budget)
 
 
 def erasures(folder: Path) -> list[Erasure]:

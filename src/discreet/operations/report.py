@@ -8,13 +8,14 @@ from typing import Any
 
 from discreet import __version__
 from discreet.config import VaultConfig
+from discreet.ledger.questions import EXPORT, Corpus
 from discreet.ledger.records import QuestionRecord
 from discreet.operations import models
 from discreet.operations.check_ledger import utc_now
 from discreet.operations.doctor import examine
 from discreet.operations.findings import Finding
 from discreet.operations.odds import PRIORS, at_most
-from discreet.operations.releases import EXPORT, Corpus, Erasure, corpora, erasures, outcome
+from discreet.operations.releases import Erasure, corpora, erasures, outcome
 from discreet.retrieval.public import digest_of
 from discreet.retrieval.store_registry import stored_dimension
 from discreet.vault import Vault

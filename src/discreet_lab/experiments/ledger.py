@@ -21,8 +21,8 @@ from typing import Any
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
+from discreet.ledger.ledger import LogLedger
 from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.sql import SqlLedger
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
@@ -42,7 +42,7 @@ def units(count: int) -> list[bytes]:
     return [draw.randbytes(16) for _ in range(count)]
 
 
-def of_ledger(ledger: SqlLedger, known: list[bytes]) -> Ask:
+def of_ledger(ledger: LogLedger, known: list[bytes]) -> Ask:
     """Reserve and settle."""
     for part, start in enumerate(range(0, len(known), 100_000)):
         ledger.reserve("before", part, SPENT, known[start : start + 100_000])
@@ -121,7 +121,7 @@ def both_programs(database: str, count: int, seconds: float, where: str) -> list
     at_first = _peak()
     with tempfile.TemporaryDirectory() as folder:
         if database == "SQLite":
-            ledger: SqlLedger = SqliteLedger.create(Path(folder) / "ledger.sqlite", BUDGET)
+            ledger: LogLedger = SqliteLedger.create(Path(folder) / "ledger.sqlite", BUDGET)
             engine = sqlite_engine(Path(folder) / "plain.sqlite")
         else:
             ledger, engine = PostgresLedger.create(where, name, BUDGET), postgres_engine(where, f"plain_{name}")
@@ -244,7 +244,7 @@ class Ledger:
         self._url, self._path, self._name = url, folder / "ledger.sqlite", f"vault_{secrets.token_hex(8)}"
         self._clock, self._asked = time.perf_counter if url else time.process_time, 0
         made: Any = PostgresLedger.create(url, self._name, BUDGET) if url else SqliteLedger.create(self._path, BUDGET)
-        self.ledger: SqlLedger = made
+        self.ledger: LogLedger = made
         for part, start in enumerate(range(0, len(known), 100_000)):
             self.ledger.reserve("before", part, SPENT, known[start : start + 100_000])
             self.ledger.settle("before", part, SPENT)
@@ -388,8 +388,8 @@ def time_payers(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> No
 
     Values are milliseconds: processor time in SQLite, and the time on the clock in PostgreSQL, whose server
     computes. They are the median of --turns, or of ten times as many up to 1,000 payers; the programs take turns,
-    each in a process of its own. "mean of 64": of 64 questions one after the other, with the times at which parts
-    that wait are written. "first of a process": a question right after the ledger was opened and checked.
+    each in a process of its own. "mean of 64": of 64 questions one after the other. "first of a process": a
+    question right after the ledger was opened and checked.
     """
     parser.add_argument("--units", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--payers", type=int, nargs="+", default=[80, 1_000, 10_000, 100_000])

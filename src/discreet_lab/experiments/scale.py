@@ -22,9 +22,9 @@ from discreet.baselines.corpus import BaselineCorpus
 from discreet.demo.corpus import documents
 from discreet.engines.ray import HERE, RayEmbedder
 from discreet.generation.toy import ToyModel
-from discreet.ledger import late_check
-from discreet.ledger.integrity import check
+from discreet.ledger.balances import RESERVE, Units
 from discreet.ledger.sqlite import SqliteLedger
+from discreet.log import chain, replay
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
 from discreet.query.known_answers import matches, read_questions
@@ -261,12 +261,12 @@ def of_ledger(folder: Path, count: int) -> Found:
         found[f"ledger: payers of a question, {percent} % of the units, kB on disk"] = (
             payers_size(ledger, percent) / 1e3
         )
-    with ledger._reading() as connection:
-        found["ledger: check of all balances, ms"] = 1e3 * seconds_by(lambda: check(connection))
+    with ledger._reading() as read:
+        found["ledger: check of all rows, ms"] = 1e3 * seconds_by(lambda: replay.Replay(Units).check(read.connection))
     ledger._engine.dispose()  # the log is moved into the file
     found["ledger: on disk, MiB"] = path.stat().st_size / 2**20
     found["ledger: open, ms"] = 1e3 * seconds_by(lambda: SqliteLedger.open(path), time.thread_time)
-    found["ledger: is checked beside"] = float(path.stat().st_size >= late_check.LARGE)
+    found["ledger: is checked beside"] = float(path.stat().st_size >= replay.LARGE)
     return found
 
 
@@ -278,9 +278,9 @@ def ask(ledger: SqliteLedger, question: str, paying: list[bytes]) -> tuple[float
 
 def payers_size(ledger: SqliteLedger, percent: int) -> int:
     """Return the size of the payers of a settled question, in bytes."""
-    with ledger._reading() as connection:
-        query = "select length(payers) + coalesce(length(packed), 0) from part where question = ?"
-        return int(connection.exec_driver_sql(query, (f"{percent}-0",)).scalar_one())
+    with ledger._reading() as read:
+        row = chain.find(read.connection, f"{percent}-0", RESERVE)
+    return 0 if row is None else len(row.content)
 
 
 def private_memory() -> float:
@@ -333,7 +333,7 @@ DRAWN = {
     "store: add a document, ms": "add a document",
     "pgvector: search, 80 units, ms": "search, pgvector",
     "pgvector: erase a unit, ms": "erase a unit, pgvector",
-    "ledger: check of all balances, ms": "check of the ledger",
+    "ledger: check of all rows, ms": "check of the ledger",
     "ledger: reserve, 1 % of the units, ms": "reserve, 1 % pay",
     "ask: search, the next one, ms": "a question with a search",
     "ask: share, the next one, ms": "a share",

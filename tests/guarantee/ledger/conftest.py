@@ -5,20 +5,21 @@ import pwd
 import secrets
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
 
-from discreet.ledger import admission, blocks, packed_payers, waiting
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.sqlite import SqliteLedger
+from discreet.log import replay
 from discreet.privacy.accounting import Budget
 
 OWNER = "postgres"
@@ -183,28 +184,44 @@ def sql(url: str, *statements: str) -> None:
     engine.dispose()
 
 
+def change(ledger: Any, *statements: str) -> None:
+    """Change a ledger behind its back, without its triggers."""
+    if isinstance(ledger, SqliteLedger):
+        with closing(sqlite3.connect(ledger.path)) as database, database:
+            drop_triggers(database)
+            for statement in statements:
+                database.execute(statement)
+        return
+    url = ledger._engine.url.render_as_string().replace("+psycopg", "")
+    path = f'set local search_path to "{ledger.name}"'
+    sql(url, path, "drop trigger if exists log_is_final on log", *statements)
+
+
+def drop_triggers(database: sqlite3.Connection) -> None:
+    """Let the rows of a ledger be changed."""
+    for name in ("log_no_update", "log_no_delete", "log_grows"):
+        database.execute(f"drop trigger if exists {name}")
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
     """Makes a ledger, or opens it again, as another process or another machine does."""
+    if request.param == "postgres":
+        where = request.getfixturevalue("url"), request.getfixturevalue("name"), tmp_path / "snapshot"
 
     def ledger(budget: Budget | None = None) -> Any:
         if request.param == "sqlite":
             path = tmp_path / "ledger.sqlite"
             return SqliteLedger.open(path) if budget is None else SqliteLedger.create(path, budget)
-        return PostgresLedger.open(*where) if budget is None else PostgresLedger.create(*where, budget)
+        return PostgresLedger.open(*where) if budget is None else PostgresLedger.create(*where[:2], budget)
 
-    if request.param == "postgres":
-        where = request.getfixturevalue("url"), request.getfixturevalue("name")
     return ledger
 
 
-@pytest.fixture(params=["written at once", "waiting", "waiting, in memory"])
+@pytest.fixture(params=["small", "large"])
 def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How parts are written: each at once, or all as large parts do, looked at in the database or in memory."""
-    if request.param != "written at once":
-        monkeypatch.setattr(packed_payers, "LEAST", 1)
-        monkeypatch.setattr(waiting, "MOST_WAITING", 3)
-        monkeypatch.setattr(admission, "SHARE", 0 if request.param == "waiting" else 10**6)
-        monkeypatch.setattr(admission, "PATIENCE", 10**6)
-        monkeypatch.setattr(blocks, "UNITS", 4)
+    """How ledgers are opened: checked at once, or in a thread, with snapshots."""
+    if request.param == "large":
+        monkeypatch.setattr(replay, "LARGE", 0)
+        monkeypatch.setattr(replay, "SNAPSHOT_AFTER", 5)
     return str(request.param)

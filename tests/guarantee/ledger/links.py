@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 STATEMENTS = {
-    "payment": (b"insert into part",),
-    "settlement": (b"update part set spent_nano",),
+    "payment": (b'search_path to "vault_', b"insert into log", b"reserve"),
+    "settlement": (b'search_path to "vault_', b"insert into log", b"settle"),
     "reservation of the key": (b'search_path to "accounts"', b"insert into log", b"reserve"),
     "settlement of the key": (b'search_path to "accounts"', b"insert into log", b"settle"),
 }

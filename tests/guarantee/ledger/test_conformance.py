@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from discreet.ledger.log_postgres import PostgresLedger as PostgresLog
-from discreet.ledger.log_sqlite import SqliteLedger as SqliteLog
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget
@@ -36,7 +34,6 @@ class TestSqliteLedger(LedgerSuite):
         return reopened
 
 
-@pytest.mark.parametrize("sizes", ["written at once", "waiting"], indirect=True)
 @pytest.mark.usefixtures("sizes")
 class TestPostgresLedger(LedgerSuite):
     @pytest.fixture
@@ -53,39 +50,5 @@ class TestPostgresLedger(LedgerSuite):
         def reopened(ledger: UnitLedger) -> UnitLedger:
             assert isinstance(ledger, PostgresLedger)
             return PostgresLedger.open(url, ledger.name)
-
-        return reopened
-
-
-class TestSqliteLog(LedgerSuite):
-    @pytest.fixture
-    def make_ledger(self, tmp_path: Path) -> MakeLedger:
-        numbers = iter(range(10_000))
-        return lambda budget: SqliteLog.create(tmp_path / f"{next(numbers)}.sqlite", budget)
-
-    @pytest.fixture
-    def reopen(self) -> Reopen:
-        def reopened(ledger: UnitLedger) -> UnitLedger:
-            assert isinstance(ledger, SqliteLog)
-            return SqliteLog.open(ledger.path)
-
-        return reopened
-
-
-class TestPostgresLog(LedgerSuite):
-    @pytest.fixture
-    def make_ledger(self, url: str, name: str) -> MakeLedger:
-        numbers = iter(range(10_000))
-
-        def make(budget: Budget) -> PostgresLog:
-            return PostgresLog.create(url, f"{name}{next(numbers):x}", budget)
-
-        return make
-
-    @pytest.fixture
-    def reopen(self, url: str) -> Reopen:
-        def reopened(ledger: UnitLedger) -> UnitLedger:
-            assert isinstance(ledger, PostgresLog)
-            return PostgresLog.open(url, ledger.name)
 
         return reopened

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.counter import COUNTER, Counter, Reached
+from discreet.log.counter import COUNTER, Counter, Reached
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.retrieval.documents import Document
@@ -42,7 +42,10 @@ def test_counter_follows_the_ledger(tmp_path: Path) -> None:
     assert Counter(vault.path / COUNTER).read() is None
     asked(vault, "one")
     assert Counter(vault.path / COUNTER).read() == vault.ledger.reached() == Reached(1, 1)
-    assert json.loads((vault.path / COUNTER).read_text()) == {"questions": 1, "payments": 1}
+    with vault.ledger._reading() as found:  # type: ignore[attr-defined]
+        head = found.state.head
+    written = json.loads((vault.path / COUNTER).read_text())
+    assert written == {"questions": 1, "payments": 1, "row": head.id, "hash": head.hash.hex()}
 
 
 def test_older_ledger_is_refused_when_the_vault_is_opened(tmp_path: Path) -> None:

@@ -5,13 +5,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from discreet.errors import LedgerError
-from discreet.ledger import late_check
-from discreet.ledger.late_check import LateCheck
 from discreet.ledger.sqlite import SqliteLedger
-from tests.guarantee.ledger.conftest import Kept
+from discreet.log import replay
+from discreet.log.replay import LateCheck
+from tests.guarantee.ledger.conftest import Kept, change
 from tests.guarantee.ledger.test_sqlite import fork
 from tests.guarantee.ledger.test_unit_faults import DAMAGE, LARGE, UNITS, of
 
@@ -19,7 +18,7 @@ from tests.guarantee.ledger.test_unit_faults import DAMAGE, LARGE, UNITS, of
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every ledger as a large one."""
-    monkeypatch.setattr(late_check, "LARGE", 0)
+    monkeypatch.setattr(replay, "LARGE", 0)
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -29,8 +28,12 @@ def test_damage_is_noticed_before_the_first_payment(kept: Kept, damage: str) -> 
     ledger.reserve("r", 0, of(0.5), UNITS[:3])
     ledger.settle("r", 0, of(0.25))
     ledger.reserve_all("s", 0, of(0.5))
-    with ledger._writing() as connection:
-        connection.execute(text(DAMAGE[damage]))
+    if damage == "the grant":  # which is read at once
+        change(ledger, DAMAGE[damage])
+        with pytest.raises(LedgerError, match="corrupt"):
+            kept()
+        return
+    change(ledger, DAMAGE[damage])
     found = kept()
     for use in (
         lambda: found.reserve("t", 0, of(0.5), UNITS),

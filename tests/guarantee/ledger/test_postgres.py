@@ -100,15 +100,15 @@ def test_who_may_only_read_reads(url: str, name: str) -> None:
 
 def test_grant_cannot_be_emptied(url: str, name: str) -> None:
     ledger = PostgresLedger.create(url, name, LARGE)
-    with pytest.raises(LedgerError), ledger._writing() as connection:
-        connection.execute(text("truncate grant_"))
+    with pytest.raises(LedgerError), ledger._writing() as found:
+        found.connection.execute(text("truncate log"))
 
 
 def test_without_the_driver_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("No module named 'psycopg'")
 
-    monkeypatch.setattr("discreet.ledger.postgres_connection.create_engine", refuse)
+    monkeypatch.setattr("discreet.log.postgres.create_engine", refuse)
     with pytest.raises(DiscreetError, match="pip install"):
         PostgresLedger.open("postgresql://user@host/database", "vault_1")
 
@@ -130,7 +130,7 @@ def test_copy_in_a_file_is_a_simulation_that_knows_all(url: str, name: str, tmp_
     assert ledger.reserve("r", 0, of(1.0), UNITS[:4]) == frozenset(UNITS[3:4])
     with pytest.raises(LedgerError, match="never overwrites"):
         ledger.copy(tmp_path / "copy.sqlite")
-    sql(url, f'drop table "{name}".part')
+    sql(url, f'drop table "{name}".log')
     with pytest.raises(LedgerError, match="no such ledger"):
         ledger.copy(tmp_path / "another.sqlite")
     assert not (tmp_path / "another.sqlite").exists()

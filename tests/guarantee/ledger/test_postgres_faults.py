@@ -14,11 +14,12 @@ from typing import TextIO
 import pytest
 
 from discreet.errors import BudgetExhausted, LedgerError
+from discreet.ledger.keys import split
 from discreet.ledger.postgres import PostgresLedger
 from discreet.privacy.accounting import Budget
 from tests.guarantee.ledger.conftest import Server, server_of_our_own
 from tests.guarantee.ledger.test_sqlite import charge, fork
-from tests.guarantee.ledger.test_unit_faults import LARGE, UNITS, of, parts_of, split
+from tests.guarantee.ledger.test_unit_faults import LARGE, UNITS, of, parts_of
 
 GRANT = Budget(3.0, 1e-5, accountant="pure")
 ROOM = 100 * 2**20
@@ -142,7 +143,7 @@ def fill_up(own: Server, name: str, ballast: Path) -> None:
 
 def until_refused(ledger: PostgresLedger, units: list[bytes]) -> tuple[int, str]:
     """How often all units paid, and what was said when they could no more."""
-    for part in range(1000):
+    for part in range(10_000):
         try:
             assert ledger.reserve("q", part, of(0.01), units) == frozenset(units)
         except LedgerError as error:

@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from sqlalchemy import Connection
 
 from discreet.errors import LedgerError
-from discreet.ledger.encoding import KEY, joined
+from discreet.ledger.balances import Units
+from discreet.ledger.keys import join_keys
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.sqlite import SqliteLedger
-from discreet.ledger.units import Admitted
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import Charge
@@ -83,33 +83,34 @@ class Watched:
 
     meanwhile: Callable[[], None] = staticmethod(lambda: None)
 
-    def _admitted(self, connection: Connection, everybody: FilterState, units: bytes) -> Admitted:
-        admitted: Admitted = super()._admitted(connection, everybody, units)  # type: ignore[misc]
+    def _admit(self, state: Units, common: FilterState, numbers: Any) -> Any:
+        able = super()._admit(state, common, numbers)  # type: ignore[misc]
         self.meanwhile()
-        return admitted
+        return able
 
 
 class LooksFirst(Watched):
     """A broken twin: looks at the balances before it is alone with them."""
 
-    found: Admitted | None = None
+    able: Any = None
 
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
-        with self._reading() as connection:  # type: ignore[attr-defined]
-            self.found = super()._admitted(connection, self.budget.filter_state(most), joined(units))  # type: ignore[attr-defined]
+        with self._reading() as found:  # type: ignore[attr-defined]
+            numbers = found.state.find(join_keys(units))
+            self.able = super()._admit(found.state, self.budget.filter_state(most), numbers)  # type: ignore[attr-defined]
         return frozenset(super().reserve(question, part, most, units))  # type: ignore[misc]
 
-    def _admitted(self, connection: Connection, everybody: FilterState, units: bytes) -> Admitted:
-        assert self.found is not None
-        return self.found
+    def _admit(self, state: Units, common: FilterState, numbers: Any) -> Any:
+        assert self.able is not None
+        return self.able
 
 
 class ByRank:
     """A broken twin: only the first two of those that can pay do."""
 
-    def _admitted(self, connection: Connection, everybody: FilterState, units: bytes) -> Admitted:
-        admitted: Admitted = super()._admitted(connection, everybody, units)  # type: ignore[misc]
-        return Admitted(admitted.keys[: 2 * KEY], admitted.numbers[:2])
+    def _admit(self, state: Units, common: FilterState, numbers: Any) -> Any:
+        able = super()._admit(state, common, numbers)  # type: ignore[misc]
+        return able & (np.cumsum(able) <= 2)
 
 
 def rivals(kept: Callable[..., Any], mix: type, patience: float = 0.5) -> int:

@@ -378,7 +378,7 @@ class LogLedger:
     def count_corpora(self) -> int:
         """Return the number of synthetic corpora that were paid for."""
         with self._reporting() as found:
-            return len(reports.list_corpora(chain.read(found.connection), self.budget))
+            return self._corpora(found)
 
     # Copies and closing
 
@@ -401,9 +401,9 @@ class LogLedger:
             yield from chain.read(connection)
 
     def close_log(self, *, keep: bool = True) -> None:
-        """Begin a new log with one row that has the whole state, durably. Who took part in what is not in it.
+        """Begin a new log with one row that has the whole state, durably. Nobody's balance changes.
 
-        Nobody's balance changes. Reports begin anew with the questions after this one.
+        Who took part in what is in it for parts that are not settled, alone. Reports begin anew with later questions.
 
         Args:
             keep: whether the old rows stay in the database, as a table `log_until_N`; else they are gone for good.
@@ -413,9 +413,11 @@ class LogLedger:
         """
         with self._writing() as found:
             found.appended = True  # an error from here on throws the state away
-            content = arrays.pack(*found.state.pack())
+            header, content = found.state.pack()
+            records = reports.list_records(chain.read(found.connection), self.budget)
+            header["corpora"] = self._corpora(found) + sum(record.algorithm == reports.EXPORT for record in records)
             head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep)
-            chain.append(found.connection, head, Entry("", CARRY, content=content))
+            chain.append(found.connection, head, Entry("", CARRY, content=arrays.pack(header, content)))
         if not keep:
             self._database.forget_deleted()
 
@@ -424,6 +426,9 @@ class LogLedger:
     def _admit(self, state: Units, common: FilterState, numbers: NDArray[Any]) -> NDArray[Any]:
         """Return which units can pay, each by its own balance alone."""
         return state.can_pay(common, numbers)
+
+    def _corpora(self, found: Transaction) -> int:
+        return found.state.corpora + len(reports.list_corpora(chain.read(found.connection), self.budget))
 
     def _check_new(self, found: Transaction, question: str, part: int) -> None:
         is_open = (question, part) in found.state.open

@@ -1,0 +1,501 @@
+"""The log of a ledger: each statement and each commit may fail, rows may be lost, changed, copied and forged."""
+
+import json
+import os
+import shutil
+import sqlite3
+from collections import Counter as Multiset
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import BudgetExhausted, LedgerError
+from discreet.ledger.balances import Sums, Units
+from discreet.ledger.keys import KeyTable, join_keys, pack_payers, split, unpack_payers
+from discreet.ledger.sqlite import SqliteLedger
+from discreet.log import arrays, chain, replay
+from discreet.log.counter import Counter
+from discreet.privacy.accounting import CUT, Budget, Spending
+from discreet.privacy.costs import ORDERS, Pure
+from discreet.privacy.ledger import APART, Charge, MemoryLedger
+from discreet.testing.ledger import CHANGE
+from discreet.testing.settings import QUICK
+from tests.guarantee.ledger.conftest import Kept, change
+
+BUDGET = Budget(1.0, 1e-5, accountant="pure")
+UNITS = [number.to_bytes(16, "big") for number in range(12)]
+
+
+def of(epsilon: float) -> Spending:
+    return Spending.of(Pure(epsilon))
+
+
+# --- failures
+
+
+@contextmanager
+def failing(ledger: Any, monkeypatch: pytest.MonkeyPatch, at: int, late: bool) -> Iterator[list[int]]:
+    """Fail at one statement or commit of a ledger: before the database has it, or after it did it."""
+    count, dialect = [0], ledger._engine.dialect
+    run, commit = chain.Statement.run, dialect.do_commit
+
+    def fail(act: Callable[[], Any]) -> Any:
+        count[0] += 1
+        if count[0] == at and not late:
+            raise LedgerError("a fault")
+        found = act()
+        if count[0] == at:
+            raise LedgerError("a fault")
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chain.Statement, "run", lambda self, *of: fail(lambda: run(self, *of)))
+        patch.setattr(dialect, "do_commit", lambda connection: fail(lambda: commit(connection)))
+        yield count
+
+
+OPERATIONS: dict[str, Callable[[Any, str], object]] = {
+    "reserve": lambda ledger, name: ledger.reserve(name, 0, of(0.6), UNITS[:3]),
+    "reserve all": lambda ledger, name: ledger.reserve_all(name, 0, of(0.3)),
+    "charge": lambda ledger, name: ledger.charge(Charge(name, 0, "test", CHANGE, Pure(0.6))),
+    "settle": lambda ledger, name: ledger.settle("before", 0, of(0.1)),
+    "merge": lambda ledger, name: ledger.merge([(UNITS[3], UNITS[4])]),
+    "begin": lambda ledger, name: ledger.begin(name, "test", None),
+    "finish": lambda ledger, name: ledger.finish("began", "end"),
+}
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("what", OPERATIONS)
+def test_each_statement_and_each_commit_may_fail(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch, what: str, late: bool
+) -> None:
+    """Two processes then know what the log has, neither more nor less; and no unit pays more than its grant."""
+    kept(BUDGET)
+    ledger, other, before = kept(), kept(), 0
+    ledger.begin("began", "test", None)
+    if what != "charge":
+        ledger.reserve("before", 0, of(0.3), UNITS[3:5])
+    for at in range(1, 100):
+        with failing(ledger, monkeypatch, at, late) as count, suppress(LedgerError, BudgetExhausted):
+            OPERATIONS[what](ledger, f"q{at}")
+        if count[0] < at:
+            break
+        before = at
+        for used in (ledger, other):
+            again = kept()
+            assert Multiset(dict(used.unit_balances())) == Multiset(dict(again.unit_balances()))
+            assert used.spent() == again.spent()
+            assert used.questions() == again.questions()
+            assert used.reached() == again.reached()
+        other.reserve("r", at, of(0.0), UNITS[5:7]) if what != "charge" else other.begin(f"r{at}", "test", None)
+    assert before >= 3
+    for name in ("last", "another"):
+        for used in (ledger, other):
+            with suppress(LedgerError, BudgetExhausted):
+                OPERATIONS["charge" if what == "charge" else "reserve"](used, f"{name}{used is other}")
+    for used in (ledger, other, kept()):
+        common = used.budget.filter_state(used.spent())
+        assert used.budget.admits_state(common)
+        assert all(used.budget.admits_state(state) for state, _ in used.unit_balances())
+
+
+def test_ledger_that_keeps_a_row_that_was_not_committed_is_caught(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken twin, as a prototype was: it applies its own row before the commit."""
+    kept(BUDGET)
+    real = chain.append
+
+    def applied(connection: Any, head: Any, entry: Any, at: int | None = None) -> Any:
+        new = real(connection, head, entry, at)
+        state = ledger._replay._state
+        question, kind, part, loss, failure, content = entry
+        state.apply(chain.Row(new.id, question, kind, part, 0, loss, failure, content, new.hash))
+        state.head = new
+        return new
+
+    ledger = kept()
+    monkeypatch.setattr(chain, "append", applied)
+    monkeypatch.setattr(ledger._replay, "forget", lambda: None)
+    monkeypatch.setattr(replay, "read", lambda connection, head=None: iter(()))
+    with failing(ledger, monkeypatch, 3, late=False), pytest.raises(LedgerError):
+        ledger.reserve("q", 0, of(0.6), UNITS[:3])
+    assert ledger._replay._state.unit_balances() != kept_balances(kept, monkeypatch)
+
+
+def kept_balances(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.undo()
+    return kept().unit_balances()
+
+
+def test_interruption_while_rows_are_read_leaves_no_half_of_them(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, other = kept(BUDGET), kept()
+    for part in range(3):
+        other.reserve("q", part, of(0.2), UNITS[:4])
+    for part in range(3):
+        other.settle("q", part, of(0.1))
+    kind, calls = Units, iter(range(100))
+    real = kind.apply
+
+    def stopped(self: Any, row: Any) -> None:
+        real(self, row)
+        if next(calls) == 4:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kind, "apply", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.reserve("r", 0, of(0.6), UNITS[:4])
+    assert ledger.reserve("r", 1, of(0.6), UNITS[:4]) == frozenset(UNITS[:4])
+    assert ledger.balance(UNITS[0]).pure == of(0.9).loss_nano[-1]
+
+
+def test_number_of_a_row_is_the_guard_without_a_lock(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that both hold "the lock": one of them pays."""
+    ledger, other = kept(BUDGET), kept()
+    real = chain.append
+
+    def meanwhile(connection: Any, head: Any, entry: Any, at: int | None = None) -> Any:
+        return real(connection, chain.Head(head.id - 1, head.before, b""), entry, at)
+
+    other.reserve("q", 0, of(0.6), UNITS[:3])
+    with monkeypatch.context() as patch:
+        patch.setattr(chain, "append", meanwhile)
+        with pytest.raises(LedgerError, match="at the same moment"):
+            ledger.reserve("r", 0, of(0.6), UNITS[3:5])
+    assert ledger.unit_balances() == kept().unit_balances() == [(ledger.budget.filter_state(of(0.6)), 3)]
+
+
+# --- what a chain finds, and what a counter
+
+
+@pytest.mark.parametrize("statement", ["update log set part = 1 where id = 2", "delete from log where id = 2"])
+def test_rows_are_final(kept: Kept, statement: str) -> None:
+    ledger = kept(BUDGET)
+    ledger.reserve("q", 0, of(0.6), UNITS[:3])
+    with pytest.raises(LedgerError), ledger._writing() as found:
+        found.connection.exec_driver_sql(statement)
+    with pytest.raises(LedgerError), ledger._writing() as found:
+        found.connection.exec_driver_sql(
+            "insert into log select 2, 'x', kind, part, time, loss, failure, content, hash from log where id = 2"
+        )
+    assert kept().unit_balances() == [(ledger.budget.filter_state(of(0.6)), 3)]
+
+
+def test_row_is_not_replaced(tmp_path: Path) -> None:
+    ledger = SqliteLedger.create(tmp_path / "ledger.sqlite", BUDGET)
+    ledger.reserve("q", 0, of(0.6), UNITS[:3])
+    with pytest.raises(LedgerError), ledger._writing() as found:
+        found.connection.exec_driver_sql("insert or replace into log select * from log where id = 2")
+
+
+COLUMNS = ("question = 'x'", "kind = 'charge'", "part = 7", "time = time + 1", "failure = failure + 1")
+BLOBS = ("loss", "content", "hash")
+
+
+@pytest.mark.parametrize("row", [1, 2, 3, 4])
+@pytest.mark.parametrize("column", [*COLUMNS, *BLOBS])
+def test_changed_field_is_found(kept: Kept, row: int, column: str) -> None:
+    """Also in the newest row, by a process that has it in memory."""
+    ledger = kept(BUDGET)
+    ledger.reserve("q", 0, of(0.6), UNITS[:3])
+    ledger.settle("q", 0, of(0.3))
+    ledger.reserve("r", 0, of(0.1), UNITS[:2])
+    if column in BLOBS:
+        other = "select content from log where id = 1" if row > 1 else "select loss from log where id = 2"
+        column = f"{column} = ({other})"
+    change(ledger, f"update log set {column} where id = {row}")
+    with pytest.raises(LedgerError):
+        kept()
+    if row == 4:
+        with pytest.raises(LedgerError):
+            ledger.reserve("s", 0, of(0.1), UNITS)
+
+
+@pytest.mark.parametrize("damage", ["delete from log where id = 2", "update log set id = 9 where id = 4"])
+def test_missing_row_is_found(kept: Kept, damage: str) -> None:
+    ledger = kept(BUDGET)
+    ledger.reserve("q", 0, of(0.6), UNITS[:3])
+    ledger.settle("q", 0, of(0.3))
+    ledger.reserve("r", 0, of(0.1), UNITS[:2])
+    change(ledger, damage)
+    with pytest.raises(LedgerError, match="corrupt"):
+        kept()
+
+
+def counted(ledger: Any, tmp_path: Path) -> Any:
+    ledger.check_counter(Counter(tmp_path / "counter.json"))
+    return ledger
+
+
+def test_lost_newest_rows_are_found_by_the_counter(kept: Kept, tmp_path: Path) -> None:
+    ledger = counted(kept(BUDGET), tmp_path)
+    ledger.reserve("q", 0, of(0.6), UNITS[:3])
+    ledger.reserve("r", 0, of(0.1), UNITS[3:])
+    change(ledger, "delete from log where id = 3")
+    kept()  # the chain alone is whole
+    with pytest.raises(LedgerError, match="older than the newest question"):
+        counted(kept(), tmp_path)
+    with pytest.raises(LedgerError, match="older than the newest question"):
+        ledger.reserve("s", 0, of(0.1), UNITS)
+
+
+def test_forked_copy_is_found_by_the_counter(tmp_path: Path) -> None:
+    """A copy that went on by itself has as many rows, and others."""
+    path, saved = tmp_path / "ledger.sqlite", tmp_path / "saved"
+    ledger = counted(SqliteLedger.create(path, BUDGET), tmp_path)
+    ledger.reserve("q", 0, of(0.6), UNITS[:3])
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(saved)) as target:
+        source.backup(target)
+    ledger.reserve("r", 0, of(0.1), UNITS[:3])
+    SqliteLedger.open(saved).reserve("s", 0, of(0.1), UNITS[:3])
+    put_back(path, saved)
+    with pytest.raises(LedgerError, match="another copy"):
+        counted(SqliteLedger.open(path), tmp_path)
+    with pytest.raises(LedgerError, match="another copy"):
+        ledger.begin("t", "test", None)
+
+
+def put_back(path: Path, saved: Path) -> None:
+    with closing(sqlite3.connect(saved)) as database:
+        database.execute("pragma journal_mode = delete")  # which moves all of it into the file
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+    shutil.copyfile(saved, path)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("pragma journal_mode = wal")
+
+
+def test_settlement_is_never_named_by_the_counter(kept: Kept, tmp_path: Path) -> None:
+    """A power cut may undo it: then its whole reservation counts, and the ledger is not refused."""
+    ledger = counted(kept(BUDGET), tmp_path)
+    ledger.reserve("q", 0, of(0.6), UNITS[:3])
+    ledger.settle("q", 0, of(0.1))
+    ledger.note()
+    assert json.loads((tmp_path / "counter.json").read_text())["row"] == 2
+    change(ledger, "delete from log where kind = 'settle'")  # as a power cut does
+    found = counted(kept(), tmp_path)
+    for used in (ledger, found):
+        assert used.unit_balances() == [(ledger.budget.filter_state(of(0.6)), 3)]
+    ledger.settle("q", 0, of(0.2))
+    assert found.unit_balances() == [(ledger.budget.filter_state(of(0.2)), 3)]
+    ledger.begin("r", "test", None)
+    assert json.loads((tmp_path / "counter.json").read_text())["row"] == 4
+
+
+# --- snapshots
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Treat every ledger as a large one, with a snapshot."""
+    monkeypatch.setattr(replay, "LARGE", 0)
+    monkeypatch.setattr(replay, "SNAPSHOT_AFTER", 1)
+
+
+def snapshot_of(ledger: Any) -> Path:
+    found = ledger._replay._snapshot
+    assert isinstance(found, Path)
+    return found
+
+
+def filled(kept: Kept) -> tuple[Any, Any]:
+    """Return a ledger with everything that a snapshot has, and the reference."""
+    reference = MemoryLedger(BUDGET)
+    kept(BUDGET)
+    ledger = kept()
+    for used in (ledger, reference):
+        for part in range(6):
+            used.reserve("q", part, of(0.1), UNITS[part : part + 4])
+        used.reserve_all("r", 0, of(0.2))
+        used.settle("q", 1, of(0.05))
+        used.merge([(UNITS[1], UNITS[2]), (UNITS[2], UNITS[9])])
+        used.reserve("s", APART, of(0.02), UNITS[:2])
+        used.reserve("s", APART + 1, of(0.03), UNITS[4:5])
+    return ledger, reference
+
+
+def check_same(ledger: Any, reference: Any) -> None:
+    assert ledger.spent() == reference.spent()
+    assert Multiset(dict(ledger.unit_balances())) == Multiset(dict(reference.unit_balances()))
+    assert ledger.spent_at_most() == of(0.1).times(5) + of(0.05) + of(0.2) + of(0.03)
+
+
+@pytest.mark.usefixtures("large")
+def test_snapshot_has_the_whole_state(kept: Kept) -> None:
+    ledger, reference = filled(kept)
+    check_same(ledger, reference)
+    first = kept()
+    check_same(first, reference)
+    for used in (kept(), ledger, first):
+        assert used.spent() == reference.spent()
+        used._replay.forget()
+        check_same(used, reference)  # from the snapshot that it compared, or from all rows
+    late = kept()
+    late.settle("q", 0, of(0.01))
+    reference.settle("q", 0, of(0.01))
+    assert Multiset(dict(kept().unit_balances())) == Multiset(dict(reference.unit_balances()))
+    assert late.settle("q", 0, of(0.01)) is None
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("forge", ["a balance", "the common sum", "an open part", "a key"])
+def test_forged_snapshot_is_found_before_the_first_payment(kept: Kept, forge: str) -> None:
+    ledger, _ = filled(kept)
+    found = kept()
+    found.unit_balances()
+    path = snapshot_of(found)
+    header, content = arrays.load(path)  # type: ignore[misc]
+    content = [array.copy() for array in content]
+    if forge == "a balance":
+        content[3][1, 0] = 0
+    elif forge == "the common sum":
+        content[4][:] = 0
+    elif forge == "a key":
+        content[1][0] += 1000
+    else:
+        header["state"]["open"] = header["state"]["open"][1:]
+    arrays.save(path, header, content)
+    ledger = kept()
+    with pytest.raises(LedgerError, match="differs from the ledger"):
+        ledger.reserve("t", 0, of(0.1), UNITS)
+    path.unlink()
+    assert kept().reserve("t", 0, of(0.1), UNITS)
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("content", [b"", b"discreet 1\0", os.urandom(5000), None])
+def test_damaged_or_missing_snapshot_is_made_anew(kept: Kept, content: bytes | None) -> None:
+    filled(kept)
+    ledger = kept()
+    before = ledger.unit_balances()
+    path = snapshot_of(ledger)
+    whole = path.read_bytes()
+    path.write_bytes(content) if content is not None else path.unlink()
+    assert kept().unit_balances() == before
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.usefixtures("large")
+def test_snapshot_of_rows_that_a_power_cut_undid_is_not_used(kept: Kept) -> None:
+    kept(BUDGET)
+    ledger = kept()
+    ledger.reserve("q", 0, of(0.6), UNITS[:3])
+    ledger.settle("q", 0, of(0.1))
+    kept().unit_balances()
+    change(ledger, "delete from log where kind = 'settle'")
+    ledger.reserve("r", 0, of(0.3), UNITS[3:4])
+    for used in (kept(), ledger):
+        assert dict(used.unit_balances()) == {
+            ledger.budget.filter_state(of(0.6)): 3,
+            ledger.budget.filter_state(of(0.3)): 1,
+        }
+
+
+# --- closing
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_closed_log_goes_on_with_all_balances(kept: Kept, tmp_path: Path, keep: bool) -> None:
+    """Other processes go on, open parts are settled, the counter accepts it, and nobody is named by old questions."""
+    ledger, reference = filled(kept)
+    counted(ledger, tmp_path)
+    ledger.begin("began", "test", None)
+    other, before = kept(), ledger.reached()
+    ledger.close_log(keep=keep)
+    for used in (ledger, other, kept(), counted(kept(), tmp_path)):
+        check_same(used, reference)
+        assert used.reached().payments == before.payments
+        assert used.reached().row > before.row
+        assert used.questions() == []
+        assert used.questions_of(UNITS[4]) == frozenset()
+    with pytest.raises(LedgerError, match="reserved before"):
+        other.reserve("q", 0, of(0.1), UNITS)
+    for used in (other, reference):
+        used.settle("q", 0, of(0.01))
+        used.reserve("t", 0, of(0.1), UNITS)
+    assert Multiset(dict(ledger.unit_balances())) == Multiset(dict(reference.unit_balances()))
+    ledger.close_log(keep=keep)
+    assert Multiset(dict(kept().unit_balances())) == Multiset(dict(reference.unit_balances()))
+    assert counted(kept(), tmp_path).payers("q", 0) is None
+    with ledger._reading() as found:
+        names = found.connection.exec_driver_sql(
+            "select name from sqlite_master where type = 'table'"
+            if isinstance(ledger, SqliteLedger)
+            else "select table_name from information_schema.tables where table_schema = current_schema()"
+        ).scalars()
+        assert sum(name.startswith("log_until_") for name in names) == 2 * keep
+
+
+def test_closed_log_leaves_nobody_in_the_file(tmp_path: Path) -> None:
+    ledger = SqliteLedger.create(tmp_path / "ledger.sqlite", BUDGET, log_questions=True)
+    ledger.begin("the question", "test", "Has Ada Lind the fever?")
+    ledger.reserve("the question", 0, of(0.1), UNITS)
+    ledger.settle("the question", 0, of(0.1))
+    ledger.close_log(keep=False)
+    content = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert b"Ada Lind" not in content
+    assert b"the question" not in content
+
+
+# --- parts
+
+
+@QUICK
+@given(st.lists(st.lists(st.sampled_from(b"\0\1\x7f\xff"), min_size=16, max_size=16).map(bytes), max_size=8), st.data())
+def test_keys_are_found_in_any_number_of_runs(first: list[bytes], data: st.DataObject) -> None:
+    table, known = KeyTable(), dict[bytes, int]()
+    for _ in range(data.draw(st.integers(1, 5))):
+        more = data.draw(st.lists(st.binary(min_size=16, max_size=16), max_size=30))
+        new = sorted({*first, *more} - known.keys())
+        table.add(b"".join(new), len(known))
+        known |= {key: len(known) + place for place, key in enumerate(new)}
+    asked = sorted({*known, *first, bytes(16), b"\xff" * 16})
+    assert table.find(b"".join(asked)).tolist() == [known.get(key, -1) for key in asked]
+    chosen = np.arange(len(known)) % 2 == 0
+    assert set(table.keys_of(chosen)) == {key for key, number in known.items() if number % 2 == 0}
+    run = table.as_one_run()
+    assert table.find(b"".join(asked)).tolist() == [known.get(key, -1) for key in asked]
+    assert len(run[0]) == len(known)
+
+
+@QUICK
+@given(st.lists(st.lists(st.sampled_from(b"\0\1\x7f\x80\xff"), min_size=16, max_size=16).map(bytes), max_size=20))
+def test_keys_are_joined_in_order_each_once(units: list[bytes]) -> None:
+    keys = join_keys([*units, *units[:3]])
+    assert keys == b"".join(sorted(set(units)))
+    assert split(keys) == sorted(set(units))
+
+
+@QUICK
+@given(st.sets(st.one_of(st.integers(0, 300), st.integers(0, 2**41)), max_size=60), st.integers(0, 5))
+def test_payers_come_back(numbers: set[int], new: int) -> None:
+    keys = b"".join(UNITS[:new])
+    start, found, known = unpack_payers(pack_payers(77, keys, np.array(sorted(numbers, reverse=True), dtype=np.int64)))
+    assert (start, found, known.tolist()) == (77, keys, sorted(numbers))
+
+
+def test_one_in_a_hundred_takes_two_bytes() -> None:
+    numbers = np.sort(np.random.default_rng(0).choice(10**7, 10**5, replace=False))
+    assert len(pack_payers(0, b"", numbers)) < 201_000
+
+
+@QUICK
+@given(st.lists(st.tuples(st.sampled_from([0, 5, CUT - 1, CUT]), st.booleans()), max_size=40))
+def test_sum_of_cut_sums_is_exact(parts: list[tuple[int, bool]]) -> None:
+    """Whatever is taken back again leaves what the others are."""
+    sums, left = Sums(), list[int]()
+    for value, taken_back in parts * 30:
+        part = Spending(np.full(len(ORDERS), value, dtype=np.int64), 1)
+        sums.add(part)
+        if taken_back:
+            sums.add(part, -1)
+        else:
+            left.append(value)
+    assert sums.total().loss_nano.tolist() == [min(sum(left), CUT)] * len(ORDERS)
+    assert sums.total().failure_atto == len(left)
