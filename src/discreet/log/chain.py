@@ -102,7 +102,6 @@ LOG = Table(
     Index("log_question", "question", "kind", "part", unique=True),
 )
 _REFUSE = "begin select raise(abort, 'a row of the log is final'); end"
-_REFUSE = "begin select raise(abort, 'a row of the log is final'); end"
 _FINAL = {
     "sqlite": (
         f"create trigger log_no_update before update on log {_REFUSE}",

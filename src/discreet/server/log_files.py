@@ -8,7 +8,6 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from discreet.log.connections import closed
 from discreet.log.sqlite import SqliteFile
 
 RIGHTS = 0o660
@@ -32,7 +31,9 @@ def make_log(path: Path, fill: Callable[[Connection], None]) -> None:
     aside = path.with_name(f"{path.name}.new")
     aside.unlink(missing_ok=True)
     made = SqliteFile(aside)
-    with closed(made.engine):
+    try:
         made.make(fill)
+    finally:
+        made.engine.dispose()
     aside.chmod(RIGHTS & aside.stat().st_mode)
     os.replace(aside, path)
