@@ -1,7 +1,7 @@
 """The keys of units, and their numbers. A unit gets the next number when it pays for the first time.
 
 A key is a keyed hash of 16 bytes. The secret that makes it is a file of the vault (`units.key`), never in the database:
-so the log alone says how often somebody took part, and not who.
+so the log alone says how often a unit took part, and not which.
 
 The table is some runs, each sorted by key, with the numbers beside. A new run takes in the runs before it that are not
 four times as large. So new keys cost their number on average, and a search looks at few runs. A run of a snapshot is

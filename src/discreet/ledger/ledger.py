@@ -161,7 +161,7 @@ class LogLedger:
                 found = Transaction(connection, state, self.counter)
                 yield found
         except BaseException:
-            # Nobody knows whether the row was committed: what is in memory must come from the log again.
+            # Whether the row was committed is not known: what is in memory must come from the log again.
             if found is not None and found.appended:
                 self._replay.forget()
             raise
@@ -401,7 +401,7 @@ class LogLedger:
             yield from chain.read(connection)
 
     def close_log(self, *, keep: bool = True) -> None:
-        """Begin a new log with one row that has the whole state, durably. Nobody's balance changes.
+        """Begin a new log with one row that has the whole state, durably. No balance changes.
 
         Who took part in what is in it for parts that are not settled, alone. Reports begin anew with later questions.
 

@@ -77,7 +77,7 @@ class VaultLedger(UnitLedger, Protocol):
         """
 
     def close_log(self, *, keep: bool = True) -> None:
-        """Begin a new log with one row that has the whole state: nobody's balance changes.
+        """Begin a new log with one row that has the whole state: no balance changes.
 
         With `keep`, the old rows stay in the database beside it; else who took part in what is gone for good.
         """

@@ -117,7 +117,7 @@ class PostgresSchema:
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Connection]:
-        """Run the block as a transaction that nobody else writes beside. Its errors are `LedgerError`s."""
+        """Run the block as a transaction that no other process writes beside. Its errors are `LedgerError`s."""
         commit = f"set local synchronous_commit = {'on' if durable else 'off'}"
         with self._transaction(_WRITING, commit, lock=self._lock) as connection:
             yield connection

@@ -79,7 +79,7 @@ class Replay(Generic[S]):
 
     @contextmanager
     def caught_up(self, connection: Connection) -> Iterator[S]:
-        """Yield the state with all rows that the transaction sees. Nobody else has it during the block.
+        """Yield the state with all rows that the transaction sees. No other thread has it during the block.
 
         Raises:
             LedgerError: if a row is missing, or was changed.

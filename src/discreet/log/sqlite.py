@@ -98,7 +98,7 @@ class SqliteFile:
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Connection]:
-        """Run the block as a transaction that nobody else writes beside. Its errors are `LedgerError`s."""
+        """Run the block as a transaction that no other process writes beside. Its errors are `LedgerError`s."""
         with explained(self.path), self.engine.connect() as connection, connection.begin():
             # A hook of the engine could begin the transaction, but would slow every statement.
             database = driver_of(connection)
