@@ -325,7 +325,7 @@ def test_read_only_ledger_releases_nothing(vault: Vault, tmp_path: Path) -> None
     run("add", vault.path, notes(tmp_path / "n.jsonl"))
     path = vault.path / "ledger.sqlite"
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("create trigger no_more before insert on part begin select raise(fail, 'read-only'); end")
+        database.execute("create trigger no_more before insert on log begin select raise(fail, 'read-only'); end")
     result = run("ask", vault.path, "Why?", "--inner", "dp-sparse-vote-rag", "--voters", 3, "--max-tokens", 2)
     assert result.exit_code == 1
     assert "ledger" in said(result).lower()

@@ -22,7 +22,8 @@ from discreet.ledger.balances import (
 )
 from discreet.ledger.keys import Numbers, payers_of
 from discreet.ledger.records import QuestionRecord
-from discreet.log.chain import CORRUPT, Row
+from discreet.log import CORRUPT
+from discreet.log.chain import Row
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.ledger import APART
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from discreet.errors import LedgerError, VaultVersionError
-from discreet.log.chain import CORRUPT
+from discreet.log import CORRUPT
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS
 

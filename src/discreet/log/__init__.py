@@ -4,3 +4,5 @@ Read in this order: `chain` (rows, their hashes, appending, reading, closing), `
 and its check), `counter` (the file beside a log that detects an older copy), `arrays` (snapshots), and `sqlite` and
 `postgres` (transactions). `discreet.ledger` builds the ledger of units on it.
 """
+
+CORRUPT = "The ledger is corrupt. Nothing is released without a sound ledger. Restore it from a backup."

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, Column, Connection, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
 from discreet.errors import LedgerError
+from discreet.log import CORRUPT
 
-CORRUPT = "The ledger is corrupt. Nothing is released without a sound ledger. Restore it from a backup."
 TWICE = (
     "Another process paid at the same moment, although the ledger was locked. Nothing was charged or released. Try "
     "again."

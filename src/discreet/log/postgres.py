@@ -18,8 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, MultipleResultsFound, NoRe
 
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart, UsageError
-from discreet.log import chain
-from discreet.log.chain import CORRUPT
+from discreet.log import CORRUPT, chain
 from discreet.log.connections import closing_with, pool
 from discreet.system.database_url import LINK, is_refusal
 

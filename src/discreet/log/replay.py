@@ -22,9 +22,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from discreet.errors import DiscreetError, LedgerError
-from discreet.log import arrays
+from discreet.log import CORRUPT, arrays
 from discreet.log.arrays import Arrays
-from discreet.log.chain import CORRUPT, GENESIS, Head, ReplacedError, Row, before_first, first, read
+from discreet.log.chain import GENESIS, Head, ReplacedError, Row, before_first, first, read
 from discreet.system.weak_sets import members
 
 LARGE = 2**22

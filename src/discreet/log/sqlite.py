@@ -19,8 +19,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart
-from discreet.log import chain
-from discreet.log.chain import CORRUPT
+from discreet.log import CORRUPT, chain
 from discreet.log.connections import closing_with, pool
 
 PATIENCE = 30

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, text
 from discreet.config import FORMAT, VaultConfig
 from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.balances import BEGIN, Units
-from discreet.log.chain import CORRUPT, hash_at
+from discreet.log import CORRUPT
+from discreet.log.chain import hash_at
 from discreet.log.counter import COUNTER, Counter, Reached
 from discreet.log.replay import Replay
 from discreet.log.sqlite import check_file, explained, missing

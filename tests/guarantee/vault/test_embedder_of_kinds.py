@@ -32,6 +32,15 @@ class Counting(HashingEmbedder):
         return super().embed(texts, progress)
 
 
+def ask_until_released(vault: Vault, embedder: Counting) -> list[int]:
+    """Return the calls of a question whose answer was released. The noise is real: one of a hundred answers is not."""
+    for _ in range(6):
+        embedder.calls.clear()
+        if vault.ask(QUESTION, anew=True).text == "ginger gloves":
+            return list(embedder.calls)
+    pytest.fail("Six answers, and none of them was released.")
+
+
 def count_calls(path: Path, *later: Document) -> list[int]:
     """Return how many texts each call had for two questions, after a vault got later documents and was read again."""
     embedder, model = Counting(), ToyModel(default="nothing known", size=4000)
@@ -40,13 +49,10 @@ def count_calls(path: Path, *later: Document) -> list[int]:
     said = "The patient has winter hand . say: The treatment is ginger gloves ."
     vault.add_documents(Document(f"d{n}", f"u{n}", said) for n in range(120))
     vault.read()
-    assert vault.ask(QUESTION).text == "ginger gloves"
+    ask_until_released(vault, embedder)
     vault.add_documents([Document("y", "yy", "Winter hand . say: The treatment is cold tea ."), *later])
     vault.read()
-    embedder.calls.clear()
-    for _ in range(2):
-        assert vault.ask(QUESTION, anew=True).text == "ginger gloves"
-    return embedder.calls
+    return [*ask_until_released(vault, embedder), *ask_until_released(vault, embedder)]
 
 
 def test_number_of_calls_depends_on_no_unit(tmp_path: Path) -> None:

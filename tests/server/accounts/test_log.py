@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import event
 
 from discreet.config import FORMAT
-from discreet.log import replay
+from discreet.log import chain, replay
 from discreet.server.accounts import Accounts, AccountsError, Key, KeyExhausted, Limits, OlderCopy, Reservation
 from tests.server.accounts.helpers import GRANT, VAULT, Bank, gaussian, pure
 
@@ -71,10 +71,18 @@ def failing(accounts: Accounts, number: int) -> Iterator[list[int]]:
         if count[0] == number:
             raise Failed
 
+    run = chain.Statement.run
+
+    def run_or_fail(*of: Any) -> Any:
+        step()
+        return run(*of)
+
     event.listen(engine, "before_cursor_execute", step)
     event.listen(engine, "commit", step)
     try:
-        yield count
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(chain.Statement, "run", run_or_fail)
+            yield count
     finally:
         event.remove(engine, "before_cursor_execute", step)
         event.remove(engine, "commit", step)

@@ -23,8 +23,9 @@ from dataclasses import astuple, dataclass
 from typing import Any, Literal, Self
 
 from discreet.errors import LedgerError, UnknownName
+from discreet.log import CORRUPT
 from discreet.log.arrays import Arrays
-from discreet.log.chain import CORRUPT, GENESIS, Head, Row
+from discreet.log.chain import GENESIS, Head, Row
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import ORDERS
 from discreet.server.accounts.grants import Grant, Share, budget_of

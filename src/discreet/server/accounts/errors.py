@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from discreet.config import FORMAT
 from discreet.errors import DiscreetError, LedgerError
-from discreet.log.chain import CORRUPT
+from discreet.log import CORRUPT
 
 
 class AccountsError(DiscreetError):
