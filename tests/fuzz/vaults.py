@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.config import FORMAT, VaultConfig
-from discreet.query.answer_cache import AnswerCache
+from discreet.query.answer_cache import LINE, AnswerCache
 from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
 from discreet.vault import Vault
 from tests.fuzz.files import EMBEDDER, NOTES
@@ -30,7 +30,8 @@ SETTINGS: dict[str, Any] = asdict(
         secret_digest=hashlib.sha256(b"discreet units " + SECRET).hexdigest(),
     )
 )
-_REMEMBERED = {"question": "What is it?", "answer": "Winter Hand", "stopped": "end", "algorithm": "x", "tokens": 3}
+_REMEMBERED: dict[str, Any] = {"version": LINE, "question": "What is it?", "answer": "Winter Hand"}
+_REMEMBERED |= {"stopped": "end", "algorithm": "x", "tokens": 3}
 HISTORY = records(
     _REMEMBERED | {"vector": "A" * 2731 + "=", "choices": ["a"]}, _REMEMBERED | {"question": "Why is it?"}
 )
