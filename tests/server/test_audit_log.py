@@ -78,7 +78,7 @@ def written(log: AuditLog) -> list[Row]:
 
 
 def rewrite(log: AuditLog, rows: Sequence[Row]) -> None:
-    """Put rows in place of those of a file, as somebody does who may write it."""
+    """Put rows in place of those of a file, as a person who may write the file can do."""
     with closing(sqlite3.connect(log.files()[-1])) as database, database:
         for (trigger,) in database.execute("select name from sqlite_master where type = 'trigger'").fetchall():
             database.execute(f"drop trigger {trigger}")

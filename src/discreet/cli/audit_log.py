@@ -1,4 +1,4 @@
-"""`discreet audit-log`: whether the log of a server is whole."""
+"""`discreet audit-log`: whether the log of a server is whole, and its lines."""
 
 import json
 import re
@@ -18,25 +18,27 @@ from discreet.server.config import AUDIT_LOG
 
 _HEAD = re.compile(f"[0-9a-f]{{{2 * len(GENESIS)}}}")
 
+_Path = Annotated[Path, typer.Argument(metavar="PATH|VAULT", help="An audit log, a state folder, or a vault.")]
+_State = Annotated[
+    Path | None, typer.Option("--state", metavar="DIR", help="The server's state folder; VAULT.server by default.")
+]
 _group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="audit-log")
 
 
 @_group.callback()
 def audit_log() -> None:
-    """Check the audit log of a server."""
+    """Check or print the audit log of a server."""
 
 
 @_group.command("verify")
 @explained
 def verify(
-    path: Annotated[Path, typer.Argument(metavar="PATH|VAULT", help="An audit log, a state folder, or a vault.")],
+    path: _Path,
     head: Annotated[
         str | None, typer.Option("--head", metavar="HASH", help="A head that was printed: it must be in the log.")
     ] = None,
-    state: Annotated[
-        Path | None, typer.Option("--state", metavar="DIR", help="The server's state folder; VAULT.server by default.")
-    ] = None,
+    state: _State = None,
     as_json: Json = False,
 ) -> None:
     """Check that no line of the log was changed, added or removed, and print its head."""
@@ -60,10 +62,8 @@ def verify(
 @_group.command("print")
 @explained
 def print_lines(
-    path: Annotated[Path, typer.Argument(metavar="PATH|VAULT", help="An audit log, a state folder, or a vault.")],
-    state: Annotated[
-        Path | None, typer.Option("--state", metavar="DIR", help="The server's state folder; VAULT.server by default.")
-    ] = None,
+    path: _Path,
+    state: _State = None,
 ) -> None:
     """Print the log, one line an act as JSON, the oldest first. It is not checked."""
     for line in AuditLog(_log_of(path, state)).lines():

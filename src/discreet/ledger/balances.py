@@ -325,11 +325,11 @@ class Units:
         self.total, failures = Spending(loss, header["failures"][0]), header["failures"][1]
         self._sums = Sums(sums, failures)
         self.open = {
-            (question, part): Reservation(unpack_sum(_bytes(most), failure), _bytes(payers))
+            (question, part): Reservation(Spending.unpack(_bytes(most), failure), _bytes(payers))
             for question, part, most, failure, payers in header["open"]
         }
         for question, part, paid, failure in header["apart"]:
-            self._apart.setdefault(question, {})[part] = unpack_sum(_bytes(paid), failure)
+            self._apart.setdefault(question, {})[part] = Spending.unpack(_bytes(paid), failure)
 
 
 class Sums:
@@ -385,28 +385,9 @@ def dearest(sums: Iterable[Spending]) -> Spending:
     return found
 
 
-def pack_sum(sum_: Spending) -> tuple[bytes, int]:
-    """Return a sum as the fields `loss` and `failure` of a row."""
-    return sum_.loss_nano.astype("<i8").tobytes(), int(sum_.failure_atto)
-
-
-@lru_cache(1024)  # most questions cost one of few sums
-def unpack_sum(loss: bytes, failure: int) -> Spending:
-    """Return the sum from these fields.
-
-    Raises:
-        ValueError: if they are no sum.
-    """
-    if len(loss) != 8 * len(ORDERS) or failure < 0:
-        raise ValueError(failure)
-    nano = np.frombuffer(loss, dtype="<i8").astype(np.int64)
-    nano.flags.writeable = False
-    return Spending(nano, failure)
-
-
 def spending(row: Row) -> Spending:
     """Return the sum of a row."""
-    return unpack_sum(row.loss, row.failure)
+    return Spending.unpack(row.loss, row.failure)
 
 
 @lru_cache(1024)
@@ -419,11 +400,11 @@ def _digits(loss: bytes) -> NDArray[np.int64]:
 
 @lru_cache(1024)
 def _filter_state(budget: Budget, loss: bytes, failure: int) -> FilterState:
-    return budget.filter_state(unpack_sum(loss, failure))
+    return budget.filter_state(Spending.unpack(loss, failure))
 
 
 def _plain(sum_: Spending) -> tuple[str, int]:
-    loss, failure = pack_sum(sum_)
+    loss, failure = sum_.pack()
     return _text(loss), failure
 
 

@@ -28,7 +28,6 @@ from discreet.ledger.balances import (
     RESERVE,
     SETTLE,
     Units,
-    pack_sum,
     spending,
 )
 from discreet.ledger.keys import UNKNOWN, choose, join_keys, pack_payers, payers_of, split
@@ -220,9 +219,7 @@ class LogLedger:
             if found.state.units_pay:
                 raise units_pay()
             self._check_total(found.state, cost)
-            found.append(
-                Entry(charge.question, CHARGE, charge.number, *pack_sum(cost), content=_json(charge.describe()))
-            )
+            found.append(Entry(charge.question, CHARGE, charge.number, *cost.pack(), content=_json(charge.describe())))
         return True
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -236,7 +233,7 @@ class LogLedger:
             self._check_new(found, question, part)
             total = self._check_total(found.state, most)
             unable = found.state.cannot_pay(self.budget.filter_state(total))
-            found.append(Entry(question, RESERVE, part, *pack_sum(most)))
+            found.append(Entry(question, RESERVE, part, *most.pack()))
         return frozenset(unable)
 
     # Transactions of single units
@@ -257,7 +254,7 @@ class LogLedger:
             able = self._admit(state, common, numbers)
             new = choose(keys, able & (numbers == UNKNOWN))
             content = pack_payers(state.next_number, new, numbers[able & (numbers != UNKNOWN)])
-            found.append(Entry(question, RESERVE, part, *pack_sum(most), content=content))
+            found.append(Entry(question, RESERVE, part, *most.pack(), content=content))
         return frozenset(units if able.all() else split(choose(keys, able)))
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
@@ -282,7 +279,7 @@ class LogLedger:
             if held is not None:
                 check_settlement(held.most, None, spent)
                 content = _json([charge.describe() for charge in charges])
-                found.append(Entry(question, SETTLE, part, *pack_sum(spent), content=content))
+                found.append(Entry(question, SETTLE, part, *spent.pack(), content=content))
                 return
             reserved = chain.find(found.connection, question, RESERVE, part)
             settled = chain.find(found.connection, question, SETTLE, part)

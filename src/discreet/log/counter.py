@@ -92,11 +92,11 @@ class Counter:
                 "--force. See docs/operations.md."
             )
         if (found := hash_at(before.row)) is not None and found.hex() != before.hash:
+            # The message omits the hashes: they depend on who paid.
             raise LedgerError(
-                f"The ledger is another copy than the newest one: its row {before.row} has the hash "
-                f"{found.hex()[:8]}..., and {before.hash[:8]}... is known. The same budget could be spent twice. "
-                f"Restore the newest ledger. If it is lost: discreet backup {folder} COPY, then discreet restore COPY "
-                "NEWVAULT --force. See docs/operations.md."
+                f"The ledger is another copy than the newest one: its row {before.row} is not the one that is known. "
+                "The same budget could be spent twice. Restore the newest ledger. If it is lost: discreet backup "
+                f"{folder} COPY, then discreet restore COPY NEWVAULT --force. See docs/operations.md."
             )
 
     def note(self, now: Reached) -> None:

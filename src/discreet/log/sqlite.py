@@ -7,6 +7,7 @@ Connections are kept between transactions, because closing the last one moves th
 waits for the disk. They are not kept across a fork, or after the file or its write-ahead log was replaced.
 """
 
+import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ from discreet.errors import LedgerError, MissingPart
 from discreet.log import CORRUPT, chain
 from discreet.log.connections import closing_with, pool
 
+RIGHTS = 0o660
+"""The most that a file permits which several users of a server share."""
 PATIENCE = 30
 """The time to wait for another process that writes, in seconds."""
 
@@ -135,6 +138,31 @@ class SqliteFile:
         """Empty the write-ahead log, which may still have rows of a log that was closed."""
         with explained(self.path), closing(connect(self.path)) as database:
             database.execute("pragma wal_checkpoint(truncate)")
+
+
+@contextmanager
+def making(folder: Path) -> Iterator[None]:
+    """Make a folder, and hold it for the block: no other process makes a file in it by this function."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o770)
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
+
+
+def make_log(path: Path, fill: Callable[[Connection], None]) -> None:
+    """Make the file of a log that `fill` writes, in a folder that is held. It is made aside, and then renamed."""
+    aside = path.with_name(f"{path.name}.new")
+    aside.unlink(missing_ok=True)
+    made = SqliteFile(aside)
+    try:
+        made.make(fill)
+    finally:
+        made.engine.dispose()
+    aside.chmod(RIGHTS & aside.stat().st_mode)
+    os.replace(aside, path)
 
 
 def check_file(database: sqlite3.Connection) -> None:

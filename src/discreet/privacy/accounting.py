@@ -103,6 +103,24 @@ class Spending:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def pack(self) -> tuple[bytes, int]:
+        """Return the sum as the fields `loss` and `failure` of a row in a log."""
+        return self.loss_nano.astype("<i8").tobytes(), int(self.failure_atto)
+
+    @staticmethod
+    @lru_cache(maxsize=1024)  # most questions cost one of few sums
+    def unpack(loss: bytes, failure: int) -> "Spending":
+        """Return the sum from these fields.
+
+        Raises:
+            ValueError: if they are no sum.
+        """
+        if len(loss) != 8 * len(ORDERS) or failure < 0:
+            raise ValueError(failure)
+        nano = np.minimum(np.frombuffer(loss, dtype="<i8").astype(np.int64), _CAP)
+        nano.setflags(write=False)
+        return Spending(nano, min(failure, ATTO))
+
     @property
     def curve(self) -> Curve:
         """The curve in nats; infinite where it was capped."""

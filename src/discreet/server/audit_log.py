@@ -28,8 +28,7 @@ from sqlalchemy import Connection, select, text
 from discreet.errors import DiscreetError, LedgerError, UsageError, VaultVersionError
 from discreet.log import CORRUPT, chain
 from discreet.log.chain import GENESIS, LOG, OPEN, Head, Row
-from discreet.log.sqlite import SqliteFile
-from discreet.server.log_files import make_log, making
+from discreet.log.sqlite import SqliteFile, make_log, making
 
 Detail = str | int | float | bool | None
 LARGEST = 2**26

@@ -402,7 +402,7 @@ def test_snapshot_of_rows_that_a_power_cut_undid_is_not_used(kept: Kept) -> None
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_closed_log_goes_on_with_all_balances(kept: Kept, tmp_path: Path, keep: bool) -> None:
-    """Other processes go on, open parts are settled, the counter accepts it, and nobody is named by old questions."""
+    """Other processes go on. Open parts are settled. The counter accepts the log. No old question names a unit."""
     ledger, reference = filled(kept)
     counted(ledger, tmp_path)
     ledger.begin("began", "test", None)
@@ -432,7 +432,7 @@ def test_closed_log_goes_on_with_all_balances(kept: Kept, tmp_path: Path, keep: 
         assert sum(name.startswith("log_until_") for name in names) == 2 * keep
 
 
-def test_closed_log_leaves_nobody_in_the_file(tmp_path: Path) -> None:
+def test_closed_log_leaves_no_unit_in_the_file(tmp_path: Path) -> None:
     ledger = SqliteLedger.create(tmp_path / "ledger.sqlite", BUDGET, log_questions=True)
     ledger.begin("the question", "test", "Has Ada Lind the fever?")
     ledger.reserve("the question", 0, of(0.1), UNITS)

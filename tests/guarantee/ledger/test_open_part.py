@@ -86,7 +86,7 @@ OPEN_DAMAGE = {
     "what it reserved": "update log set failure = failure + 1 where question = 'r'",
     "who pays": "update log set content = substr(content, 1, 16) where question = 'r'",
     "one who pays": "update log set content = (select content from log where question = 'q') where question = 'r'",
-    "that nobody pays": "update log set content = substr(content, 1, 0) where question = 'r'",
+    "that no unit pays": "update log set content = substr(content, 1, 0) where question = 'r'",
     "that it is not settled": "update log set kind = 'settle' where question = 'r'",
     "which part it is": "update log set part = 1 where question = 'r'",
     "its hash": "update log set hash = (select hash from log where question = 'q') where question = 'r'",

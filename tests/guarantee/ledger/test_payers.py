@@ -1,4 +1,4 @@
-"""Who paid for a part: as it was reserved, whoever settles it, and whatever was joined since then."""
+"""The payers of a part are those of its reservation: any process may settle it, and units may be joined meanwhile."""
 
 import os
 import random

@@ -98,6 +98,25 @@ def test_who_may_only_read_reads(url: str, name: str) -> None:
         found.reserve("q", 0, of(0.1), UNITS)
 
 
+def test_who_may_read_and_add_rows_pays_and_changes_nothing(url: str, name: str) -> None:
+    PostgresLedger.create(url, name, LARGE)
+    payer = name.replace("vault", "payer")
+    sql(
+        url,
+        f"create role {payer} login",
+        f'grant usage on schema "{name}" to {payer}',
+        f'grant select on all tables in schema "{name}" to {payer}',
+        f'grant insert on "{name}".log to {payer}',
+    )
+    found = PostgresLedger.open(url.replace("postgres@", f"{payer}@"), name)
+    assert found.reserve("q", 0, of(0.1), UNITS) == frozenset(UNITS)
+    found.settle("q", 0, of(0.05))
+    for change in ("update log set failure = 0", "delete from log", "drop table log"):
+        with pytest.raises(LedgerError), found._writing() as writing:
+            writing.connection.execute(text(change))
+    assert PostgresLedger.open(url, name).spent_at_most() == of(0.05)
+
+
 def test_grant_cannot_be_emptied(url: str, name: str) -> None:
     ledger = PostgresLedger.create(url, name, LARGE)
     with pytest.raises(LedgerError), ledger._writing() as found:

@@ -142,7 +142,7 @@ def test_killed_process_leaves_the_ceiling_charged(bank: Bank) -> None:
     process.kill()
     process.join()
     found = Accounts(bank.path)
-    assert found.mark_lost() == ["0" * 32]
+    assert list(found.unsettled()) == ["0" * 32]
     assert found.odometer(key.id).spent == pytest.approx(2)
     assert isinstance(bank.ask(key, pure(9)), KeyExhausted)
 

@@ -27,7 +27,6 @@ def fill(bank: Bank) -> Key:
     bank.accounts.settle(bank.last, pure(0.5), {"text": "winter hand"}, stopped="end")
     for key in (shared, reserved):
         bank.ask(key, gaussian(0.05))
-    bank.accounts.mark_lost()
     bank.ask(shared, pure(0.25))
     bank.accounts.deny(bank.accounts.request(shared.id, 1.0, "please").id)
     bank.accounts.approve(bank.accounts.request(shared.id, 0.5, "please").id)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay, Reservation
+from discreet.server.accounts import InFlight, Mismatch, Replay, Reservation
 from discreet.server.wire import Charge
 from tests.server.accounts.helpers import DAY, Bank, pure
 
@@ -83,21 +83,6 @@ def test_question_without_a_reply_is_asked_again(bank: Bank) -> None:
     bank.ask(key, pure(2), "same", "name")
     bank.accounts.settle(bank.last, Charge.nothing())
     assert isinstance(bank.ask(key, pure(2), "same", "name"), Reservation)
-
-
-def test_lost_question_is_asked_again_and_stays_charged(bank: Bank) -> None:
-    key = bank.key()
-    bank.ask(key, pure(2), "same", "name")
-    lost = bank.last
-    again = Accounts(bank.path, clock=bank.clock)
-    assert again.mark_lost() == [lost]
-    assert again.mark_lost() == []
-    assert set(again.unsettled()) == {lost}
-    assert again.recall(key.id, "same", "name") is None
-    assert again.odometer(key.id).spent == pytest.approx(2)
-    again.settle(lost, pure(1), {"n": 1})
-    assert isinstance(again.recall(key.id, "same", "name"), Replay)
-    assert again.odometer(key.id).spent == pytest.approx(1)
 
 
 def test_reply_is_kept_if_the_clock_goes_back(bank: Bank) -> None:

@@ -72,16 +72,6 @@ def test_writer_reads_what_is_newer_than_its_lock(database: Server) -> None:
         assert seen.connection.execute(text("show transaction_isolation")).scalar() == "repeatable read"
 
 
-def test_question_that_a_crash_marked_before_is_settled(tmp_path: Path) -> None:
-    accounts = Accounts(tmp_path / "accounts.sqlite")
-    accounts.grant(VAULT, GRANT)
-    key, _ = accounts.issue("own", [VAULT], Limits(10.0))
-    reserve(accounts, key.id, "1" * 32)
-    assert accounts.mark_lost() == ["1" * 32]  # as a front did that was killed before it settled
-    assert accounts.settle_lost(pure(0.5), LOST) == ["1" * 32]
-    assert accounts.recall(key.id, "1" * 32) == Replay("1" * 32, LOST)
-
-
 def test_accounts_are_in_the_folder_until_they_are_shared(tmp_path: Path) -> None:
     assert find_accounts(tmp_path) == tmp_path / ACCOUNTS
     share_accounts(tmp_path, URL)

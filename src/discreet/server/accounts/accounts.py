@@ -387,17 +387,6 @@ class Accounts:
                 questions.settle(found, one, spent, reply, "interrupted", now)
             return [one.id for one in left]
 
-    def mark_lost(self) -> list[str]:
-        """Mark the questions in flight of this server as lost: they stay charged at their ceiling. Returns their ids.
-
-        The same request is asked again, and each of them can still be settled.
-        """
-        with self.database.writing() as found:
-            flying = [one.id for one in self._left_behind(found.books) if not one.lost]
-            for question in flying:
-                found.append("lose", question, {"stopped": "interrupted"})
-            return flying
-
     def unsettled(self) -> dict[str, Spending]:
         """Return the questions that are not settled, with what their keys are charged for them."""
         with self.database.reading() as found:

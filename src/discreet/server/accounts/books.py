@@ -10,7 +10,6 @@ A row has a kind, what it is about (`question` in the log), and its content as J
     decide   a number     what the custodian decided
     reserve  a question   its ceiling (`loss`, `failure`), which its key is charged from now on
     settle   a question   what its key stays charged in place of the ceiling
-    lose     a question   a crash broke it off; it stays charged at its ceiling
     join     a question   an Idempotency-Key that finds it from now on
 
 Questions are hashed with a key that is not in the log (`Database.mark`), and so are the Idempotency-Keys. Neither the
@@ -32,9 +31,9 @@ from discreet.server.accounts.grants import Grant, Share, budget_of
 from discreet.server.accounts.keys import Columns, Key, find_named, key_of, moment
 from discreet.server.accounts.meters import Meter, Room
 from discreet.server.accounts.requests import PENDING, BudgetRequest
-from discreet.server.accounts.sums import Sum, pack_sum, unpack_sum
+from discreet.server.accounts.sums import Sum
 
-Kind = Literal["grant", "share", "issue", "change", "request", "decide", "reserve", "settle", "lose", "join"]
+Kind = Literal["grant", "share", "issue", "change", "request", "decide", "reserve", "settle", "join"]
 BY_NAME = 86_400.0
 """Seconds for which an Idempotency-Key finds its question."""
 OPENING = json.dumps({"orders": len(ORDERS)}).encode()
@@ -52,7 +51,6 @@ class Asked:
         server: the server that asks it, where several share the accounts.
         most: the ceiling at which it is charged; None once it is settled.
         settled: when it was settled; None while it is not.
-        lost: whether a crash broke it off before it was settled.
         stopped: why its answer ended.
     """
 
@@ -68,7 +66,6 @@ class Asked:
     delta: float
     most: Spending | None
     settled: float | None = None
-    lost: bool = False
     stopped: str = ""
 
     def receipt(self) -> dict[str, Any]:
@@ -137,15 +134,13 @@ class Books:
             case "decide":
                 self._requests[about] |= content
             case "reserve":
-                most = unpack_sum(row.loss, row.failure)
+                most = Spending.unpack(row.loss, row.failure)
                 self._charge(content["key"], content["vault"], Spending.nothing(), most)
                 self._add(Asked(about, **content, most=most))
                 if content["name"] is not None:
                     self._name(content["key"], content["name"], about, content["asked"])
             case "settle":
-                self._settle(self.questions[about], unpack_sum(row.loss, row.failure), content)
-            case "lose":
-                self.questions[about].lost, self.questions[about].stopped = True, content["stopped"]
+                self._settle(self.questions[about], Spending.unpack(row.loss, row.failure), content)
             case "join":
                 self._name(self.questions[about].key, content["name"], about, content["asked"])
             case _:
@@ -336,7 +331,7 @@ _MOST = Asked.__slots__.index("most")
 def _plain(one: Asked) -> list[Any]:
     plain = [getattr(one, name) for name in Asked.__slots__]
     if one.most is not None:
-        loss, failure = pack_sum(one.most)
+        loss, failure = one.most.pack()
         plain[_MOST] = [loss.hex(), failure]
     return plain
 
@@ -344,5 +339,5 @@ def _plain(one: Asked) -> list[Any]:
 def _asked(plain: list[Any]) -> Asked:
     found = Asked(*plain)
     if (most := plain[_MOST]) is not None:
-        found.most = unpack_sum(bytes.fromhex(most[0]), most[1])
+        found.most = Spending.unpack(bytes.fromhex(most[0]), most[1])
     return found

@@ -34,12 +34,10 @@ from discreet.log.chain import Entry, Head
 from discreet.log.counter import Counter, Reached
 from discreet.log.postgres import PostgresSchema
 from discreet.log.replay import Replay
-from discreet.log.sqlite import SqliteFile
+from discreet.log.sqlite import RIGHTS, SqliteFile, make_log, making
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts.books import BY_NAME, OPENING, Books, Kind
 from discreet.server.accounts.errors import AccountsError, OlderCopy, explained, forked, older, other_format
-from discreet.server.accounts.sums import pack_sum
-from discreet.server.log_files import RIGHTS, make_log, making
 
 SCHEMA = "accounts"
 """The schema of shared accounts."""
@@ -105,7 +103,7 @@ class Writing(Reading):
             charged: what a question is charged.
             again: whether there may be several rows of this kind about the same.
         """
-        loss, failure = (b"", 0) if charged is None else pack_sum(charged)
+        loss, failure = (b"", 0) if charged is None else charged.pack()
         part = self.head.id + 1 if again else 0
         entry = Entry(about, kind, part, loss, failure, json.dumps(content).encode())
         self.head = chain.append(self.connection, self.head, entry)

@@ -122,7 +122,7 @@ def find(
 
     The same request is one with the same Idempotency-Key within a day, or with the same content within ten minutes. An
     `anew` one with another Idempotency-Key, or with none, joins a question in flight, and does not get a stored reply.
-    A question that was lost in a crash, or that left no reply, is asked again.
+    A question that left no reply is asked again.
     """
     if name is not None and (known := find_named(found, key, request, name, now)) is not None:
         return known
@@ -144,7 +144,7 @@ def find_named(found: Reading, key: str, request: str, name: str, now: float) ->
 
 def _recalled(found: Reading, one: Asked, *, named: bool = False) -> InFlight | Replay | None:
     if one.settled is None:
-        return None if one.lost else InFlight(one.id)
+        return InFlight(one.id)
     reply = found.reply(one.id)
     return None if reply is None else Replay(one.id, reply, named)
 

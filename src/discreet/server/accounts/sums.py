@@ -79,22 +79,6 @@ class Sum:
         return Sum(np.array(plain[0], dtype=np.int64), plain[1], plain[2])
 
 
-def pack_sum(spending: Spending) -> tuple[bytes, int]:
-    """Return a sum as the fields `loss` and `failure` of a row."""
-    return spending.loss_nano.astype("<i8").tobytes(), spending.failure_atto
-
-
-def unpack_sum(loss: bytes, failure: int) -> Spending:
-    """Return the sum from these fields.
-
-    Raises:
-        ValueError: if they are no sum.
-    """
-    if len(loss) != 8 * len(ORDERS) or failure < 0:
-        raise ValueError(failure)
-    return Spending(np.minimum(np.frombuffer(loss, dtype="<i8").astype(np.int64), CUT), min(failure, ATTO))
-
-
 def is_nothing(spending: Spending) -> bool:
     """Return whether a sum is zero: the question is free."""
     return spending.failure_atto == 0 and not spending.loss_nano.any()
