@@ -53,7 +53,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Serve analysts": {
         "serve": ("serve", "Serve vaults to analysts over HTTP, with keys and budgets."),
         "key": ("key", "Issue, cap and revoke the keys of analysts, and decide on their requests."),
-        "audit-log": ("audit_log", "Check the audit log of a server."),
+        "audit-log": ("audit_log", "Check or print the audit log of a server."),
         "desk-link": ("desk_link", "Print a link that logs the custodian in once, within an hour."),
     },
     "Other releases": {

@@ -61,7 +61,10 @@ def test_client_that_goes_away_does_not_break_a_question_off(tmp_path: Path) -> 
         assert isinstance(again, Answered) or again.code == "interrupted"
         assert keeper.end() == 0
     (record,) = Vault.open(tmp_path / "v").ledger.questions()
-    assert (record.id, record.stopped) == (question.id, "end")
+    # In one of a hundred, a noisy count lets nothing be released; a question that broke off has no outcome at all.
+    assert (record.id, record.stopped) in {(question.id, "end"), (question.id, "public")}
+    if isinstance(again, Answered):
+        assert record.stopped == again.answer["stopped"]
 
 
 def test_sigterm_finishes_the_running_question_and_refuses_the_others(tmp_path: Path) -> None:
