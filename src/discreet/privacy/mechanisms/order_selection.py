@@ -1,0 +1,303 @@
+"""Every answer that enough voters gave, each by itself, by the curve that is best at the orders where it is paid.
+
+Privacy-spec, part 13. An answer with n votes is released with probability pi(n), independently of all other answers.
+A vault counts what a unit pays at one order a, fixed in advance, and one receipt is printed at another. The curve is
+the largest that costs at most a price c at each of these orders. One vote more is x = pi(n-1) -> y = pi(n), and the
+part delta of the likelier law is cut off:
+
+    pi(0) = 0,  pi(1) = delta,  pi(n) = the largest y >= x with, at each order a with its price c,
+
+        ((y - delta)+)^a x^(1-a)  +  (1 - y)^a (1 - x)^(1-a)          <=  e^((a-1) c)        one vote more is likelier
+        x^a y^(1-a)  +  ((1 - x - delta)+)^a (1 - y)^(1-a)            <=  e^((a-1) c)        one vote fewer is likelier
+
+(`largest_curve`). The curve climbs faster than e^epsilon a vote where it is tiny, which a pure epsilon forbids, and
+which hardly counts at the order of a vault. No other curve of single answers with one price is larger (docs/
+privacy-details.md, "Selection that is best at the vault's order").
+
+What is paid does not follow from how the table was made. `certify` computes the price of the whole numbers that are
+drawn from, in decimals rounded up, at any order. A table that is wrong has a high price, or an infinite one.
+
+The votes of a released answer are not released. That k units gave it at least follows from the curve, free
+(`supporters`). A public candidate starts with votes of its own on the same curve, as many as keep it within its prior.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from functools import lru_cache
+from itertools import pairwise
+from typing import Generic
+
+import numpy as np
+
+from discreet.privacy.costs import ORDERS, Cost, Curve, Times
+from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, V, count_votes
+from discreet.privacy.mechanisms.optimal_selection import PRIOR, selection_moves
+from discreet.privacy.mechanisms.selection_curves import least_votes, read_curve
+from discreet.privacy.noise import WHOLE, Noise
+from discreet.privacy.private import Change
+
+Prices = tuple[tuple[float, float], ...]
+"""Orders, each with the price that a curve may have there, in nats."""
+
+_DIGITS = 50
+_ERROR = Decimal("1e-40")
+"""More than the relative error of a term: ln and exp are rounded correctly, and an exponent is below 10^6."""
+_CERTIFIED = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 256.0, 1024.0)
+"""Orders at which every table is certified, beside its own. A chord bounds the price between two of them."""
+_ROUNDED = 1e-9
+"""The part of delta for the rounding of the first entry."""
+_MOST_VOTES = 1_000
+_GUESS_STEPS, _NEWTON_STEPS = 60, 3
+_LARGEST_LOGIT = 100.0
+Inequality = tuple[float, float, bool]
+"""An order, its price, and whether one vote more is the likelier law."""
+
+
+@dataclass(frozen=True)
+class Certified:
+    """The price of a table, certified at some orders.
+
+    Attributes:
+        table: the curve in units of 2^-64.
+        delta: the probability of the event outside which the price holds.
+        orders: at which the price is certified. A chord bounds it at the others.
+    """
+
+    table: tuple[int, ...]
+    delta: float
+    orders: tuple[float, ...]
+
+    @property
+    def curve(self) -> Curve:
+        """The certified divergence at each of `ORDERS`, in nats."""
+        return _price_curve(self.table, self.delta, self.orders)
+
+    def describe(self) -> dict[str, float | str]:
+        """Return the cost as plain data: the first order, which is the vault's, with the price there."""
+        order = self.orders[0]
+        return {
+            "kind": "certified",
+            "order": order,
+            "price": certify(self.table, self.delta, order),
+            "delta": self.delta,
+        }
+
+
+@dataclass(frozen=True)
+class OrderSelection(Generic[V]):
+    """The set of answers that are released, each by the same curve.
+
+    Attributes:
+        table: entry n is for n votes in units of 2^-64, and the last one for all above.
+        delta: the probability, at most, of what is cut off.
+        orders: at which the price is certified; the first one is the vault's.
+        candidates: answers that are public before the votes are counted.
+        prior: the probability, at most, that a candidate without a vote is released.
+    """
+
+    table: tuple[int, ...]
+    delta: float
+    orders: tuple[float, ...]
+    candidates: tuple[V, ...] = ()
+    prior: float = PRIOR
+
+    def __post_init__(self) -> None:
+        if list(self.table) != sorted(self.table) or self.table[:1] != (0,) or self.table[-1] != WHOLE:
+            raise ValueError("A curve begins at 0, never falls, and ends at 2^64.")
+        if not 0 <= self.delta < 1 or not 0 <= self.prior <= 1 or not self.orders:
+            raise ValueError(f"Delta and prior are probabilities, and one order is given: {self}.")
+
+    def __str__(self) -> str:
+        at = f"price {certify(self.table, self.delta, self.orders[0]):.6g} at order {self.orders[0]:g}"
+        among = f", {len(self.candidates)} public candidates from {self.start} votes on" if self.candidates else ""
+        return f"order selection, {at}, delta {self.delta:.6g}, {self.votes_needed(0.9)} votes{among}"
+
+    @staticmethod
+    def best(prices: Prices, delta: float) -> "OrderSelection[V]":
+        """Return the selection with the largest curve that costs at most these prices, up to a billionth.
+
+        Raises:
+            ValueError: if a number is out of range, or no curve has prices so small.
+        """
+        return OrderSelection(largest_curve(prices, delta), delta * (1 + _ROUNDED), tuple(order for order, _ in prices))
+
+    def with_candidates(self, candidates: Sequence[V]) -> "OrderSelection[V]":
+        """Return the same selection with public candidates, among which `PRIOR` is divided. The cost is the same."""
+        known = tuple(dict.fromkeys(candidates))
+        return replace(self, candidates=known, prior=PRIOR / max(1, len(known)))
+
+    @property
+    def start(self) -> int:
+        """The votes that a candidate has from the start: as many as keep it within its prior."""
+        return bisect_right(self.table, int(self.prior * WHOLE)) - 1
+
+    def supporters(self, answer: V) -> int:
+        """Return k: that fewer than k units gave `answer`, and it is released, has a probability of at most 0.05."""
+        rare = bisect_right(self.table, int((1 - CONFIDENCE) * WHOLE))  # fewer votes than this are so rarely enough
+        return max(0, rare - self.start) if answer in self.candidates else rare
+
+    def chance(self, votes: int) -> float:
+        """Return how probably an answer with so many votes is released that is no candidate."""
+        return read_curve(self.table, votes) / WHOLE
+
+    def candidate_chance(self, votes: int) -> float:
+        """Return how probably a candidate with so many votes is released."""
+        return self.chance(votes + self.start)
+
+    def votes_needed(self, probability: float) -> int:
+        """Return the fewest votes with which an answer that is no candidate is released with `probability`."""
+        return least_votes(self.table, probability) or 0
+
+    def candidate_votes_needed(self, probability: float) -> int:
+        """Return the fewest votes with which a candidate is released with `probability`."""
+        return max(0, self.votes_needed(probability) - self.start)
+
+    def cost(self, change: Change) -> Cost:
+        """Return the certified price for a vote that comes or goes, and twice that for one that is replaced."""
+        once = Certified(self.table, self.delta, self.orders)
+        moves = selection_moves(change)
+        return once if moves == 1 else Times(once, moves)
+
+    def draw(self, shares: Sequence[V | None], noise: Noise) -> tuple[V, ...]:
+        """Return the released answers in their own order, which is public. Shares that are None abstain."""
+        counts = count_votes(shares)
+        known = frozenset(self.candidates)
+        answers: list[V] = sorted(set(counts) | known)
+        return tuple(a for a in answers if noise.toss(read_curve(self.table, counts[a] + self.start * (a in known))))
+
+
+@lru_cache(maxsize=512)
+def largest_curve(prices: Prices, delta: float) -> tuple[int, ...]:
+    """Return the largest curve that costs at most each price at its order, in units of 2^-64, rounded down.
+
+    The two inequalities of an order have one root each above x, for their left sides are convex in y, and x itself is
+    allowed. A guess by bisection and Newton's steps find each root to 40 digits. The smallest root is the next entry.
+
+    Raises:
+        ValueError: if a number is out of range, or the curve does not reach 1.
+    """
+    if not prices or any(not (order > 1 and math.isfinite(order) and price > 0) for order, price in prices):
+        raise ValueError(f"Orders are above 1 and finite, and prices above 0, not {prices}.")
+    if not 1 / WHOLE <= delta < 1:
+        raise ValueError(f"Delta lies between 2^-64 and 1, not {delta}.")
+    inequalities = [(order, price, more) for order, price in prices for more in (True, False)]
+    with localcontext(Context(prec=_DIGITS)):
+        one, cut = Decimal(1), Decimal(delta)
+        curve = [Decimal(0), cut]
+        while (x := curve[-1]) < one:
+            following = one if one - x <= cut else min(_root(x, cut, inequality) for inequality in inequalities)
+            if following <= x or len(curve) > _MOST_VOTES:
+                raise ValueError(
+                    f"No curve for fewer than {_MOST_VOTES} votes has the prices {prices} at delta {delta:g}."
+                )
+            curve.append(following)
+        return tuple(int(entry * WHOLE) for entry in curve)
+
+
+def _root(x: Decimal, delta: Decimal, inequality: Inequality) -> Decimal:
+    """Return the largest y that an inequality allows after x."""
+    order, price, more = inequality
+    y = _guess(float(x), float(1 - x), float(delta), inequality)
+    a, scale = Decimal(order), (-(Decimal(order) - 1) * Decimal(price)).exp()
+    for _ in range(_NEWTON_STEPS):
+        if more:
+            hit, nothing = scale * _term(y - delta, x, a), scale * _term(1 - y, 1 - x, a)
+            slope = a * hit / (y - delta) - a * nothing / (1 - y)
+        else:
+            hit, nothing = scale * _term(x, y, a), scale * _term(1 - x - delta, 1 - y, a)
+            slope = (1 - a) * hit / y + (a - 1) * nothing / (1 - y)
+        y -= (hit + nothing - 1) / slope
+    return y
+
+
+def _guess(x: float, rest: float, delta: float, inequality: Inequality) -> Decimal:
+    """Return about the largest y, by bisection of ln(y / (1 - y)). `rest` is 1 - x."""
+    order, price, more = inequality
+    most = math.exp((order - 1) * price)
+
+    def allowed(y: float, left: float) -> bool:
+        pairs = ((y - delta, x), (left, rest)) if more else ((x, y), (rest - delta, left))
+        return sum(math.exp(order * math.log(p) + (1 - order) * math.log(q)) for p, q in pairs if p > 0) <= most
+
+    low, high = math.log(x / rest), _LARGEST_LOGIT
+    for _ in range(_GUESS_STEPS):
+        middle = (low + high) / 2
+        y, left = 1 / (1 + math.exp(-middle)), 1 / (1 + math.exp(middle))
+        low, high = (middle, high) if allowed(y, left) else (low, middle)
+    return 1 / (1 + (-Decimal(low)).exp())
+
+
+def _term(p: Decimal, q: Decimal, order: Decimal) -> Decimal:
+    """Return p^order q^(1-order): 0 if p is at most 0, and infinity if only q is."""
+    if p <= 0:
+        return Decimal(0)
+    return (order * p.ln() + (1 - order) * q.ln()).exp() if q > 0 else Decimal("inf")
+
+
+@lru_cache(maxsize=4096)
+def certify(table: tuple[int, ...], delta: float, order: float) -> float:
+    """Return an upper bound of the Renyi divergence of one vote more or less, at an order above 1 or at infinity.
+
+    It is the price of the table itself, however it was made: over all neighbouring entries, in both directions, after
+    at most `delta` of the likelier law is cut off. Every step is rounded up.
+    """
+    pairs = _log_pairs(table, delta)
+    with localcontext(Context(prec=_DIGITS)):
+        if math.isinf(order):
+            return _up(max(p - q for pair in pairs for p, q in pair))
+        a = Decimal(order)
+        most = max(sum((a * p + (1 - a) * q).exp() for p, q in pair) for pair in pairs) * (1 + _ERROR)
+        return _up(most.ln() / (a - 1)) if most > 1 else 0.0
+
+
+@lru_cache(maxsize=512)
+def _log_pairs(table: tuple[int, ...], delta: float) -> list[tuple[tuple[Decimal, Decimal], ...]]:
+    """Return, for each two neighbouring laws, ln P and ln Q of "released" and of "nothing".
+
+    P is the likelier law of the two outcomes, less `delta` of the outcome that it makes likelier.
+    """
+    with localcontext(Context(prec=_DIGITS)):
+        whole, cut = Decimal(WHOLE), Decimal(delta)
+        found: list[tuple[tuple[Decimal, Decimal], ...]] = []
+        for before, after in (*pairwise(table), (table[-1], table[-1])):
+            x, y = Decimal(before) / whole, Decimal(after) / whole
+            found.append((_logs(y - cut, x), _logs(1 - y, 1 - x)))
+            found.append((_logs(x, y), _logs(1 - x - cut, 1 - y)))
+        return found
+
+
+def _logs(p: Decimal, q: Decimal) -> tuple[Decimal, Decimal]:
+    """Return ln p and ln q. An outcome that P does not have counts as nothing, whatever Q is."""
+    return (p.ln(), q.ln()) if p > 0 else (Decimal("-inf"), Decimal(0))
+
+
+def _up(value: Decimal) -> float:
+    """Return a float that is not smaller, by more than the error of the logarithm."""
+    if not value.is_finite():
+        return math.inf
+    with localcontext(Context(prec=17, rounding=ROUND_CEILING)):
+        return math.nextafter(float(+value), math.inf) if value else 0.0
+
+
+@lru_cache(maxsize=512)
+def _price_curve(table: tuple[int, ...], delta: float, orders: tuple[float, ...]) -> Curve:
+    """Return the certified price at each of `ORDERS`, from that at some of them.
+
+    The logarithm of the moment, (a - 1) times the price, is convex in the order a, and at most 0 at order 1. So a chord
+    bounds it between two orders. Above the largest one the price is at most that at order infinity.
+    """
+    known = sorted({*_CERTIFIED, *(order for order in orders if math.isfinite(order))})
+    prices = np.array([certify(table, delta, order) for order in known])
+    last = certify(table, delta, math.inf)
+    finite = ORDERS[:-1]
+    places = np.array([1.0, *known])
+    logs = np.array([0.0, *(prices * (places[1:] - 1))])
+    chords = np.interp(finite, places, logs) / (finite - 1) * (1 + 1e-12)
+    exact = np.isin(finite, known)
+    chords[exact] = prices[np.searchsorted(known, finite[exact])]
+    curve = np.append(np.minimum(chords, last), last)
+    curve.setflags(write=False)
+    return curve
