@@ -55,13 +55,13 @@ def test_what_is_free_is_answered_all_the_same(vault: Vault) -> None:
 
 
 def test_fewer_people_than_any_answer_needs(tmp_path: Path) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", people=7)
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", people=6)
     vault.add_documents([])
-    with pytest.raises(UsageError, match="at least 8"):
+    with pytest.raises(UsageError, match="at least 7"):
         vault.ask("Why?")
     assert not vault.ledger.questions()
     asked(vault, MuRAGAda(inner=Consensus(choices=("yes", "no"))))
-    assert Vault.open(vault.path).settings.people == 7
+    assert Vault.open(vault.path).settings.people == 6
 
 
 def test_declared_number_decides_not_the_stored_units(tmp_path: Path) -> None:

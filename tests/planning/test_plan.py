@@ -13,20 +13,20 @@ from discreet.planning.plan import make_plan
 from discreet.planning.plot import draw_plan
 from discreet.planning.prices import LIKELY, SURELY, times, vault_budget
 from discreet.privacy.accounting import FilterState
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
+from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.vault.budget_report import _times
 
 
 def test_default_question_by_hand() -> None:
-    """Epsilon 8 pays for six questions: counts with sigma 1.9 and a threshold of 12, and 12 + 1.28 * 1.9 = 14.4."""
+    """Epsilon 8 pays for ten questions by the curve, where it pays for six by counts with Gaussian noise."""
     row = make_plan(5000, 8, 1e-6).rows[0]
     inner, rounds = MuRAGAda().count_votes(vault_budget(8, 1e-6), ANY_VOCABULARY)
     release = inner.mechanisms(rounds.epsilon, rounds.delta, rounds.change, ANY_VOCABULARY)[0]
-    assert isinstance(release, ThresholdedCounts)
-    assert release.sigma == pytest.approx(1.9, abs=0.05)
-    assert (row.times, row.vault) == (6, 5000 * 6 // 80)
-    assert row.epsilon == pytest.approx(2.85, abs=0.01)
-    assert (row.likely, row.surely) == (release.threshold, 14) == (12, 14)
+    assert isinstance(release, OrderSelection)
+    assert (row.times, row.vault) == (10, 5000 * 10 // 80)
+    assert row.epsilon == pytest.approx(3.0, abs=0.01)
+    assert (row.likely, row.surely) == (12, 14)
+    assert release.chance(13) < 0.9 <= release.chance(14)
 
 
 def test_where_everybody_pays_by_hand() -> None:

@@ -6,7 +6,7 @@ tokens. With public choices the selection is among these choices, and it never f
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from discreet.algorithms.common.answer import GeneratedAnswer, Support
@@ -25,7 +25,7 @@ from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.grounded_votes import is_about, vote
 from discreet.algorithms.common.passage_config import PassageConfig
 from discreet.algorithms.common.read_votes import Answers, look_up_statements, stated_answers
-from discreet.algorithms.common.release_winner import release_winner
+from discreet.algorithms.common.release_winner import counted_after, release_answers
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.text.candidates import candidates_of, named_candidate, without_choices
@@ -38,8 +38,8 @@ from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel
 from discreet.generation.voters import VoterBatch
 from discreet.privacy.filter import Priced, PrivacyFilter
-from discreet.privacy.mechanisms.counted_answer import CountedAnswer
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES
+from discreet.privacy.mechanisms.order_selection import Prices
 from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import SealedCorpus
@@ -73,8 +73,10 @@ class Consensus(PassageConfig, VoterEnsemble):
         propose: public answers that are candidates before a voter votes, at most 20 with different canonical forms. A
             candidate needs about half of the votes that another answer needs. With probability 0.02 at most, one that
             no voter gave is released. They are heard where votes come and go, or the leader's law is proved with them.
-        counts: whether an answer is released by counts with Gaussian noise, if votes come and go. They cost least in
-            many questions, and a selection in few. `murag` and its kin choose by the price.
+        counts: whether an answer is released by counts with Gaussian noise, if votes come and go. `murag` and its kin
+            choose the release by the price.
+        with_count: whether the number of units that gave a released answer is released, too, with noise of a standard
+            deviation of 3. It is paid if an answer is released, and cannot be bought later.
         fallback: the stages to try in order with the remaining budget if the voters do not agree: "keywords" (dp-ksa,
             on the same answers), "sparse" (votes on tokens). Only stages that run are paid.
         fallback_share: the part of epsilon for the fallback, in equal parts for its stages. Unused without a fallback.
@@ -100,6 +102,8 @@ class Consensus(PassageConfig, VoterEnsemble):
     private_tokens: int = 4
     sentence: bool = True
     readings: bool = False
+    with_count: bool = False
+    prices: Prices = field(default=(), metadata={"hidden": True})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -177,6 +181,10 @@ class Consensus(PassageConfig, VoterEnsemble):
         """Return itself with counts, and with a selection; itself alone if there are public choices."""
         return (self,) if self.choices else (replace(self, counts=True), replace(self, counts=False))
 
+    def at_prices(self, prices: Prices) -> Self | None:
+        """Return itself with the curve that costs so much for an epsilon of 1; None with choices or a fallback."""
+        return None if self.choices or self.fallback else replace(self, prices=prices)
+
     def units_needed(self, rounds: RoundBudget) -> int:
         """Return the number of units of which 60 % release an answer nine times in ten, the others with one rival."""
         selection = self._stages(rounds.epsilon, rounds.delta, rounds.change)[0]
@@ -220,14 +228,14 @@ class Consensus(PassageConfig, VoterEnsemble):
                 lambda share: _ABSENT if goes and not share[0] else self._named(question, share[1]), None
             )
             return self._choose(named, model, privacy, rounds)
-        selection = self._stages(rounds.epsilon, rounds.delta, documents.change)[0]
+        selection, *after = self._stages(rounds.epsilon, rounds.delta, documents.change)
         if isinstance(selection, Proposing):
             selection = selection.with_candidates(self._candidates(question))
-        winner, votes = release_winner(selection, self._votes(question, shares, selection), privacy)
-        if winner is not None:
-            # The comparison is post-processing: `winner` is released, and `public` was written without documents.
-            same = winner == self._vote(question, (public,), public)
-            return self._said(question, winner, model, public if same else "", votes)
+        released, support = release_answers(selection, self._votes(question, shares, selection), after, privacy)
+        if released:
+            # The comparison is post-processing: answers are released, and `public` was written without documents.
+            same = released == (self._vote(question, (public,), public),)
+            return self._said(question, released, model, public if same else "", support)
         draft = GeneratedAnswer.unreleased(self.prefix + public, len(model.encode(public)))
         for stage in self.fallback:
             inner, share = self._fallback(stage)
@@ -346,19 +354,21 @@ class Consensus(PassageConfig, VoterEnsemble):
         return GeneratedAnswer(chosen, "end", len(model.encode(chosen)), released=(chosen,), shares=shares)
 
     def _said(
-        self, question: str, winner: str, model: VotingModel, public: str, votes: CountedAnswer | None
+        self, question: str, released: tuple[str, ...], model: VotingModel, public: str, support: Support | None
     ) -> GeneratedAnswer:
-        in_sentence = self.sentence and not self.readings
-        text = phrase(model, question, winner, self.prefix, self.max_tokens) if in_sentence else winner
-        support = Support(votes.count, votes.low, votes.high) if votes else None
+        if self.sentence and not self.readings and len(released) == 1:
+            text = phrase(model, question, released[0], self.prefix, self.max_tokens)
+        else:
+            text = "; ".join(released)
         tokens = len(model.encode(text))
-        return GeneratedAnswer(text, "end", tokens, released=(winner,), support=support, public_text=public)
+        return GeneratedAnswer(text, "end", tokens, released=released, support=support, public_text=public)
 
     def _stages(self, epsilon: float, delta: float, change: Change) -> list[Any]:
-        """Return the selection of the answer, and the histogram of votes if `vote_shares` is set."""
+        """Return the selection of the answer, and the counts of votes that are released with it or after it."""
         if self.choices:
             return self._choice.mechanisms(epsilon, change)
-        return [self._open.selection(self._share * epsilon, self._share * delta, change)]
+        selection = self._open.selection(self._share * epsilon, self._share * delta, change)
+        return [selection, *(counted_after(selection) if self.with_count else ())]
 
     @property
     def _share(self) -> float:
@@ -367,7 +377,7 @@ class Consensus(PassageConfig, VoterEnsemble):
 
     @property
     def _open(self) -> OpenRelease:
-        return OpenRelease(self.voters, self.leader, self.counts)
+        return OpenRelease(self.voters, self.leader, self.counts, self.prices)
 
     @property
     def _choice(self) -> ChoiceRelease:

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from discreet.cli.output import counted, err, out
 from discreet.errors import UsageError
 from discreet.planning.plot import check_plot
 from discreet.query.question_kinds import NOT_SAID
-from discreet.query.words import minutes, nothing_released, unit_word
+from discreet.query.words import minutes, nothing_released, part_of_grant, unit_word, who_said_so
 from discreet.system.output_path import check_output_path
 
 _OF_A_PHRASE = ("count", "share", "compare")
@@ -37,7 +37,8 @@ def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = F
         votes = ", ".join(f"{name} {count}" for name, count in answer.shares.items())
         out.print(f"  votes, with noise: {votes}", markup=False)
     elif answer.support:
-        out.print(f"  released: {', '.join(answer.released)} ({_about(answer)})", markup=False)
+        said = who_said_so(asdict(answer.support))
+        out.print(f"  released: {', '.join(answer.released)} ({said})", markup=False)
     elif answer.released and answer.released != (answer.text,) and not answer.table:  # its text has all numbers
         out.print(f"  released: {', '.join(answer.released)}", markup=False)
     if answer.algorithm in _OF_A_PHRASE and MAY_LACK not in answer.text and _may_be_none(answer.table):
@@ -67,14 +68,6 @@ def _print_text(answer: Answer) -> None:
 def _may_be_none(table: Sequence[Figure]) -> bool:
     """Return whether all numbers of the first one's kind may be 0: the count, or the shares."""
     return all(figure.low <= 0 for figure in table if figure.kind == table[0].kind)
-
-
-def _about(answer: Answer) -> str:
-    """Return the noisy number of units that gave the answer, and of those that were asked, with the interval."""
-    support = answer.support
-    assert support is not None
-    among = f" of {support.of}" if support.of else ""
-    return f"about {support.count}{among}; between {support.low} and {support.high}"
 
 
 def print_receipt(answer: Answer, *, verbose: bool = False) -> None:
@@ -115,9 +108,7 @@ def _print_cost(answer: Answer) -> None:
     assert answer.cost is not None
     assert answer.receipt is not None
     unit, cost = unit_word(answer.receipt.unit), answer.cost
-    out.print(f"  The answer cost each {unit} at most epsilon {cost.epsilon:.4g} of {cost.granted:g}.", markup=False)
-    if cost.uses is not None:
-        out.print(f"  The grant of one {unit} pays for at least {counted(cost.uses, 'such question')}.", markup=False)
+    out.print(f"  {part_of_grant(cost.epsilon, cost.granted, cost.uses, unit)}", markup=False)
 
 
 def _print_ledger(answer: Answer) -> None:

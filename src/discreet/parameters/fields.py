@@ -93,7 +93,7 @@ def read_parameters(kind: type) -> tuple[Parameter, ...]:
     return tuple(
         _parameter(kind, field, hints.get(field.name, field.type), texts.get(field.name, ""), symbols)
         for field in fields(kind)
-        if field.init
+        if field.init and not field.metadata.get("hidden")
     )
 
 

@@ -259,6 +259,11 @@ class Budget:
     def _index(self) -> int:
         return int(np.argmin(np.abs(ORDERS[:-1] - self.order)))
 
+    @property
+    def counted_order(self) -> float:
+        """The finite order of `ORDERS` at which a unit's payments are counted."""
+        return float(ORDERS[self._index])
+
     @cached_property
     def _offset(self) -> float:
         return float(conversion(self.delta - self.failures)[self._index])
@@ -306,6 +311,16 @@ class Budget:
     def admits(self, spending: Spending) -> bool:
         """Return whether `spending` as a whole stays within the budget."""
         return self.admits_state(self.filter_state(spending))
+
+    def part(self, spending: Spending) -> float:
+        """Return the part of the budget that `spending` uses up, as the filter counts it: 1 for all of it, or more.
+
+        Epsilon grows most with the first questions. Of equal ones each uses up an equal part.
+        """
+        state, limit = self.filter_state(spending), self.limit
+        used = [paid / most for paid, most in ((state.curve, limit.curve), (state.pure, limit.pure)) if most > 0]
+        failed = state.failures / limit.failures if limit.failures else 0.0 if not state.failures else math.inf
+        return max(min(used, default=math.inf), failed)
 
     def left(self, spending: Spending) -> float:
         """Return the epsilon not yet spent."""

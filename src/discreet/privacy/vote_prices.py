@@ -6,16 +6,21 @@ Privacy-spec, parts 10.3 and 10.6. All units that could vote come or go (`Relati
 import math
 from dataclasses import dataclass
 
-from discreet.privacy.accounting import ATTO, Budget, Spending, largest
+from discreet.privacy.accounting import ATTO, NANO, Budget, Spending, largest
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.mechanisms.order_selection import OrderSelection, Prices
 from discreet.privacy.mechanisms.selection_curves import LARGEST_EPSILON, LEAST_EPSILON, read_curve, unseen_curve
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import WHOLE
 from discreet.privacy.partition import ADD_REMOVE_ONE
 
 SHARE, CHANCE = 0.6, 0.9
+RECEIPT = 3.0
+"""The epsilon that one answer by `OrderSelection` may have by itself, if the other releases have no more."""
 _STEPS = 40
+_LESS = 1 - 1e-8
+"""A price and a delta that leave room for rounding, up to the next billionth and the next 1e-18."""
 Release = CountedSelection[str] | ThresholdedCounts
 
 
@@ -110,6 +115,37 @@ def thresholded_counts_for(budget: Budget, uses: int, values: int = 1) -> Thresh
 
     rho = largest(fits, 1e-8, 100.0)
     return made(rho) if fits(rho) else None
+
+
+def order_prices(budget: Budget, price: int, receipt: Budget, counts: Spending | None = None) -> Prices:
+    """Return what a curve may cost at the order of a vault, and at that of a receipt; empty if it may cost nothing.
+
+    Args:
+        budget: of a unit of the vault, at whose order the price is counted.
+        price: of the whole question there, in billionths of a nat.
+        receipt: the budget of the question by itself.
+        counts: the other releases of the question; None for none.
+    """
+    counts = counts or Spending.nothing()
+    if budget.accountant != "renyi":
+        return ()  # the largest price over its order, as zCDP counts it, is that at the receipt's order
+    left = [
+        (one.counted_order, most - one.filter_state(counts).curve)
+        for one, most in ((budget, price), (receipt, receipt.limit.curve))
+    ]
+    fits = all(nano > 0 for _, nano in left)
+    return tuple((order, nano / NANO * _LESS) for order, nano in left) if fits else ()
+
+
+def order_selection_for(budget: Budget, uses: int, receipt: float = RECEIPT) -> OrderSelection[str] | None:
+    """Return the order selection with the largest curve that fits `uses` times; None if none does.
+
+    One answer by itself has at most the epsilon of `receipt` at the budget's delta.
+    """
+    delta = _failures_of_one(budget, uses)
+    alone = Budget(receipt, budget.delta, delta)
+    prices = order_prices(budget, budget.limit.curve // uses, alone)
+    return OrderSelection[str].best(prices, delta * _LESS) if prices and delta > 0 else None
 
 
 def _failures_of_one(budget: Budget, uses: int) -> float:

@@ -38,13 +38,25 @@ class Odometer:
         """The most that any one unit may have paid, epsilon; it is never above the grant."""
         return min(self.budget.epsilon, self.budget.spent(self.spending))
 
+    @property
+    def part(self) -> float:
+        """The part of the grant that any one unit has used up at most."""
+        return min(1.0, self.budget.part(self.spending))
+
     def __str__(self) -> str:
         questions = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
-        return f"{questions} so far: each unit paid at most epsilon {self.epsilon:.4g} of {self.budget.epsilon:g}"
+        part = f"{self.part:.2g}" if 0 < self.part < 0.1 else f"{self.part:.0%}"
+        paid = f"each unit paid at most epsilon {self.epsilon:.4g} of {self.budget.epsilon:g}"
+        return f"{questions} so far: {paid}, {part} of the grant"
 
     def describe(self) -> dict[str, Any]:
         """Return the odometer as plain data."""
-        return {"epsilon": self.epsilon, "granted": self.budget.epsilon, "questions": self.questions}
+        return {
+            "epsilon": self.epsilon,
+            "granted": self.budget.epsilon,
+            "part": self.part,
+            "questions": self.questions,
+        }
 
 
 def may_lack_units(ledger: VaultLedger) -> bool:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from discreet.system.words import nothing_released, unit_word
+from discreet.system.words import nothing_released, part_of_grant, unit_word, who_said_so
 
-__all__ = ["minutes", "nothing_released", "unit_word"]
+__all__ = ["minutes", "nothing_released", "part_of_grant", "unit_word", "who_said_so"]
 
 
 def minutes(moments: Iterable[str]) -> list[str]:

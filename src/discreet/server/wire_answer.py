@@ -25,7 +25,7 @@ _MOST_VALUE = 1e300
 COST = mapping_of(
     optional(either(number(), text(_LONGEST_REASON))),
     most=8,
-    key=one_of("kind", "epsilon", "delta", "rho", "times", "costs"),
+    key=one_of("kind", "epsilon", "delta", "rho", "order", "price", "times", "costs"),
 )
 """The cost of one charge. A claim has no place here: an algorithm without a guarantee is not served."""
 
@@ -78,7 +78,12 @@ ANSWER = record(
         "private_tokens": whole(0, _MOST_TOKENS),
         "released": list_of(text(LONGEST_ANSWER), 1000),
         "shares": optional(mapping_of(whole(-(2**53), 2**53), 1000, text(LONGEST_ANSWER))),
-        "support": optional(record({name: whole(-(2**53), 2**53) for name in ("count", "low", "high", "of")})),
+        "support": optional(
+            record(
+                {name: whole(-(2**53), 2**53) for name in ("low", "of")}
+                | {name: optional(whole(-(2**53), 2**53)) for name in ("count", "high")}
+            )
+        ),
         "table": list_of(FIGURE, 10_000),
         "receipt": RECEIPT,
         "cost": optional(record({"epsilon": number(), "granted": number(), "uses": optional(whole(0, 10**9))})),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.system.markup import Markup, bar, element, paragraph, strong, table
-from discreet.system.words import can_still_take_part, nothing_released, unit_word
+from discreet.system.words import can_still_take_part, nothing_released, part_of_grant, unit_word, who_said_so
 
 Plain = Mapping[str, Any]
 
@@ -120,9 +120,7 @@ def _numbers(answer: Plain) -> Iterator[Markup]:
     if answer["shares"]:
         yield table(("answer", "votes, with noise"), answer["shares"].items())
     elif support := answer["support"]:
-        among = f" of {support['of']}" if support["of"] else ""
-        about = f"about {support['count']}{among}; between {support['low']} and {support['high']}"
-        yield paragraph(f"released: {', '.join(answer['released'])} ({about})")
+        yield paragraph(f"released: {', '.join(answer['released'])} ({who_said_so(support)})")
     elif answer["table"]:
         numbers = ("value", "low", "high")
         rows = [(one["name"], *(_figure(one[key], one["kind"]) for key in numbers)) for one in answer["table"]]
@@ -144,10 +142,7 @@ def _cost(answer: Plain, receipt: Plain | None) -> Iterator[Markup]:
         if cost is None:
             yield paragraph(f"The receipt: epsilon {receipt['epsilon']:.4g}, delta {receipt['delta']:g}.")
             return
-        yield paragraph(f"The answer cost each {unit} at most epsilon {cost['epsilon']:.4g} of {cost['granted']:g}.")
-        if cost["uses"] is not None:
-            questions = _counted(cost["uses"], "such question")
-            yield paragraph(f"The grant of one {unit} pays for at least {questions}.")
+        yield paragraph(part_of_grant(cost["epsilon"], cost["granted"], cost["uses"], unit))
 
 
 def _left(answer: Plain) -> Iterator[Markup]:

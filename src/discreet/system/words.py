@@ -15,6 +15,20 @@ def nothing_released(field: str) -> str:
     return f"No answer: too few of the {unit_word(field)}s' notes agree (or could pay)."
 
 
+def who_said_so(support: Mapping[str, int | None]) -> str:
+    """Return how many units gave an answer, from the plain data of its `Support`."""
+    among = f" of about {support['of']}" if support["of"] else ""
+    if support["count"] is None:
+        return f"at least {support['low']}{among}"
+    return f"about {support['count']}{among}; between {support['low']} and {support['high']}"
+
+
+def part_of_grant(epsilon: float, granted: float, uses: int | None, unit: str) -> str:
+    """Return what an answer cost each unit: epsilon by itself, and the part of the grant, in questions like it."""
+    part = "" if uses is None else f": 1 of {uses:,} such questions" if uses > 1 else ": the only such question"
+    return f"The answer cost each {unit} at most epsilon {epsilon:.4g} of {granted:g}{part}."
+
+
 def can_still_take_part(still: Mapping[str, int], unit: str, accountant: str) -> str:
     """Return what the bound on all questions means for those that a unit in all of them can still take part in.
 

@@ -293,7 +293,7 @@ def stating(copy: Vault) -> int:
 def score(answer: Answer) -> float:
     """The attacker's score of one answer: larger if the person is in."""
     asked_for = answer.released == (TREATMENT.casefold(),)
-    return float(answer.support.count) if asked_for and answer.support else LEAST
+    return float(answer.support.count or answer.support.low) if asked_for and answer.support else LEAST
 
 
 def budget_of_question(attacked: Attacked, budget: Budget) -> VotingBudget:

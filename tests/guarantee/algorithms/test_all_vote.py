@@ -28,6 +28,8 @@ from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.privacy.mechanisms.histogram import GaussianHistogram
+from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.mechanisms.selection_curves import counted_curve
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import InsecureSeededNoise, Noise
@@ -148,6 +150,46 @@ def test_counts_with_gaussian_noise_keep_epsilon_and_delta(tmp_path: Path, monke
     assert lost(tmp_path, algorithm, budget) <= budget.delta
 
 
+def by_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    prices = ((1.5, 0.3), (3.0, 0.6))
+    monkeypatch.setattr(Consensus, "releases", lambda self: (replace(self, prices=prices),))
+    monkeypatch.setattr(Consensus, "at_prices", lambda self, prices: None)
+
+
+@pytest.mark.parametrize(("questions", "counted"), [(1, False), (2, False), (1, True)])
+def test_the_curve_keeps_epsilon_and_delta(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, questions: int, counted: bool
+) -> None:
+    """Alone, and in a stream in which each unit votes twice; the count after a release is drawn from the same votes."""
+    by_curve(monkeypatch)
+    budget = Budget(6.0, 0.3, 0.15)
+    inner = replace(OPEN, with_count=counted)
+    algorithm = MuRAG(inner=inner, similarity=-1.0, uses=questions)
+    voters, rounds = algorithm.count_votes(budget, 8)
+    kinds = [type(one) for one in voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, 8)]
+    assert kinds == [OrderSelection] + [GaussianHistogram] * counted
+    vaults = [{"u1": "x", "u2": "x"}] if counted else [{"u1": "x"}] if questions > 1 else list(VAULTS.values())
+    found = lost(tmp_path, algorithm, budget, questions, vaults)
+    assert found <= budget.delta
+    if not counted:
+        assert found > 0.02 * budget.delta  # nor is it far below
+
+
+def test_a_curve_that_is_read_one_vote_too_high_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_curve(monkeypatch)
+    budget = Budget(6.0, 0.02, 0.01)
+    algorithm, draw = MuRAG(inner=OPEN, similarity=-1.0, uses=1), OrderSelection.draw
+    vaults = [{"u1": "x"}]
+    assert lost(tmp_path / "honest", algorithm, budget, vaults=vaults) <= budget.delta
+
+    def broken(self: OrderSelection[str], shares: Sequence[str | None], noise: Noise) -> tuple[str, ...]:
+        """BROKEN: an answer has one vote more than were given."""
+        return draw(self, [*shares, *{share for share in shares if share}], noise)
+
+    monkeypatch.setattr(OrderSelection, "draw", broken)
+    assert lost(tmp_path / "broken", algorithm, budget, vaults=vaults) > budget.delta
+
+
 GROUNDED = Consensus(choices=("yes", "no", "not said"), unsaid="not said", grounded=True, max_tokens=2)
 
 
@@ -235,8 +277,8 @@ def test_choice_that_an_empty_row_makes_is_caught(monkeypatch: pytest.MonkeyPatc
 
 
 def test_release_and_counts_follow_from_the_price() -> None:
-    """Pure costs for one question, Gaussian ones for a stream."""
-    for uses, release, count in ((1, CountedSelection, NoisyCount), (10, ThresholdedCounts, GaussianCount)):
+    """Pure costs for one question, and the curve that is best at the vault's order for a stream."""
+    for uses, release, count in ((1, CountedSelection, NoisyCount), (10, OrderSelection, GaussianCount)):
         voters, rounds = MuRAGAda(uses=uses).count_votes(vault_budget(10.0, 1e-5), 1000)
         assert isinstance(rounds, VotingBudget)
         assert rounds.rule is not None
@@ -247,7 +289,8 @@ def test_release_and_counts_follow_from_the_price() -> None:
 @pytest.mark.parametrize(
     ("epsilon", "uses", "votes", "former"),
     # Privacy-spec, 10.3: 8, 4, 15, 9, 12 and 10 votes if all of the budget is for answers; 20 % are for counts here.
-    [(2.0, 1, 10, 11), (5.0, 1, 5, 4), (5.0, 5, 17, 31), (10.0, 5, 10, 12), (10.0, 10, 13, 33), (20.0, 20, 12, 28)],
+    # With Gaussian counts they are 17, 10, 13 and 12 in streams.
+    [(2.0, 1, 10, 11), (5.0, 1, 5, 4), (5.0, 5, 14, 31), (10.0, 5, 9, 12), (10.0, 10, 11, 33), (20.0, 20, 11, 28)],
 )
 def test_votes_needed_with_counts_are_little_above_the_table(
     epsilon: float, uses: int, votes: int, former: int
@@ -340,7 +383,7 @@ def test_question_costs_no_more_than_its_price(algorithm: AllVoteRAG) -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "uses"), [(2.0, 1e-5, 1), (4.0, 1e-5, 2), (8.0, 1e-6, 6), (20.0, 1e-6, 25), (20.0, 1e-5, 30)]
+    ("epsilon", "delta", "uses"), [(2.0, 1e-5, 1), (4.0, 1e-5, 3), (8.0, 1e-6, 10), (20.0, 1e-6, 40), (20.0, 1e-5, 60)]
 )
 def test_grant_is_divided_among_as_many_questions_as_it_pays_for_well(epsilon: float, delta: float, uses: int) -> None:
     budget, algorithm = vault_budget(epsilon, delta), MuRAGAda()

@@ -11,6 +11,7 @@ from discreet.algorithms.common.all_vote import AllVoteRAG, VotingBudget
 from discreet.planning.prices import vault_budget
 from discreet.privacy.accounting import Budget
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import ADD_REMOVE_ONE
@@ -28,16 +29,24 @@ def released(found: Law, answer: str) -> float:
     return sum(chance for seen, chance in transcripts if seen[0][:2] == (answer, "end"))
 
 
-def counting(monkeypatch: pytest.MonkeyPatch, *, counts: bool) -> None:
-    monkeypatch.setattr(Consensus, "releases", lambda self: (replace(self, counts=counts),))
+RELEASES: dict[str, dict[str, Any]] = {
+    "selection": {"counts": False},
+    "counts": {"counts": True},
+    "curve": {"prices": ((1.5, 0.3), (3.0, 0.6))},
+}
 
 
-@pytest.mark.parametrize("counts", [False, True], ids=["selection", "counts"])
+def releasing(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setattr(Consensus, "releases", lambda self: (replace(self, **RELEASES[how]),))
+    monkeypatch.setattr(Consensus, "at_prices", lambda self, prices: None)
+
+
+@pytest.mark.parametrize("how", RELEASES)
 @pytest.mark.parametrize("budget", [BUDGET, SMALL], ids=["large delta", "small delta"])
 def test_candidates_keep_epsilon_and_delta(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: Budget, counts: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: Budget, how: str
 ) -> None:
-    counting(monkeypatch, counts=counts)
+    releasing(monkeypatch, how)
     algorithm = MuRAG(inner=PROPOSING, similarity=-1.0, uses=1)
     assert isinstance(algorithm.calibrate(budget, 8), VotingBudget)
     assert lost(tmp_path, algorithm, budget, vaults=PAIRS) <= budget.delta
@@ -50,19 +59,19 @@ def test_candidates_of_murag_ada_keep_epsilon_and_delta(tmp_path: Path) -> None:
 
 def test_two_votes_release_a_candidate_and_no_other_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     units, budget = {"u1": "x", "u2": "x"}, Budget(3.0, 2e-3, 1e-3)
-    for counts in (False, True):
-        counting(monkeypatch, counts=counts)
+    for how in RELEASES:
+        releasing(monkeypatch, how)
         heard = MuRAG(inner=PROPOSING, similarity=-1.0, uses=1)
-        with_it = released(law(tmp_path / f"with{counts}", units, heard, budget), "x")
-        without = released(law(tmp_path / f"without{counts}", units, replace(heard, inner=OPEN), budget), "x")
+        with_it = released(law(tmp_path / f"with{how}", units, heard, budget), "x")
+        without = released(law(tmp_path / f"without{how}", units, replace(heard, inner=OPEN), budget), "x")
         assert with_it > 2 * without
 
 
-@pytest.mark.parametrize("counts", [False, True], ids=["selection", "counts"])
+@pytest.mark.parametrize("how", RELEASES)
 def test_unsupported_candidate_is_released_within_the_prior(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counts: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    counting(monkeypatch, counts=counts)
+    releasing(monkeypatch, how)
     found = law(tmp_path, {"u1": "b"}, MuRAG(inner=PROPOSING, similarity=-1.0, uses=1), SMALL)
     assert 0 < released(found, "c") + released(found, "x") <= 0.02
 
@@ -79,12 +88,18 @@ def named_by_counts(self: ThresholdedCounts, shares: Sequence[Sequence[str]], no
     return COUNTED(ThresholdedCounts(self.sigma, self.threshold).with_candidates(said), shares, noise)
 
 
-SELECTED, COUNTED = CountedSelection.draw, ThresholdedCounts.draw
+def named_by_curve(self: OrderSelection[str], shares: Sequence[str | None], noise: Noise) -> Any:
+    """BROKEN: the answers of the voters are taken for public candidates."""
+    said = sorted({share for share in shares if share is not None})
+    return BY_CURVE(OrderSelection[str](self.table, self.delta, self.orders).with_candidates(said), shares, noise)
 
 
-@pytest.mark.parametrize("counts", [False, True], ids=["selection", "counts"])
-def test_candidates_that_voters_name_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counts: bool) -> None:
-    counting(monkeypatch, counts=counts)
+SELECTED, COUNTED, BY_CURVE = CountedSelection.draw, ThresholdedCounts.draw, OrderSelection.draw
+
+
+@pytest.mark.parametrize("how", RELEASES)
+def test_candidates_that_voters_name_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    releasing(monkeypatch, how)
     budget = Budget(3.0, 2e-3, 1e-3)
     algorithm = MuRAG(inner=PROPOSING, similarity=-1.0, uses=1)
     units = {"u1": "b"}
@@ -96,6 +111,7 @@ def test_candidates_that_voters_name_are_caught(tmp_path: Path, monkeypatch: pyt
     assert delta("honest") <= budget.delta
     monkeypatch.setattr(CountedSelection, "draw", named_by_selection)
     monkeypatch.setattr(ThresholdedCounts, "draw", named_by_counts)
+    monkeypatch.setattr(OrderSelection, "draw", named_by_curve)
     assert delta("broken") > 3 * budget.delta
 
 
@@ -139,14 +155,14 @@ def test_choices_leave_own_proposals_out() -> None:
 
 @pytest.mark.parametrize(
     ("epsilon", "uses", "others", "known"),
-    [(2.0, 1, (9, 10), (5, 6)), (5.0, 5, (14, 17), (9, 12)), (20.0, 20, (10, 12), (6, 8))],
+    [(2.0, 1, (9, 10), (5, 6)), (5.0, 5, (11, 14), (7, 10)), (20.0, 20, (9, 11), (5, 7))],
 )
 def test_votes_needed_of_one_of_twenty_candidates(
     epsilon: float, uses: int, others: tuple[int, int], known: tuple[int, int]
 ) -> None:
     voters, rounds = MuRAGAda(uses=uses).count_votes(vault_budget(epsilon, 1e-5), 1000)
     selection = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, 1000)[0]
-    assert isinstance(selection, CountedSelection | ThresholdedCounts)
+    assert isinstance(selection, CountedSelection | OrderSelection)
     heard = selection.with_candidates([str(n) for n in range(20)])
     assert tuple(heard.votes_needed(chance) for chance in (0.5, 0.9)) == others
     assert tuple(heard.candidate_votes_needed(chance) for chance in (0.5, 0.9)) == known

@@ -23,17 +23,20 @@ from discreet.algorithms.common.voter_config import MOST_VOTERS
 from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
-from discreet.privacy.accounting import Budget, Spending, budget_of, largest
+from discreet.privacy.accounting import NANO, Budget, Spending, budget_of, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE
 from discreet.privacy.rows import Count, RowRule
+from discreet.privacy.vote_prices import RECEIPT, order_prices
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
 BINS_SHARE, GAUSSIAN_SHARE, LAPLACE_SHARE = 0.08, 0.12, 0.12
 """The parts of a question for the counts: of the bins, and of the rows by either kind of noise.
 
 They are parts of zCDP for Gaussian noise, and of epsilon for Laplace noise, whose tail is longer."""
+CURVE_BINS_SHARE, CURVE_ROWS_SHARE = 0.13, 0.20
+"""The same parts beside a curve, which costs about half of Gaussian counts: the counts keep their noise."""
 ROWS_FAILURE = 0.2
 """The part of a question's failures for the rows."""
 USUAL_USES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
@@ -272,7 +275,9 @@ def calibrate_votes(
             f"Epsilon {limit.epsilon:g}{each} does not pay for the counts of a question and for an answer. "
             "Raise epsilon, or use fewer `uses`."
         )
-    return min(found, key=lambda one: one.enough)
+    best = min(found, key=lambda one: one.enough)
+    curved = _at_order(inner, limit, best, most, bin_epsilon, vocabulary)
+    return curved if curved and curved.enough < best.enough else best
 
 
 @lru_cache(maxsize=128)
@@ -306,6 +311,40 @@ def _counts(limit: _Limit, failure: float) -> list[tuple[Count, Count]]:
     return found
 
 
+def _at_order(
+    inner: VoterEnsemble, limit: _Limit, other: VotingBudget, most: int, bin_epsilon: float | None, vocabulary: int
+) -> VotingBudget | None:
+    """Return the budget of an answer by the curve that is best at the vault's order; None if it has no room.
+
+    The question costs no more than `other` there, or than an equal part of the grant. By itself it costs no more than
+    `RECEIPT`, or than `other` if that is more; and no more than its epsilon if it has one.
+    """
+    budget, delta = limit.budget, (1 - ROWS_FAILURE) * limit.failures
+    if limit.ensemble is None:
+        price, alone = budget.limit.curve // limit.uses, max(RECEIPT, other.plan.ceiling.epsilon)
+        receipt = Budget(alone, budget.delta, limit.failures)
+    else:
+        price = budget.filter_state(other.plan.max_cost).curve
+        receipt = replace(budget, epsilon=limit.epsilon, order=0.0)
+    rho = price / NANO / budget.counted_order
+    if rho <= 0:
+        return None
+    rule = RowRule.of(
+        GaussianCount.calibrated(CURVE_ROWS_SHARE * rho, ADD_REMOVE_ONE), ROWS_FAILURE * limit.failures, most
+    )
+    bin_count: Count | None = None
+    if other.bin_count:
+        bins = GaussianCount.calibrated(CURVE_BINS_SHARE * rho, ADD_REMOVE_ONE)
+        bin_count = NoisyCount.calibrated(bin_epsilon, ADD_REMOVE_ONE) if bin_epsilon else bins
+    later = inner.mechanisms(receipt.epsilon, delta, ADD_REMOVE_ONE, vocabulary)[1:]
+    counts = [one.cost(ADD_REMOVE_ONE) for one in (bin_count, rule.count, *later) if one]
+    prices = order_prices(budget, price, receipt, Spending.of(Together(tuple(counts))))
+    curved = inner.at_prices(tuple((order, each / receipt.epsilon) for order, each in prices))
+    if not prices or curved is None:
+        return None
+    return _planned(curved, limit, bin_count, rule, receipt.epsilon, delta, vocabulary)
+
+
 def _fit(
     inner: VoterEnsemble, limit: _Limit, bin_count: Count | None, rule: RowRule, vocabulary: int
 ) -> VotingBudget | None:
@@ -327,11 +366,28 @@ def _fit(
     epsilon = largest(fits, least, limit.epsilon)
     if not fits(epsilon):
         return None
-    ceiling = limit.ceiling(Together((*counts, *answers(epsilon))))
-    plan = Plan(ceiling, Together((counts[-1], *answers(epsilon))), 1, selection)
-    rounds = RoundBudget(plan, epsilon, delta, ADD_REMOVE_ONE)
+    return _planned(inner, limit, bin_count, rule, epsilon, delta, vocabulary)
+
+
+def _planned(
+    inner: VoterEnsemble,
+    limit: _Limit,
+    bin_count: Count | None,
+    rule: RowRule,
+    epsilon: float,
+    delta: float,
+    vocabulary: int,
+) -> VotingBudget | None:
+    """Return the budget with these counts and an answer of (epsilon, delta); None if it does not fit."""
+    selection = bin_count.cost(ADD_REMOVE_ONE) if bin_count else None
     try:
-        enough = rule.units_for(inner.units_needed(rounds))
-    except ValueError:  # the curve of the release leaks more than delta
+        releases = inner.mechanisms(epsilon, delta, ADD_REMOVE_ONE, vocabulary)
+        answer = Together((rule.count.cost(ADD_REMOVE_ONE), *(one.cost(ADD_REMOVE_ONE) for one in releases)))
+        whole = Together((selection, *answer.costs)) if selection else answer
+        if not limit.admits(whole):
+            return None
+        plan = Plan(limit.ceiling(whole), answer, 1, selection)
+        enough = rule.units_for(inner.units_needed(RoundBudget(plan, epsilon, delta, ADD_REMOVE_ONE)))
+    except ValueError:  # the release cannot be drawn at such a price, or leaks more than delta
         return None
     return VotingBudget(plan, epsilon, delta, ADD_REMOVE_ONE, inner, rule, bin_count, enough)

@@ -15,31 +15,33 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Support:
-    """The number of units that gave the released answer, with noise. It was paid with the answer.
+    """The number of units that gave the released answer. It was paid with the answer.
 
     Attributes:
-        count: the number; at most `of`, if that is released.
+        count: the number, with noise; at most `of`, if that is released. None if it was not released.
         low, high: the interval. The probability that an answer is released and the true number is outside is at most
-            0.05.
+            0.05. Without a count there is no `high`: that fewer than `low` units are enough is so improbable.
         of: the number of units that could have given it, with noise; 0 if it was not released.
     """
 
-    count: int
+    count: int | None
     low: int
-    high: int
+    high: int | None
     of: int = 0
 
     def __post_init__(self) -> None:
         # Both have noise. A part that is larger than the whole is known to be false; the interval still covers.
-        count = min(self.count, self.of or self.count)
-        object.__setattr__(self, "count", count)
-        object.__setattr__(self, "low", min(self.low, count))
+        most = self.of or self.low if self.count is None else min(self.count, self.of or self.count)
+        object.__setattr__(self, "count", None if self.count is None else most)
+        object.__setattr__(self, "low", min(self.low, most))
 
     @staticmethod
     def is_described(value: object) -> bool:
         """Return whether a value is the plain data of a support (`dataclasses.asdict`)."""
-        names = {field.name for field in fields(Support)}
-        return isinstance(value, dict) and set(value) == names and all(type(one) is int for one in value.values())
+        if not isinstance(value, dict) or set(value) != {field.name for field in fields(Support)}:
+            return False
+        unknown = [value[name] for name in ("count", "high")] == [None, None]
+        return all(type(one) is int or (unknown and name in ("count", "high")) for name, one in value.items())
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON, LEAS
 from discreet.privacy.mechanisms.leader_law import leader_delta
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.order_selection import OrderSelection, Prices
 from discreet.privacy.mechanisms.selection_curves import LARGEST_EPSILON as LARGEST_CURVE
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.private import Change, Relation
@@ -27,10 +28,10 @@ _LARGEST_RHO = 100.0
 # If no unit votes, `unsaid` is chosen at least so probably.
 _UNSAID = 0.99
 
-OpenSelection = ObservedSelection | LeaderSelection | CountedSelection | ThresholdedCounts  # type: ignore[type-arg]
-
-Proposing = LeaderSelection | CountedSelection | ThresholdedCounts  # type: ignore[type-arg]
+Proposing = LeaderSelection | CountedSelection | ThresholdedCounts | OrderSelection  # type: ignore[type-arg]
 """The selections that can have public candidates."""
+
+OpenSelection = ObservedSelection | Proposing
 
 
 @dataclass(frozen=True)
@@ -41,15 +42,20 @@ class OpenRelease:
         voters: the number of voters.
         leader: whether the leader's law may select the answer, where votes are replaced.
         counts: whether counts with Gaussian noise release it, where votes come and go.
+        prices: what a curve may cost at each of some orders, for an epsilon of 1: it releases the answer then, where
+            votes come and go. Empty for no curve.
     """
 
     voters: int
     leader: bool
     counts: bool
+    prices: Prices = ()
 
     def selection(self, epsilon: float, delta: float, change: Change) -> OpenSelection:
         """Return the mechanism that costs at most (epsilon, delta) under `change`."""
         if comes_and_goes(change):
+            if self.prices:
+                return OrderSelection.best(tuple((order, epsilon * each) for order, each in self.prices), delta)
             if self.counts:
                 return ThresholdedCounts.calibrated(min(_LARGEST_RHO, epsilon**2 / 8), delta, change)
             return CountedSelection.calibrated(min(LARGEST_CURVE, epsilon), delta, change)

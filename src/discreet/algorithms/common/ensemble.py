@@ -23,6 +23,7 @@ from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending, budget_for, largest
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import Priced, PrivacyFilter
+from discreet.privacy.mechanisms.order_selection import Prices
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
@@ -153,6 +154,10 @@ class VoterEnsemble(VoterConfig, Algorithm):
     def releases(self) -> "tuple[VoterEnsemble, ...]":
         """Return the ensemble once for each release between which public arithmetic may choose."""
         return (self,)
+
+    def at_prices(self, prices: Prices) -> "VoterEnsemble | None":
+        """Return the ensemble that releases by a curve at these prices, for an epsilon of 1; None if it has none."""
+        return None
 
     def hears_candidates(self, change: Change) -> bool:
         """Return whether public answers can be candidates of the vote if units change it like this."""

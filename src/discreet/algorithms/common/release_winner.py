@@ -1,22 +1,72 @@
-"""The payment for the answer of a consensus, and its draw: the winner of the votes, with its count if it is counted."""
+"""The payment for the answers of a consensus, and their draw: what enough voters said, and how many said so."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from discreet.algorithms.common.answer import Support
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.mechanisms.counted_answer import CountedAnswer
+from discreet.privacy.gaussian_tails import least_threshold
+from discreet.privacy.mechanisms.counted_answer import CONFIDENCE
+from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.mechanisms.histogram import GaussianHistogram
+from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.private import Private
 
+COUNT_SIGMA = 3.0
+"""The noise of a count that is released after an answer."""
+_NO_VALUE = -1
 
-def release_winner(
-    selection: Any, votes: Private[str | None], privacy: PrivacyFilter
-) -> tuple[str | None, CountedAnswer | None]:
-    """Release the winner, and its noisy count if the selection counts. The largest noisy count is the first one."""
-    released: Any
+
+def counted_after(selection: Any) -> tuple[GaussianHistogram, ...]:
+    """Return the count that can follow a selection, for its price; none if the selection counts by itself."""
+    counts = isinstance(selection, ThresholdedCounts | CountedSelection)
+    return () if counts else (GaussianHistogram(1, COUNT_SIGMA),)
+
+
+def release_answers(
+    selection: Any, votes: Private[str | None], after: Sequence[GaussianHistogram], privacy: PrivacyFilter
+) -> tuple[tuple[str, ...], Support | None]:
+    """Release what the selection selects, and how many units said so.
+
+    A selection that counts releases the answer with the largest noisy count. The others release all their answers, in
+    an order that is public, and then the counts of `after`, which are drawn from the same votes. The price of a count
+    does not depend on the number of answers: one unit has one vote, and moves one of the counts by one.
+
+    Returns:
+        the answers, and the support of the first one: the counted one first, or the fewest that must have said so.
+    """
     if isinstance(selection, ThresholdedCounts):
-        released = privacy.release(selection, votes.map(lambda vote: () if vote is None else (vote,)))
-    else:
-        released = privacy.release(selection, votes)
-    if not isinstance(released, tuple):
-        return released, None
-    return (str(released[0].answer), released[0]) if released else (None, None)
+        counted = privacy.release(selection, votes.map(lambda vote: () if vote is None else (vote,)))
+        return _first(counted)
+    found: Any = privacy.release(selection, votes)
+    if isinstance(selection, CountedSelection):
+        return _first(found)
+    released: tuple[str, ...] = found if isinstance(found, tuple) else () if found is None else (found,)
+    if not released:
+        return (), None
+    if not after:
+        return released, _at_least(selection, released)
+    places = {answer: place for place, answer in enumerate(released)}
+    histogram = GaussianHistogram(len(released), after[0].sigma)
+    counts = privacy.release(
+        histogram, votes.map(lambda vote: _NO_VALUE if vote is None else places.get(vote, _NO_VALUE))
+    )
+    ranked = sorted(zip(counts, released, strict=True), key=lambda pair: -pair[0])
+    most, margin = ranked[0][0], least_threshold(histogram.sigma, (1 - CONFIDENCE) / 2) - 1
+    return tuple(answer for _, answer in ranked), Support(most, max(0, most - margin), max(0, most + margin))
+
+
+def _first(counted: Any) -> tuple[tuple[str, ...], Support | None]:
+    if not counted:
+        return (), None
+    first = counted[0]
+    return (str(first.answer),), Support(first.count, first.low, first.high)
+
+
+def _at_least(selection: Any, released: tuple[str, ...]) -> Support | None:
+    """Return the fewest units that gave each released answer; None if that is not known, or is none."""
+    if not isinstance(selection, OrderSelection):
+        return None
+    least = min(selection.supporters(answer) for answer in released)
+    return Support(None, least, None) if least else None

@@ -52,6 +52,8 @@ _ROUNDED = 1e-9
 _MOST_VOTES = 1_000
 _GUESS_STEPS, _NEWTON_STEPS = 60, 3
 _LARGEST_LOGIT = 100.0
+_LEAST = Decimal(2) ** -70
+"""Less than the unit of a table."""
 Inequality = tuple[float, float, bool]
 """An order, its price, and whether one vote more is the likelier law."""
 
@@ -201,6 +203,8 @@ def _root(x: Decimal, delta: Decimal, inequality: Inequality) -> Decimal:
     """Return the largest y that an inequality allows after x."""
     order, price, more = inequality
     y = _guess(float(x), float(1 - x), float(delta), inequality)
+    if 1 - y < _LEAST:
+        return y
     a, scale = Decimal(order), (-(Decimal(order) - 1) * Decimal(price)).exp()
     for _ in range(_NEWTON_STEPS):
         if more:
@@ -216,11 +220,11 @@ def _root(x: Decimal, delta: Decimal, inequality: Inequality) -> Decimal:
 def _guess(x: float, rest: float, delta: float, inequality: Inequality) -> Decimal:
     """Return about the largest y, by bisection of ln(y / (1 - y)). `rest` is 1 - x."""
     order, price, more = inequality
-    most = math.exp((order - 1) * price)
 
     def allowed(y: float, left: float) -> bool:
         pairs = ((y - delta, x), (left, rest)) if more else ((x, y), (rest - delta, left))
-        return sum(math.exp(order * math.log(p) + (1 - order) * math.log(q)) for p, q in pairs if p > 0) <= most
+        logs = [order * math.log(p) + (1 - order) * math.log(q) for p, q in pairs if p > 0]
+        return max(logs) + math.log(sum(math.exp(log - max(logs)) for log in logs)) <= (order - 1) * price
 
     low, high = math.log(x / rest), _LARGEST_LOGIT
     for _ in range(_GUESS_STEPS):
