@@ -7,10 +7,11 @@ passes them and its broken twin does not.
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations_with_replacement
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import mpmath
 import numpy as np
 
 from discreet.privacy.costs import ORDERS, Cost, Curve
@@ -18,6 +19,9 @@ from discreet.privacy.private import Change, Relation
 
 Law = dict[object, float]
 Votes = tuple[int, ...]
+Prices = tuple[tuple[float, float, float], ...]
+"""Orders, each with the price of a release and of nothing."""
+Real = Any  # a number of mpmath, which has no types
 T = TypeVar("T")
 
 REPLACE = Change(1, Relation.REPLACE)
@@ -168,3 +172,63 @@ def sparse_vector_law(
         law[step] = float(np.sum(silent * fires))
         silent = silent * (1 - fires)
     return law | {None: float(np.sum(silent))}
+
+
+# -- curves that are best at given orders ----------------------------------------------------------------------------
+
+
+def moments(x: Real, y: Real, delta: Real, order: Real) -> Iterator[tuple[Real, Real]]:
+    """P^a Q^(1-a) of the release and of nothing, for counts with releases x and y: one vote more is P, then fewer."""
+
+    def term(p: Real, q: Real) -> Real:
+        if p <= 0:
+            return mpmath.mpf(0)
+        return p**order * q ** (1 - order) if q > 0 else mpmath.inf
+
+    yield term(y - delta, x), term(1 - y, 1 - x)
+    yield term(x, y), term(1 - x - delta, 1 - y)
+
+
+@cache
+def best_curve(prices: Prices, delta: float) -> tuple[Real, ...]:
+    """The largest curve in real numbers, by bisection: each entry is the largest y that all inequalities allow."""
+    with mpmath.workdps(80):
+        cut, one = mpmath.mpf(delta), mpmath.mpf(1)
+        factors = [
+            (mpmath.mpf(a), *(mpmath.exp((1 - mpmath.mpf(a)) * mpmath.mpf(c)) for c in both)) for a, *both in prices
+        ]
+
+        def allowed(x: Real, y: Real) -> bool:
+            pairs = ((h * release + n * nothing) for a, h, n in factors for release, nothing in moments(x, y, cut, a))
+            return all(moment <= 1 for moment in pairs)
+
+        curve = [mpmath.mpf(0), cut]
+        while (x := curve[-1]) < one:
+            low, high = x, one
+            if allowed(x, one):
+                low = one
+            while high - low > mpmath.mpf(10) ** -70 and low < one:
+                middle = (low + high) / 2
+                low, high = (middle, high) if allowed(x, middle) else (low, middle)
+            curve.append(low)
+        return tuple(curve)
+
+
+@lru_cache(maxsize=1_000_000)
+def least_moment(
+    p: tuple[float, ...], q: tuple[float, ...], weights: tuple[float, ...], delta: float, order: float
+) -> float:
+    """The sum of w P^a Q^(1-a), after that part of P, of at most `delta`, is cut off which lowers it most.
+
+    Outcomes that have no finite term are cut off first, and then those of the largest (P/Q) w^(1/(a-1)), to one level.
+    """
+    found = [(p_o, q_o, w) for p_o, q_o, w in zip(p, q, weights, strict=True) if p_o > 0]
+    lost = sum(p_o for p_o, q_o, w in found if q_o <= 0 or math.isinf(w))
+    if lost > delta * (1 + 1e-9):
+        return math.inf
+    shares = [(p_o, q_o * w ** (1 / (1 - order)), q_o, w) for p_o, q_o, w in found if q_o > 0 and math.isfinite(w)]
+    above = below = level = 0.0
+    for p_o, share, _, _ in sorted(shares, key=lambda one: -one[0] / one[1]):
+        above, below = above + p_o, below + share
+        level = max(level, (above - max(0.0, delta - lost)) / below)
+    return math.fsum(w * min(p_o, level * share) ** order * q_o ** (1 - order) for p_o, share, q_o, w in shares)
