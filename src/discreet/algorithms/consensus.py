@@ -75,8 +75,9 @@ class Consensus(PassageConfig, VoterEnsemble):
             no voter gave is released. They are heard where votes come and go, or the leader's law is proved with them.
         counts: whether an answer is released by counts with Gaussian noise, if votes come and go. `murag` and its kin
             choose the release by the price.
-        with_count: whether the number of units that gave a released answer is released, too, with noise of a standard
-            deviation of 3. It is paid if an answer is released, and cannot be bought later.
+        with_count: whether the number of units that gave a released answer is released, too. If the release does not
+            count by itself, noise of a standard deviation of 4 is added. The count is paid if an answer is released,
+            and cannot be bought later.
         fallback: the stages to try in order with the remaining budget if the voters do not agree: "keywords" (dp-ksa,
             on the same answers), "sparse" (votes on tokens). Only stages that run are paid.
         fallback_share: the part of epsilon for the fallback, in equal parts for its stages. Unused without a fallback.

@@ -117,21 +117,21 @@ def thresholded_counts_for(budget: Budget, uses: int, values: int = 1) -> Thresh
     return made(rho) if fits(rho) else None
 
 
-def order_prices(budget: Budget, price: int, receipt: Budget, counts: Spending | None = None) -> Prices:
+def order_prices(budget: Budget, price: int, counts: Spending, receipt: Budget, counted: Spending) -> Prices:
     """Return what a curve may cost at the order of a vault, and at that of a receipt; empty if it may cost nothing.
 
     Args:
         budget: of a unit of the vault, at whose order the price is counted.
         price: of the whole question there, in billionths of a nat.
+        counts: the other releases of the question.
         receipt: the budget of the question by itself.
-        counts: the other releases of the question; None for none.
+        counted: those of the other releases that the receipt counts in this budget.
     """
-    counts = counts or Spending.nothing()
     if budget.accountant != "renyi":
         return ()  # the largest price over its order, as zCDP counts it, is that at the receipt's order
     left = [
-        (one.counted_order, most - one.filter_state(counts).curve)
-        for one, most in ((budget, price), (receipt, receipt.limit.curve))
+        (budget.counted_order, price - budget.filter_state(counts).curve),
+        (receipt.counted_order, receipt.limit.curve - receipt.filter_state(counted).curve),
     ]
     fits = all(nano > 0 for _, nano in left)
     return tuple((order, nano / NANO * _LESS) for order, nano in left) if fits else ()
@@ -144,7 +144,8 @@ def order_selection_for(budget: Budget, uses: int, receipt: float = RECEIPT) -> 
     """
     delta = _failures_of_one(budget, uses)
     alone = Budget(receipt, budget.delta, delta)
-    prices = order_prices(budget, budget.limit.curve // uses, alone)
+    nothing = Spending.nothing()
+    prices = order_prices(budget, budget.limit.curve // uses, nothing, alone, nothing)
     return OrderSelection[str].best(prices, delta * _LESS) if prices and delta > 0 else None
 
 

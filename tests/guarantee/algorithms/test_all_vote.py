@@ -429,10 +429,38 @@ def test_answer_comes_with_its_count_and_that_of_all(tmp_path: Path) -> None:
         draft = algorithm.run(Query("fever"), corpus, ToyModel(default="who knows"), account)
         assert draft.text == "winter hand"
         assert draft.support is not None
+        assert draft.support.count is not None
+        assert draft.support.high is not None
         assert draft.support.low <= draft.support.count <= draft.support.high
         if isinstance(algorithm, MuRAG):
             assert abs(draft.support.of - 60) < 5
             assert abs(draft.support.count - 48) < 5
+
+
+def test_answer_by_the_curve_says_how_many_said_so_at_least(tmp_path: Path) -> None:
+    """Free, and at least; with the count that is bought with the question, about. It is paid for an answer alone."""
+    corpus = read_once(corpus_of(tmp_path, {f"u{n}": "winter hand" for n in range(30)}))
+    nothing = read_once(corpus_of(tmp_path / "n", {f"u{n}": f"w{n}" for n in range(30)}))
+    spent = {}
+    for name, inner in {"at least": OPEN, "about": replace(OPEN, with_count=True)}.items():
+        for told, found in (("said", corpus), ("nothing", nothing)):
+            account = UnitAccount(MemoryLedger(vault_budget(20.0, 1e-6)), "q", noise=InsecureSeededNoise(3))
+            draft = MuRAG(inner=inner, similarity=-1.0, uses=30).run(Query("fever"), found, ToyModel(), account)
+            spent[name, told] = len(account.receipt().charges)
+            if told == "nothing":
+                assert (draft.stopped, draft.support) == ("public", None)
+                continue
+            assert draft.text == "winter hand"
+            assert draft.support is not None
+            assert 15 < draft.support.of < 45
+            if name == "at least":
+                assert (draft.support.count, draft.support.high) == (None, None)
+                assert 3 < draft.support.low < 12
+            else:
+                assert draft.support.count is not None
+                assert draft.support.high is not None
+                assert draft.support.low <= 30 <= draft.support.high
+    assert spent == {("at least", "said"): 2, ("at least", "nothing"): 2, ("about", "said"): 3, ("about", "nothing"): 2}
 
 
 def test_units_beyond_the_rows_are_sampled(tmp_path: Path) -> None:
@@ -440,6 +468,7 @@ def test_units_beyond_the_rows_are_sampled(tmp_path: Path) -> None:
     account = UnitAccount(MemoryLedger(vault_budget(20.0, 1e-5)), "q", noise=InsecureSeededNoise(1))
     draft = MuRAG(inner=OPEN, similarity=-1.0, uses=1, rows=40).run(Query("fever"), corpus, ToyModel(), account)
     assert draft.support is not None
+    assert draft.support.count is not None
     assert 10 < draft.support.of < 35
     assert abs(draft.support.count - draft.support.of) < 15
 

@@ -317,7 +317,8 @@ def _at_order(
     """Return the budget of an answer by the curve that is best at the vault's order; None if it has no room.
 
     The question costs no more than `other` there, or than an equal part of the grant. By itself it costs no more than
-    `RECEIPT`, or than `other` if that is more; and no more than its epsilon if it has one.
+    `RECEIPT`, or than `other` if that is more, and what is bought after an answer; and no more than its epsilon if it
+    has one.
     """
     budget, delta = limit.budget, (1 - ROWS_FAILURE) * limit.failures
     if limit.ensemble is None:
@@ -326,19 +327,22 @@ def _at_order(
     else:
         price = budget.filter_state(other.plan.max_cost).curve
         receipt = replace(budget, epsilon=limit.epsilon, order=0.0)
-    rho = price / NANO / budget.counted_order
+    some = inner.at_prices(((budget.counted_order, 1.0),))
+    if some is None:
+        return None
+    releases = some.mechanisms(1.0, delta, ADD_REMOVE_ONE, vocabulary)
+    later = Spending.of(Together(tuple(one.cost(ADD_REMOVE_ONE) for one in releases[1:])))
+    rho = (price - budget.filter_state(later).curve) / NANO / budget.counted_order
     if rho <= 0:
         return None
-    rule = RowRule.of(
-        GaussianCount.calibrated(CURVE_ROWS_SHARE * rho, ADD_REMOVE_ONE), ROWS_FAILURE * limit.failures, most
-    )
+    rows = GaussianCount.calibrated(CURVE_ROWS_SHARE * rho, ADD_REMOVE_ONE)
+    rule = RowRule.of(rows, ROWS_FAILURE * limit.failures, most)
     bin_count: Count | None = None
     if other.bin_count:
         bins = GaussianCount.calibrated(CURVE_BINS_SHARE * rho, ADD_REMOVE_ONE)
         bin_count = NoisyCount.calibrated(bin_epsilon, ADD_REMOVE_ONE) if bin_epsilon else bins
-    later = inner.mechanisms(receipt.epsilon, delta, ADD_REMOVE_ONE, vocabulary)[1:]
-    counts = [one.cost(ADD_REMOVE_ONE) for one in (bin_count, rule.count, *later) if one]
-    prices = order_prices(budget, price, receipt, Spending.of(Together(tuple(counts))))
+    counts = Spending.of(Together(tuple(one.cost(ADD_REMOVE_ONE) for one in (bin_count, rule.count) if one)))
+    prices = order_prices(budget, price, counts + later, receipt, counts if limit.uses else counts + later)
     curved = inner.at_prices(tuple((order, each / receipt.epsilon) for order, each in prices))
     if not prices or curved is None:
         return None

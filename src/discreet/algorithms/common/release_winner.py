@@ -13,7 +13,7 @@ from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.private import Private
 
-COUNT_SIGMA = 3.0
+COUNT_SIGMA = 4.0
 """The noise of a count that is released after an answer."""
 _NO_VALUE = -1
 

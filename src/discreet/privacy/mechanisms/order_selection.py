@@ -42,8 +42,9 @@ from discreet.privacy.private import Change
 Prices = tuple[tuple[float, float], ...]
 """Orders, each with the price that a curve may have there, in nats."""
 
-_DIGITS = 50
-_ERROR = Decimal("1e-40")
+_DIGITS = 80
+"""Entries of a table are exact with so many digits, and what is left of 1."""
+_ERROR = Decimal("1e-60")
 """More than the relative error of a term: ln and exp are rounded correctly, and an exponent is below 10^6."""
 _CERTIFIED = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 256.0, 1024.0)
 """Orders at which every table is certified, beside its own. A chord bounds the price between two of them."""
@@ -213,7 +214,7 @@ def _root(x: Decimal, delta: Decimal, inequality: Inequality) -> Decimal:
         else:
             hit, nothing = scale * _term(x, y, a), scale * _term(1 - x - delta, 1 - y, a)
             slope = (1 - a) * hit / y + (a - 1) * nothing / (1 - y)
-        y -= (hit + nothing - 1) / slope
+        y = min(y - (hit + nothing - 1) / slope, (y + 1) / 2)  # a step does not pass 1
     return y
 
 
@@ -274,7 +275,7 @@ def _log_pairs(table: tuple[int, ...], delta: float) -> list[tuple[tuple[Decimal
 
 
 def _logs(p: Decimal, q: Decimal) -> tuple[Decimal, Decimal]:
-    """Return ln p and ln q. An outcome that P does not have counts as nothing, whatever Q is."""
+    """Return ln p and ln q. An outcome that P lacks adds nothing to a moment."""
     return (p.ln(), q.ln()) if p > 0 else (Decimal("-inf"), Decimal(0))
 
 
