@@ -75,6 +75,8 @@ class Consensus(PassageConfig, VoterEnsemble):
             no voter gave is released. They are heard where votes come and go, or the leader's law is proved with them.
         counts: whether an answer is released by counts with Gaussian noise, if votes come and go. `murag` and its kin
             choose the release by the price.
+        curve: whether `murag` and its kin may release by the curve that is best at the vault's order. It needs the
+            fewest votes in a stream, and counts none: it says how many units said so at least.
         with_count: whether the number of units that gave a released answer is released, too. If the release does not
             count by itself, noise of a standard deviation of 4 is added. The count is paid if an answer is released,
             and cannot be bought later.
@@ -103,6 +105,7 @@ class Consensus(PassageConfig, VoterEnsemble):
     private_tokens: int = 4
     sentence: bool = True
     readings: bool = False
+    curve: bool = True
     with_count: bool = False
     prices: Prices = field(default=(), metadata={"hidden": True})
 
@@ -183,8 +186,8 @@ class Consensus(PassageConfig, VoterEnsemble):
         return (self,) if self.choices else (replace(self, counts=True), replace(self, counts=False))
 
     def at_prices(self, prices: Prices) -> Self | None:
-        """Return itself with the curve that costs so much for an epsilon of 1; None with choices or a fallback."""
-        return None if self.choices or self.fallback else replace(self, prices=prices)
+        """Return itself with the curve that costs so much for an epsilon of 1; None if it may have none."""
+        return replace(self, prices=prices) if self.curve and not self.choices and not self.fallback else None
 
     def units_needed(self, rounds: RoundBudget) -> int:
         """Return the number of units of which 60 % release an answer nine times in ten, the others with one rival."""

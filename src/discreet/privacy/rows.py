@@ -78,6 +78,10 @@ class RowRule:
             return Rows(units, units)
         return Rows(self.most, units, coin_weight(units, self.most, self.crowding))
 
+    def hold(self, units: int, votes: int) -> bool:
+        """Return whether so many of the admitted units take part on average, if the count has no noise."""
+        return units * self.rows(units).probability >= votes
+
     def units_for(self, votes: int) -> int:
         """Return about how many units must be admitted so that `votes` of them take part; `votes` if none are enough.
 
@@ -85,7 +89,7 @@ class RowRule:
         """
 
         def suffices(units: int) -> bool:
-            return units * self.rows(units).probability >= votes
+            return self.hold(units, votes)
 
         if suffices(votes) or votes > self.most + 1:  # the coins let so many take part at most
             return votes

@@ -33,6 +33,7 @@ class Setting:
         delta: its delta.
         accountant: the accountant of the filter.
         reuse: whether released answers are used again.
+        note: what else is special about it, for the table.
     """
 
     algorithm: Algorithm
@@ -40,11 +41,12 @@ class Setting:
     delta: float = 1e-5
     accountant: Accountant = "renyi"
     reuse: bool = False
+    note: str = ""
 
     @property
     def label(self) -> str:
         """The name of the setting in a table."""
-        return self.algorithm.label + (", reuse" if self.reuse else "")
+        return ", ".join([self.algorithm.label, *(["reuse"] * self.reuse), *([self.note] if self.note else [])])
 
     @property
     def places(self) -> int:

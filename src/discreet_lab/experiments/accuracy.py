@@ -2,14 +2,17 @@
 
 import argparse
 import json
+import math
 import sys
 import tempfile
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.all_vote import VotingBudget
 from discreet.algorithms.common.private_rag import PRICE
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.text.keywords import keywords
@@ -22,12 +25,20 @@ from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes, unseen_curve
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Change, Relation
 from discreet.privacy.sampled_costs import amplified_epsilon
-from discreet.privacy.vote_prices import cheapest_release, counted_selection_for, least_epsilon, thresholded_counts_for
+from discreet.privacy.vote_prices import (
+    SHARE,
+    cheapest_release,
+    counted_selection_for,
+    least_epsilon,
+    order_selection_for,
+    thresholded_counts_for,
+)
 from discreet.query.known_answers import Question, matches, read_questions
 from discreet.registry import DPKSA, DPRAG, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG
 from discreet.retrieval.public import PublicTexts
@@ -395,13 +406,15 @@ def stream_row(epsilon: float, uses: int) -> list[str]:
     budget, chances = Budget(epsilon, STREAM_DELTA, STREAM_DELTA / 2), CHANCES[:2]
     today, optimal = observed_for(budget, uses), counted_selection_for(budget, uses)
     counts, chosen = thresholded_counts_for(budget, uses), cheapest_release(budget, uses)
+    curve = order_selection_for(budget, uses)
     return [
         f"{epsilon:g}",
         str(uses),
         list_votes(today.votes_needed, chances) if today else "refused",
         list_votes(optimal.votes_needed, chances) if optimal else "refused",
         list_votes(counts.votes_needed, chances) if counts else "refused",
-        str(chosen.mechanism),
+        list_votes(curve.votes_needed, chances) if curve else "refused",
+        str(curve if curve and curve.votes_needed(0.9) < chosen.votes else chosen.mechanism),
     ]
 
 
@@ -450,11 +463,39 @@ def proposals(epsilon: float, uses: int | None) -> list[str]:
     """Return a row of the fifth table."""
     voters, rounds = MuRAGAda(uses=uses).count_votes(vault_budget(epsilon, STREAM_DELTA), VOCABULARY)
     selection = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, VOCABULARY)[0]
-    assert isinstance(selection, CountedSelection | ThresholdedCounts)
-    kind = "selection" if isinstance(selection, CountedSelection) else "counts"
+    assert isinstance(selection, CountedSelection | ThresholdedCounts | OrderSelection)
+    kind = {CountedSelection: "selection", ThresholdedCounts: "counts", OrderSelection: "curve"}[type(selection)]
     known = [selection.with_candidates(range(number)) for number in (1, 5, MOST_CANDIDATES)]
     votes = [list_votes(one.candidate_votes_needed, CHANCES[:2]) for one in known]
     return [f"{epsilon:g}", str(uses or "default"), kind, list_votes(selection.votes_needed, CHANCES[:2]), *votes]
+
+
+def questions_of(inner: Consensus, budget: Budget, units: int) -> int:
+    """Return how many questions a budget pays for if so many units suffice for an answer."""
+
+    def suffices(uses: int) -> bool:
+        try:
+            _, rounds = MuRAGAda(inner=inner, uses=uses).count_votes(budget, VOCABULARY)
+        except UsageError:
+            return False
+        return isinstance(rounds, VotingBudget) and not rounds.crowded and rounds.enough <= units
+
+    return bisect_left(range(1, MOST_QUESTIONS), True, key=lambda uses: not suffices(uses))
+
+
+def grant_rows() -> Iterator[list[str]]:
+    """Yield the rows of the sixth table."""
+    kinds = {
+        "before": Consensus(curve=False),
+        "now": Consensus(),
+        "with its count": Consensus(with_count=True),
+        "yes or no": Consensus(choices=("yes", "no", "not said"), unsaid="not said", grounded=True),
+    }
+    for granted in (5.0, 10.0, 20.0):
+        budget = vault_budget(granted, QUESTION_DELTA)
+        for votes in (8, 10, 14, 24, 40):
+            found = [questions_of(inner, budget, math.ceil(votes / SHARE)) for inner in kinds.values()]
+            yield [f"{granted:g}", str(votes), *map(str, found)]
 
 
 def count_votes_needed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
@@ -472,7 +513,9 @@ def count_votes_needed(parser: argparse.ArgumentParser, arguments: Sequence[str]
     units, at the same price, at the least price at which they need no more votes, and at a share of the budget. The
     counts of the units are paid in each row. Fifth table: `murag-ada` with public candidates, at several grants and
     numbers of questions: votes for 0.5 / 0.9 of an answer that is no candidate, and of one of 1, 5 and 20
-    candidates.
+    candidates. Sixth table: how many questions of `murag-ada` a grant pays for if so many votes release an answer with
+    probability 0.9: by counts alone ("before"), by the release that is chosen, and with the count that is bought with
+    the question; and of questions for yes or no, for which as many units suffice.
     """
     add_csv_option(parser)
     given = parser.parse_args(arguments)
@@ -485,7 +528,7 @@ def count_votes_needed(parser: argparse.ArgumentParser, arguments: Sequence[str]
     for epsilon in (0.25, 0.5, 1.0, 2.0, 3.0, 5.0):
         table.write(question_row(epsilon))
     print(f"\none question, delta {QUESTION_DELTA:g}\n")
-    columns = ["epsilon per unit", "M", "observed", "optimal", "thresholded counts", "chosen"]
+    columns = ["epsilon per unit", "M", "observed", "optimal", "thresholded counts", "curve", "chosen"]
     table = TableWriter(columns, name_part(given.csv, "streams"))
     for epsilon, uses in ((2, 1), (5, 1), (5, 5), (10, 2), (10, 5), (10, 10), (10, 20), (20, 20)):
         table.write(stream_row(epsilon, uses))
@@ -503,9 +546,15 @@ def count_votes_needed(parser: argparse.ArgumentParser, arguments: Sequence[str]
     table = TableWriter(columns, name_part(given.csv, "candidates"))
     for granted, each in ((2, 1), (5, 1), (5, 5), (10, 5), (10, 10), (20, 20), (20, None)):
         table.write(proposals(granted, each))
-    print(f"\nmurag-ada with public candidates, delta {STREAM_DELTA:g} a unit, counts included")
+    print(f"\nmurag-ada with public candidates, delta {STREAM_DELTA:g} a unit, counts included\n")
+    columns = ["grant", "votes", "before", "now", "with its count", "yes or no"]
+    table = TableWriter(columns, name_part(given.csv, "grants"))
+    for row in grant_rows():
+        table.write(row)
+    print(f"\nquestions of murag-ada from one grant, delta {QUESTION_DELTA:g}, counts included")
 
 
+MOST_QUESTIONS = 5_000
 REACH_EPSILONS = (1.0, 2.0, 3.0, 5.0, 10.0)
 REACH = ("epsilon", "failures", "votes", "out of reach", "votes at delta", "out of reach at delta")
 

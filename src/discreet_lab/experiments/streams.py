@@ -112,6 +112,9 @@ def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int)
             made += [Setting(murag, epsilon, DELTA), Setting(replace(ada, uses=uses), epsilon, DELTA)]
             if given.by_support:
                 made += [Setting(replace(one, uses=uses, by_support=True), epsilon, DELTA) for one in (murag, ada)]
+            if given.by_counts and isinstance(inner, Consensus):
+                counted = replace(ada, inner=replace(inner, curve=False), uses=uses)
+                made.append(Setting(counted, epsilon, DELTA, note="by counts"))
             made.append(Setting(replace(murag, all_vote=False), epsilon, DELTA))
             if epsilon > uses * given.epsilon_threshold:
                 made.append(Setting(replace(former, uses=uses), epsilon, DELTA))
@@ -210,6 +213,7 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
     parser.add_argument("--prefix", default="")
     parser.add_argument("--reuse", action="store_true", help="murag and murag-ada also with earlier answers reused")
     parser.add_argument("--by-support", action="store_true", help="murag and murag-ada also with prices by support")
+    parser.add_argument("--by-counts", action="store_true", help="murag-ada also with answers released by counts")
     parser.add_argument("--grounded", action="store_true", help="votes of consensus are the words that records have")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(

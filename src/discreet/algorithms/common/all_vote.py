@@ -23,7 +23,7 @@ from discreet.algorithms.common.voter_config import MOST_VOTERS
 from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
-from discreet.privacy.accounting import NANO, Budget, Spending, budget_of, largest
+from discreet.privacy.accounting import ATTO, NANO, Budget, Spending, budget_of, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE
@@ -35,8 +35,9 @@ BINS_SHARE, GAUSSIAN_SHARE, LAPLACE_SHARE = 0.08, 0.12, 0.12
 """The parts of a question for the counts: of the bins, and of the rows by either kind of noise.
 
 They are parts of zCDP for Gaussian noise, and of epsilon for Laplace noise, whose tail is longer."""
-CURVE_BINS_SHARE, CURVE_ROWS_SHARE = 0.13, 0.20
-"""The same parts beside a curve, which costs about half of Gaussian counts: the counts keep their noise."""
+CURVE_SHARES = ((0.13, 0.20), (0.15, 0.35), (0.20, 0.50))
+"""The same parts beside a curve, of bins and of rows. It costs about half of Gaussian counts, so that the counts keep
+their noise. Where the tail of a count would fill the rows, the next parts are tried."""
 ROWS_FAILURE = 0.2
 """The part of a question's failures for the rows."""
 USUAL_USES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
@@ -46,6 +47,8 @@ USUAL_UNITS = 24
 STEPS_TO_HALF, MOST_STEPS = 4, 24
 """By what steps a price falls with the support: the number that halves it, and the most, which leave 1/64."""
 _LARGEST_RHO = 100.0
+_ROUNDED = 4
+"""So many failures of a question are rounded up at most, each to the next 1e-18."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,14 @@ class VotingBudget(RoundBudget):
         rule: the count of the rows.
         bin_count: the count of a bin, if the retrieval counts bins.
         enough: the number of admitted units that suffices.
+        crowded: whether no number suffices: under the limit of rows, the coins let too few of any number vote.
     """
 
     inner: VoterEnsemble | None = None
     rule: RowRule | None = None
     bin_count: Count | None = None
     enough: int = 0
+    crowded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +224,7 @@ class _Limit:
     def failures(self) -> float:
         """The failures of one question, a little less than they are: each is rounded up."""
         if self.ensemble is None:
-            return self.budget.failures / self.uses * (1 - 1e-9)
+            return max(0.0, self.budget.failures / self.uses * (1 - 1e-9) - _ROUNDED / ATTO)
         return self.ensemble.failures(self.delta) * (1 - 1e-9)
 
     @property
@@ -275,9 +280,9 @@ def calibrate_votes(
             f"Epsilon {limit.epsilon:g}{each} does not pay for the counts of a question and for an answer. "
             "Raise epsilon, or use fewer `uses`."
         )
-    best = min(found, key=lambda one: one.enough)
+    best = min(found, key=_rank)
     curved = _at_order(inner, limit, best, most, bin_epsilon, vocabulary)
-    return curved if curved and curved.enough < best.enough else best
+    return min((one for one in (best, curved) if one), key=_rank)
 
 
 @lru_cache(maxsize=128)
@@ -320,7 +325,8 @@ def _at_order(
     `RECEIPT`, or than `other` if that is more, and what is bought after an answer; and no more than its epsilon if it
     has one.
     """
-    budget, delta = limit.budget, (1 - ROWS_FAILURE) * limit.failures
+    # A little less, as the curve's first entry is rounded.
+    budget, delta = limit.budget, (1 - ROWS_FAILURE) * limit.failures * (1 - 1e-8)
     if limit.ensemble is None:
         price, alone = budget.limit.curve // limit.uses, max(RECEIPT, other.plan.ceiling.epsilon)
         receipt = Budget(alone, budget.delta, limit.failures)
@@ -333,20 +339,29 @@ def _at_order(
     releases = some.mechanisms(1.0, delta, ADD_REMOVE_ONE, vocabulary)
     later = Spending.of(Together(tuple(one.cost(ADD_REMOVE_ONE) for one in releases[1:])))
     rho = (price - budget.filter_state(later).curve) / NANO / budget.counted_order
-    if rho <= 0:
-        return None
-    rows = GaussianCount.calibrated(CURVE_ROWS_SHARE * rho, ADD_REMOVE_ONE)
-    rule = RowRule.of(rows, ROWS_FAILURE * limit.failures, most)
-    bin_count: Count | None = None
-    if other.bin_count:
-        bins = GaussianCount.calibrated(CURVE_BINS_SHARE * rho, ADD_REMOVE_ONE)
-        bin_count = NoisyCount.calibrated(bin_epsilon, ADD_REMOVE_ONE) if bin_epsilon else bins
-    counts = Spending.of(Together(tuple(one.cost(ADD_REMOVE_ONE) for one in (bin_count, rule.count) if one)))
-    prices = order_prices(budget, price, counts + later, receipt, counts if limit.uses else counts + later)
-    curved = inner.at_prices(tuple((order, each / receipt.epsilon) for order, each in prices))
-    if not prices or curved is None:
-        return None
-    return _planned(curved, limit, bin_count, rule, receipt.epsilon, delta, vocabulary)
+    found: list[VotingBudget] = []
+    for bins_share, rows_share in CURVE_SHARES if rho > 0 else ():
+        rows = GaussianCount.calibrated(rows_share * rho, ADD_REMOVE_ONE)
+        rule = RowRule.of(rows, ROWS_FAILURE * limit.failures, most)
+        bins: Count | None = None
+        if other.bin_count:
+            bins = GaussianCount.calibrated(bins_share * rho, ADD_REMOVE_ONE)
+            bins = NoisyCount.calibrated(bin_epsilon, ADD_REMOVE_ONE) if bin_epsilon else bins
+        counts = Spending.of(Together(tuple(one.cost(ADD_REMOVE_ONE) for one in (bins, rule.count) if one)))
+        prices = order_prices(budget, price, counts + later, receipt, counts if limit.uses else counts + later)
+        curved = inner.at_prices(tuple((order, each / receipt.epsilon) for order, each in prices))
+        if not prices or curved is None:
+            continue
+        made = _planned(curved, limit, bins, rule, receipt.epsilon, delta, vocabulary)
+        found += [made] if made else []
+        if made and not made.crowded and made.enough == curved.units_needed(made):
+            break  # all of them have rows; more precise counts would leave less for the answer
+    return min(found, key=_rank, default=None)
+
+
+def _rank(one: VotingBudget) -> tuple[bool, int]:
+    """Of two budgets the better one comes first: it has rows for enough units, and needs fewer of them."""
+    return one.crowded, one.enough
 
 
 def _fit(
@@ -391,7 +406,9 @@ def _planned(
         if not limit.admits(whole):
             return None
         plan = Plan(limit.ceiling(whole), answer, 1, selection)
-        enough = rule.units_for(inner.units_needed(RoundBudget(plan, epsilon, delta, ADD_REMOVE_ONE)))
+        votes = inner.units_needed(RoundBudget(plan, epsilon, delta, ADD_REMOVE_ONE))
     except ValueError:  # the release cannot be drawn at such a price, or leaks more than delta
         return None
-    return VotingBudget(plan, epsilon, delta, ADD_REMOVE_ONE, inner, rule, bin_count, enough)
+    enough = rule.units_for(votes)
+    crowded = not rule.hold(enough, votes)
+    return VotingBudget(plan, epsilon, delta, ADD_REMOVE_ONE, inner, rule, bin_count, enough, crowded)
