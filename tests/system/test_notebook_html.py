@@ -56,13 +56,13 @@ def test_answer_shows_text_and_cost() -> None:
     text = read(ANSWER)
     assert "ginger gloves" in text
     assert "cost each patient at most epsilon 3 of 20" in text
-    assert "at least 25 such questions" in text
+    assert "1 of 25 such questions" in text
     assert "invented" not in text  # the command line shows it with --show-public alone
 
 
 def test_answer_shows_numbers() -> None:
     support = replace(ANSWER, support=Support(31, 27, 35, 38), released=("ginger gloves",))
-    assert "about 31 of 38; between 27 and 35" in read(support)
+    assert "about 31 of about 38; between 27 and 35" in read(support)
     table = replace(ANSWER, table=(Figure("north", "count", 1204.0, 1190.0, 1218.0),))
     assert all(part in read(table) for part in ("north", "1,204", "1,190", "1,218"))
     assert "Understood as" not in read(table)

@@ -13,7 +13,7 @@ from discreet.cli.progress import doing
 from discreet.planning.askable import too_few
 from discreet.query.known_answers import read_questions
 from discreet.query.threshold_tuning import Tuning
-from discreet.query.words import unit_word
+from discreet.query.words import percent, unit_word
 from discreet.retrieval.store_registry import count_units
 from discreet.system.words import can_still_take_part
 from discreet.vault import Vault
@@ -40,7 +40,8 @@ def budget(
     unit = unit_word(report.unit)
     out.print(f"Grant: epsilon {report.granted:g}, delta {report.delta:g}, for each {unit}.{paid}", markup=False)
     out.print(
-        f"All questions so far cost each {unit} at most epsilon {report.odometer:.4g} of {report.granted:g}.",
+        f"All questions so far cost each {unit} at most epsilon {report.odometer:.4g} of {report.granted:g}: "
+        f"{percent(report.part)} of what the grant pays for.",
         markup=False,
     )
     if report.still:

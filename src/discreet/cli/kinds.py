@@ -12,9 +12,10 @@ from discreet.cli.parameters import choose_algorithm, parse_for_any
 from discreet.cli.questions import Check, answerable
 from discreet.errors import UnknownName, UsageError
 from discreet.parameters import read_assignments
+from discreet.planning.prices import times
 from discreet.query.requests import Kind
 from discreet.query.statistics import KINDS, build_statistic, check_known, statistic_asked
-from discreet.query.words import unit_word
+from discreet.query.words import such_questions, unit_word
 from discreet.vault import Vault
 
 _HOW_IT_READS = {"units_per_voter", "document_tokens", "passage_tokens", "max_tokens"}
@@ -131,8 +132,10 @@ def _parsed(param: Sequence[str]) -> dict[str, Any]:
 def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bool) -> None:
     """Print what a question would cost, of what kind it is, and how far off a number may be. Nothing is paid."""
     price, grant = vault.price(question, algorithm), vault.ledger.budget
+    uses = times(grant, vault.most(question, algorithm)) if price else None
     unit = unit_word(vault.settings.unit_field)
     about: dict[str, Any] = {"kind": FACT, "algorithm": algorithm.name, "epsilon": price, "granted": grant.epsilon}
+    about["uses"] = uses
     if isinstance(algorithm, Statistic):
         about |= {"kind": algorithm.name, "set": str(algorithm.members), "deviation": algorithm.deviation(grant)}
     if as_json:
@@ -146,6 +149,8 @@ def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bo
     if not price:
         out.print("Price: nothing, since its answer was released before.")
         return
+    part = such_questions(uses)
     out.print(
-        f"Price: at most epsilon {price:.4g} of {grant.epsilon:g} for each {unit}. Nothing is paid yet.", markup=False
+        f"Price: at most epsilon {price:.4g} of {grant.epsilon:g} for each {unit}{part}. Nothing is paid yet.",
+        markup=False,
     )

@@ -15,6 +15,7 @@ from discreet.algorithms.common.plan import Plan
 from discreet.ledger.protocol import VaultLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import Receipt
+from discreet.query.words import percent
 
 _MANY = 10_000
 
@@ -45,9 +46,8 @@ class Odometer:
 
     def __str__(self) -> str:
         questions = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
-        part = f"{self.part:.2g}" if 0 < self.part < 0.1 else f"{self.part:.0%}"
         paid = f"each unit paid at most epsilon {self.epsilon:.4g} of {self.budget.epsilon:g}"
-        return f"{questions} so far: {paid}, {part} of the grant"
+        return f"{questions} so far: {paid}, {percent(self.part)} of the grant"
 
     def describe(self) -> dict[str, Any]:
         """Return the odometer as plain data."""

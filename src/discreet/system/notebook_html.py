@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.system.markup import Markup, bar, element, paragraph, strong, table
-from discreet.system.words import can_still_take_part, nothing_released, part_of_grant, unit_word, who_said_so
+from discreet.system.words import can_still_take_part, nothing_released, part_of_grant, percent, unit_word, who_said_so
 
 Plain = Mapping[str, Any]
 
@@ -59,7 +59,8 @@ def budget_html(report: Plain, accountant: str) -> str:
         paragraph(strong("Grant: "), f"epsilon {granted:g}, delta {report['delta']:g}, for each {unit}."),
         paragraph(bar(left, granted), f" at least epsilon {left:.4g} of {granted:g} is left to each {unit}."),
         paragraph(
-            f"All questions so far cost each {unit} at most epsilon {spent:.4g}. Answered: {report['answered']}."
+            f"All questions so far cost each {unit} at most epsilon {spent:.4g}, {percent(report['part'])} of what the "
+            f"grant pays for. Answered: {report['answered']}."
         ),
     ]
     if report["still"]:

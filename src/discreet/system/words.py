@@ -25,8 +25,17 @@ def who_said_so(support: Mapping[str, int | None]) -> str:
 
 def part_of_grant(epsilon: float, granted: float, uses: int | None, unit: str) -> str:
     """Return what an answer cost each unit: epsilon by itself, and the part of the grant, in questions like it."""
-    part = "" if uses is None else f": 1 of {uses:,} such questions" if uses > 1 else ": the only such question"
-    return f"The answer cost each {unit} at most epsilon {epsilon:.4g} of {granted:g}{part}."
+    return f"The answer cost each {unit} at most epsilon {epsilon:.4g} of {granted:g}{such_questions(uses)}."
+
+
+def such_questions(uses: int | None) -> str:
+    """Return which part of a grant a question is that so many times fits into it: empty if that is not known."""
+    return "" if uses is None else f": 1 of {uses:,} such questions" if uses > 1 else ": the only such question"
+
+
+def percent(part: float) -> str:
+    """Return a part of 1 as a percentage, with a digit after the point where it is small."""
+    return f"{100 * part:.1f} %" if 0 < part < 0.095 else f"{100 * part:.0f} %"
 
 
 def can_still_take_part(still: Mapping[str, int], unit: str, accountant: str) -> str:

@@ -43,6 +43,7 @@ class BudgetReport:
         questions: all questions, each with its cost to a unit that took part.
         levels: the numbers of units by their rest of epsilon: private; empty if the payment is "corpus".
         odometer: the most that all questions so far may have cost any one unit, epsilon: public.
+        part: the part of the grant that any one unit has used up at most, from 0 to 1: public.
         more: the estimated number of further default questions; None if it cannot be estimated.
         still: the least number of further questions in which a unit can take part that took part in all so far, by
             their kind: "default", and "count" where each unit pays for itself. Public; empty if nothing was asked.
@@ -58,6 +59,7 @@ class BudgetReport:
     levels: tuple[Level, ...] = ()
     more: int | None = None
     odometer: float | None = None
+    part: float = 0.0
     still: Mapping[str, int] = field(default_factory=dict)
     accountant: str = "renyi"
 
@@ -70,6 +72,7 @@ class BudgetReport:
             "left": self.left,
             "unit": self.unit,
             "odometer": self.odometer,
+            "part": self.part,
             "still": dict(self.still),
             "answered": sum(question.stopped is not None for question in self.questions),
         }
@@ -105,7 +108,7 @@ def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: 
     """
     budget, questions = ledger.budget, ledger.questions()
     plan, most = _plan(algorithm, budget), ledger.spent_at_most()
-    odometer = Odometer(budget, most, len(questions)).epsilon
+    odometer = Odometer(budget, most, len(questions))
     kinds = {"default": plan} | ({"count": _plan(Count(), budget)} if algorithm.payment is Payment.EACH_UNIT else {})
     still = {
         name: _times(budget, budget.filter_state(most), one.max_cost)
@@ -116,7 +119,7 @@ def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: 
         found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read)
     else:
         found = by_corpus(budget, ledger.spent(), unit, questions, plan)
-    return replace(found, odometer=odometer, still=still, accountant=budget.accountant)
+    return replace(found, odometer=odometer.epsilon, part=odometer.part, still=still, accountant=budget.accountant)
 
 
 def _plan(algorithm: Algorithm, budget: Budget) -> Plan | None:

@@ -19,6 +19,7 @@ from discreet.export.vectors import Export, Exported, export_vectors
 from discreet.generation.model import VotingModel
 from discreet.ledger.opening import open_ledger
 from discreet.planning.prices import FAILURE_SHARE
+from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import Receipt
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
@@ -252,6 +253,11 @@ class Vault(VaultDocuments, VaultReading):
         """Return the highest epsilon that a question may cost a unit: public. Load no model. Raise errors as `ask`."""
         asked = stand_in(question, self.settings, self.components.language)
         return self.pipeline.price(asked, algorithm or self.algorithm_for(asked), AskOptions(reuse=reuse))
+
+    def most(self, question: str, algorithm: Algorithm | None = None, *, reuse: bool = True) -> Spending:
+        """Return the most that a question may cost a unit, as a sum of charges; else as `price`."""
+        asked = stand_in(question, self.settings, self.components.language)
+        return self.pipeline.most(asked, algorithm or self.algorithm_for(asked), AskOptions(reuse=reuse))
 
     @property
     def pipeline(self) -> QueryPipeline:

@@ -99,7 +99,7 @@ def test_unit_takes_part_in_at_least_the_stated_uses(tmp_path: Path, asked: MuRA
 
 def test_odometer_is_printed_in_one_sentence() -> None:
     assert str(Odometer(Budget(20, 1e-6), Spending.of(Pure(2.5)), 1)) == (
-        "1 question so far: each unit paid at most epsilon 2.5 of 20, 12% of the grant"
+        "1 question so far: each unit paid at most epsilon 2.5 of 20, 12 % of the grant"
     )
     assert str(Odometer(Budget(20, 1e-6), Spending.nothing(), 0)).startswith("0 questions so far: ")
 

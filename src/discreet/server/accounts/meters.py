@@ -77,6 +77,7 @@ class Meter:
             "delta": self.delta,
             "spent": self.spent,
             "left": self.left,
+            "part": min(1.0, self.budget.part(self.spending)),
             "questions": self.questions,
             "questions_left": self.questions_left,
             "note": CAP_IS_POLICY,
