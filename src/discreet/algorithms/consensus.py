@@ -25,7 +25,7 @@ from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.grounded_votes import is_about, vote
 from discreet.algorithms.common.passage_config import PassageConfig
 from discreet.algorithms.common.read_votes import Answers, look_up_statements, stated_answers
-from discreet.algorithms.common.release_winner import counted_after, release_answers
+from discreet.algorithms.common.release_winner import count_after, counts_votes, release_answers
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
 from discreet.algorithms.text.candidates import candidates_of, named_candidate, without_choices
@@ -188,6 +188,10 @@ class Consensus(PassageConfig, VoterEnsemble):
     def at_prices(self, prices: Prices) -> Self | None:
         """Return itself with the curve that costs so much for an epsilon of 1; None if it may have none."""
         return replace(self, prices=prices) if self.curve and not self.choices and not self.fallback else None
+
+    def bought_later(self) -> Sequence[Priced]:
+        """Return the count of an answer, if it is asked for."""
+        return (count_after(),) if self.with_count else ()
 
     def units_needed(self, rounds: RoundBudget) -> int:
         """Return the number of units of which 60 % release an answer nine times in ten, the others with one rival."""
@@ -372,7 +376,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         if self.choices:
             return self._choice.mechanisms(epsilon, change)
         selection = self._open.selection(self._share * epsilon, self._share * delta, change)
-        return [selection, *(counted_after(selection) if self.with_count else ())]
+        return [selection, *(self.bought_later() if not counts_votes(selection) else ())]
 
     @property
     def _share(self) -> float:

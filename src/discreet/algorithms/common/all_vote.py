@@ -333,11 +333,7 @@ def _at_order(
     else:
         price = budget.filter_state(other.plan.max_cost).curve
         receipt = replace(budget, epsilon=limit.epsilon, order=0.0)
-    some = inner.at_prices(((budget.counted_order, 1.0),))
-    if some is None:
-        return None
-    releases = some.mechanisms(1.0, delta, ADD_REMOVE_ONE, vocabulary)
-    later = Spending.of(Together(tuple(one.cost(ADD_REMOVE_ONE) for one in releases[1:])))
+    later = Spending.of(Together(tuple(one.cost(ADD_REMOVE_ONE) for one in inner.bought_later())))
     rho = (price - budget.filter_state(later).curve) / NANO / budget.counted_order
     found: list[VotingBudget] = []
     for bins_share, rows_share in CURVE_SHARES if rho > 0 else ():

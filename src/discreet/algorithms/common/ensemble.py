@@ -159,6 +159,10 @@ class VoterEnsemble(VoterConfig, Algorithm):
         """Return the ensemble that releases by a curve at these prices, for an epsilon of 1; None if it has none."""
         return None
 
+    def bought_later(self) -> Sequence[Priced]:
+        """Return what is released after an answer by a curve, and paid with it."""
+        return ()
+
     def hears_candidates(self, change: Change) -> bool:
         """Return whether public answers can be candidates of the vote if units change it like this."""
         return False

@@ -18,10 +18,14 @@ COUNT_SIGMA = 4.0
 _NO_VALUE = -1
 
 
-def counted_after(selection: Any) -> tuple[GaussianHistogram, ...]:
-    """Return the count that can follow a selection, for its price; none if the selection counts by itself."""
-    counts = isinstance(selection, ThresholdedCounts | CountedSelection)
-    return () if counts else (GaussianHistogram(1, COUNT_SIGMA),)
+def counts_votes(selection: Any) -> bool:
+    """Return whether a selection releases a noisy count with its answer."""
+    return isinstance(selection, ThresholdedCounts | CountedSelection)
+
+
+def count_after() -> GaussianHistogram:
+    """Return the count that can follow a selection that does not count, for its price."""
+    return GaussianHistogram(1, COUNT_SIGMA)
 
 
 def release_answers(

@@ -46,13 +46,19 @@ _DIGITS = 80
 """Entries of a table are exact with so many digits, and what is left of 1."""
 _ERROR = Decimal("1e-60")
 """More than the relative error of a term: ln and exp are rounded correctly, and an exponent is below 10^6."""
-_CERTIFIED = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 256.0, 1024.0)
+_CERTIFIED = (1.5, 2.0, 3.0, 4.5, 7.0, 12.0, 24.0, 64.0, 1024.0)
 """Orders at which every table is certified, beside its own. A chord bounds the price between two of them."""
+_FAR = 1e-6
+"""A difference of two logarithms of moments, far above the error of floats: it is below 1e-9 for orders up to 1024."""
 _ROUNDED = 1e-9
 """The part of delta for the rounding of the first entry."""
 _MOST_VOTES = 1_000
-_GUESS_STEPS, _NEWTON_STEPS = 60, 3
-_LARGEST_LOGIT = 100.0
+_DIGITS_OF_ROOTS = 50
+_GUESS_STEPS, _NEWTON_STEPS, _LARGEST_LOGIT = 30, 8, 100.0
+_CLOSE = 1e-6
+"""Guesses that are so near the smallest one may be the smallest root."""
+_SMALL = Decimal("1e-15")
+"""After a relative step so small, Newton's method is exact to 30 digits."""
 _LEAST = Decimal(2) ** -70
 """Less than the unit of a table."""
 Inequality = tuple[float, float, bool]
@@ -177,7 +183,7 @@ def largest_curve(prices: Prices, delta: float) -> tuple[int, ...]:
     """Return the largest curve that costs at most each price at its order, in units of 2^-64, rounded down.
 
     The two inequalities of an order have one root each above x, for their left sides are convex in y, and x itself is
-    allowed. A guess by bisection and Newton's steps find each root to 40 digits. The smallest root is the next entry.
+    allowed. The smallest root is the next entry: a guess by bisection finds it, and Newton's steps make it exact.
 
     Raises:
         ValueError: if a number is out of range, or the curve does not reach 1.
@@ -187,59 +193,73 @@ def largest_curve(prices: Prices, delta: float) -> tuple[int, ...]:
     if not 1 / WHOLE <= delta < 1:
         raise ValueError(f"Delta lies between 2^-64 and 1, not {delta}.")
     inequalities = [(order, price, more) for order, price in prices for more in (True, False)]
-    with localcontext(Context(prec=_DIGITS)):
+    with localcontext(Context(prec=_DIGITS_OF_ROOTS)):
         one, cut = Decimal(1), Decimal(delta)
         curve = [Decimal(0), cut]
         while (x := curve[-1]) < one:
-            following = one if one - x <= cut else min(_root(x, cut, inequality) for inequality in inequalities)
+            following = one if one - x <= cut else _smallest_root(x, cut, inequalities)
             if following <= x or len(curve) > _MOST_VOTES:
-                raise ValueError(
-                    f"No curve for fewer than {_MOST_VOTES} votes has the prices {prices} at delta {delta:g}."
-                )
+                raise ValueError(f"No curve of {_MOST_VOTES} votes has the prices {prices} at delta {delta:g}.")
             curve.append(following)
         return tuple(int(entry * WHOLE) for entry in curve)
 
 
-def _root(x: Decimal, delta: Decimal, inequality: Inequality) -> Decimal:
-    """Return the largest y that an inequality allows after x."""
+def _smallest_root(x: Decimal, delta: Decimal, inequalities: Sequence[Inequality]) -> Decimal:
+    """Return the largest y that all inequalities allow after x."""
+    guesses = [_guess(float(x), float(1 - x), float(delta), one) for one in inequalities]
+    close = min(guesses) + _CLOSE
+    return min(_root(x, delta, guess, one) for guess, one in zip(guesses, inequalities, strict=True) if guess <= close)
+
+
+def _guess(x: float, rest: float, delta: float, inequality: Inequality) -> float:
+    """Return ln(y / (1 - y)) of about the largest y, by bisection. `rest` is 1 - x."""
     order, price, more = inequality
-    y = _guess(float(x), float(1 - x), float(delta), inequality)
-    if 1 - y < _LEAST:
-        return y
-    a, scale = Decimal(order), (-(Decimal(order) - 1) * Decimal(price)).exp()
-    for _ in range(_NEWTON_STEPS):
+    most, log, log1p, exp = (order - 1) * price, math.log, math.log1p, math.exp
+    log_x, log_rest, left = log(x), log(rest), rest - delta
+
+    def allowed(z: float) -> bool:
+        log_y, log_not = -log1p(exp(-z)), -log1p(exp(z))
         if more:
-            hit, nothing = scale * _term(y - delta, x, a), scale * _term(1 - y, 1 - x, a)
-            slope = a * hit / (y - delta) - a * nothing / (1 - y)
+            y = exp(log_y)
+            hit = order * log(y - delta) + (1 - order) * log_x if y > delta else -math.inf
+            nothing = order * log_not + (1 - order) * log_rest
         else:
-            hit, nothing = scale * _term(x, y, a), scale * _term(1 - x - delta, 1 - y, a)
-            slope = (1 - a) * hit / y + (a - 1) * nothing / (1 - y)
-        y = min(y - (hit + nothing - 1) / slope, (y + 1) / 2)  # a step does not pass 1
-    return y
+            hit = order * log_x + (1 - order) * log_y
+            nothing = order * log(left) + (1 - order) * log_not
+        top = max(hit, nothing)
+        return top + log(exp(hit - top) + exp(nothing - top)) <= most
 
-
-def _guess(x: float, rest: float, delta: float, inequality: Inequality) -> Decimal:
-    """Return about the largest y, by bisection of ln(y / (1 - y)). `rest` is 1 - x."""
-    order, price, more = inequality
-
-    def allowed(y: float, left: float) -> bool:
-        pairs = ((y - delta, x), (left, rest)) if more else ((x, y), (rest - delta, left))
-        logs = [order * math.log(p) + (1 - order) * math.log(q) for p, q in pairs if p > 0]
-        return max(logs) + math.log(sum(math.exp(log - max(logs)) for log in logs)) <= (order - 1) * price
-
-    low, high = math.log(x / rest), _LARGEST_LOGIT
+    low = log_x - log_rest
+    high = low + 4
+    while high < _LARGEST_LOGIT and allowed(high):
+        low, high = high, 2 * high - low
     for _ in range(_GUESS_STEPS):
         middle = (low + high) / 2
-        y, left = 1 / (1 + math.exp(-middle)), 1 / (1 + math.exp(middle))
-        low, high = (middle, high) if allowed(y, left) else (low, middle)
-    return 1 / (1 + (-Decimal(low)).exp())
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return low
 
 
-def _term(p: Decimal, q: Decimal, order: Decimal) -> Decimal:
-    """Return p^order q^(1-order): 0 if p is at most 0, and infinity if only q is."""
-    if p <= 0:
-        return Decimal(0)
-    return (order * p.ln() + (1 - order) * q.ln()).exp() if q > 0 else Decimal("inf")
+def _root(x: Decimal, delta: Decimal, guess: float, inequality: Inequality) -> Decimal:
+    """Return the largest y that an inequality allows after x, by Newton's method."""
+    order, price, more = inequality
+    y, rest, a = 1 / (1 + (-Decimal(guess)).exp()), 1 - x, Decimal(order)
+    scale = -(a - 1) * Decimal(price)
+    hit_x = scale + ((1 - a) if more else a) * x.ln()
+    nothing_x = scale + ((1 - a) * rest.ln() if more else a * (rest - delta).ln())
+    for _ in range(_NEWTON_STEPS):
+        if 1 - y < _LEAST:
+            break
+        if more:
+            hit, nothing = (hit_x + a * (y - delta).ln()).exp(), (nothing_x + a * (1 - y).ln()).exp()
+            slope = a * hit / (y - delta) - a * nothing / (1 - y)
+        else:
+            hit, nothing = (hit_x + (1 - a) * y.ln()).exp(), (nothing_x + (1 - a) * (1 - y).ln()).exp()
+            slope = (1 - a) * hit / y + (a - 1) * nothing / (1 - y)
+        step = (hit + nothing - 1) / slope
+        y = min(y - step, (y + 1) / 2)  # a step does not pass 1
+        if abs(step) < _SMALL * min(y, 1 - y):
+            break
+    return y
 
 
 @lru_cache(maxsize=4096)
@@ -247,20 +267,24 @@ def certify(table: tuple[int, ...], delta: float, order: float) -> float:
     """Return an upper bound of the Renyi divergence of one vote more or less, at an order above 1 or at infinity.
 
     It is the price of the table itself, however it was made: over all neighbouring entries, in both directions, after
-    at most `delta` of the likelier law is cut off. Every step is rounded up.
+    at most `delta` of the likelier law is cut off. Every step is rounded up. Floats leave out those pairs whose moment
+    is smaller than the largest one by more than their own error, by far.
     """
-    pairs = _log_pairs(table, delta)
+    pairs, floats = _log_pairs(table, delta)
     with localcontext(Context(prec=_DIGITS)):
         if math.isinf(order):
             return _up(max(p - q for pair in pairs for p, q in pair))
-        a = Decimal(order)
-        most = max(sum((a * p + (1 - a) * q).exp() for p, q in pair) for pair in pairs) * (1 + _ERROR)
+        logs = np.logaddexp.reduce(order * floats[:, :, 0] + (1 - order) * floats[:, :, 1], axis=1)
+        if math.isinf(top := float(np.max(logs))):
+            return math.inf
+        a, largest = Decimal(order), [pairs[place] for place in np.flatnonzero(logs >= top - _FAR)]
+        most = max(sum((a * p + (1 - a) * q).exp() for p, q in pair) for pair in largest) * (1 + _ERROR)
         return _up(most.ln() / (a - 1)) if most > 1 else 0.0
 
 
 @lru_cache(maxsize=512)
-def _log_pairs(table: tuple[int, ...], delta: float) -> list[tuple[tuple[Decimal, Decimal], ...]]:
-    """Return, for each two neighbouring laws, ln P and ln Q of "released" and of "nothing".
+def _log_pairs(table: tuple[int, ...], delta: float) -> tuple[list[tuple[tuple[Decimal, Decimal], ...]], Curve]:
+    """Return, for each two neighbouring laws, ln P and ln Q of "released" and of "nothing"; also as floats.
 
     P is the likelier law of the two outcomes, less `delta` of the outcome that it makes likelier.
     """
@@ -271,7 +295,7 @@ def _log_pairs(table: tuple[int, ...], delta: float) -> list[tuple[tuple[Decimal
             x, y = Decimal(before) / whole, Decimal(after) / whole
             found.append((_logs(y - cut, x), _logs(1 - y, 1 - x)))
             found.append((_logs(x, y), _logs(1 - x - cut, 1 - y)))
-        return found
+        return found, np.array(found, dtype=np.float64)
 
 
 def _logs(p: Decimal, q: Decimal) -> tuple[Decimal, Decimal]:
