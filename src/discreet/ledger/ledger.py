@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,11 +32,12 @@ from discreet.ledger.balances import (
     spending,
 )
 from discreet.ledger.keys import UNKNOWN, choose, join_keys, pack_payers, payers_of, split
-from discreet.ledger.records import Grant, QuestionRecord
+from discreet.ledger.records import Grant, LogStart, QuestionRecord
 from discreet.log import arrays, chain, replay
 from discreet.log.chain import GENESIS, Entry, Row
 from discreet.log.counter import Counter, Reached
 from discreet.log.replay import Replay
+from discreet.log.sqlite import SqliteFile
 from discreet.privacy.accounting import FilterState, Spending
 from discreet.privacy.ledger import (
     Charge,
@@ -67,8 +69,8 @@ class Database(Protocol):
     def explained(self) -> AbstractContextManager[None]:
         """Convert errors of the database to `LedgerError`s."""
 
-    def forget_deleted(self) -> None:
-        """Remove what is left of a table that was dropped."""
+    def forget_deleted(self) -> bool:
+        """Remove what is left of a table that was dropped. Return whether nothing is left."""
 
 
 class Transaction:
@@ -216,6 +218,7 @@ class LogLedger:
                 if spending(before) != cost:
                     raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
                 return False
+            self._check_not_past(found, charge.question)
             if found.state.units_pay:
                 raise units_pay()
             self._check_total(found.state, cost)
@@ -284,6 +287,7 @@ class LogLedger:
             reserved = chain.find(found.connection, question, RESERVE, part)
             settled = chain.find(found.connection, question, SETTLE, part)
             if reserved is None or settled is None:
+                self._check_not_past(found, question)
                 raise never_reserved(question, part)
             check_settlement(spending(reserved), spending(settled), spent)
 
@@ -327,7 +331,7 @@ class LogLedger:
         kept = asked.encode(errors="replace").decode() if asked is not None and self._grant.log_questions else None
         kept = None if kept is None else kept.replace("\0", "\N{REPLACEMENT CHARACTER}")
         with self._writing() as found:
-            if chain.find(found.connection, question, BEGIN) is not None:
+            if self._began(found, question):
                 raise LedgerError(f"A question with the id {question} already began. Ask again under a new id.")
             about = {"algorithm": algorithm, "text": kept, "private": private}
             found.append(Entry(question, BEGIN, content=_json(about)))
@@ -335,7 +339,7 @@ class LogLedger:
     def began(self, question: str) -> bool:
         """Return whether a question with this id began."""
         with self._reading() as found:
-            return chain.find(found.connection, question, BEGIN) is not None
+            return self._began(found, question)
 
     def finish(self, question: str, stopped: str) -> None:
         """Record the reason for the end of a question.
@@ -344,7 +348,7 @@ class LogLedger:
             LedgerError: if no question with this id began, or if the ledger cannot be written.
         """
         with self._writing() as found:
-            if chain.find(found.connection, question, BEGIN) is None:
+            if not self._began(found, question):
                 raise LedgerError(f"No question with the id {question} began. Begin the question first.")
             rank = chain.count(found.connection, question, FINISH)
             found.append(Entry(question, FINISH, rank, content=stopped.encode()))
@@ -359,10 +363,15 @@ class LogLedger:
 
         The bound adds the cost of each question for a participating unit, as if one unit took part in all of them.
         With `wait`, it contains the payments that the database is writing now.
+
+        Raises:
+            LedgerError: if one of `questions` is in a log that was closed. Its cost is in that of all questions alone.
         """
         with self._writing(durable=False) if wait else self._reading() as found:
             if questions is None:
                 return found.state.spent_at_most()
+            for question in questions:
+                self._check_not_past(found, question)
             costs = reports.Costs(chain.rows_of(found.connection, questions))
             sums = (costs.spent(question) or Spending.nothing() for question in costs.questions())
             return sum(sums, Spending.nothing())
@@ -375,7 +384,13 @@ class LogLedger:
     def count_corpora(self) -> int:
         """Return the number of synthetic corpora that were paid for."""
         with self._reporting() as found:
-            return self._corpora(found)
+            return found.state.corpora + len(reports.list_corpora(chain.read(found.connection), self.budget))
+
+    def start(self) -> LogStart:
+        """Return since when this log has who took part in what, and what is known of the closed logs before."""
+        with self._reporting() as found:
+            tables = tuple(chain.list_closed(found.connection))
+            return LogStart(reports.time_of(chain.first(found.connection)), *found.state.earlier, tables)
 
     # Copies and closing
 
@@ -397,26 +412,38 @@ class LogLedger:
         with self._database.explained():  # around reading only: errors of the copy are those of another database
             yield from chain.read(connection)
 
-    def close_log(self, *, keep: bool = True) -> None:
+    def close_log(self, *, keep: bool | Path = True) -> None:
         """Begin a new log with one row that has the whole state, durably. No balance changes.
 
         Who took part in what is in it for parts that are not settled, alone. Reports begin anew with later questions.
+        The ids of the old questions stay known, as hashes: none of them can begin or pay again.
 
         Args:
-            keep: whether the old rows stay in the database, as a table `log_until_N`; else they are gone for good.
+            keep: where the old rows stay: True for a table `log_until_N` of the database, or the path of a new SQLite
+                file. False for nowhere: they are gone for good.
 
         Raises:
-            LedgerError: if the ledger cannot be written. Nothing was changed.
+            LedgerError: if the ledger or the file cannot be written; then nothing was changed. Or if old rows are left
+                in the database's files.
         """
         with self._writing() as found:
             found.appended = True  # an error from here on throws the state away
-            header, content = found.state.pack()
-            records = reports.list_records(chain.read(found.connection), self.budget)
-            header["corpora"] = self._corpora(found) + sum(record.algorithm == reports.EXPORT for record in records)
-            head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep)
+            rows = partial(self._rows, found.connection)
+            if isinstance(keep, Path):
+                SqliteFile(keep).make(lambda target: chain.copy(target, rows()), rights=0o600)
+            records, made = reports.list_records(rows(), self.budget), reports.list_corpora(rows(), self.budget)
+            header, content = found.state.close(
+                (row.question for row in rows() if row.kind in (BEGIN, CHARGE, RESERVE)),
+                answered=sum(record.stopped is not None for record in records),
+                corpora=len(made) + sum(record.algorithm == reports.EXPORT for record in records),
+            )
+            head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep is True)
             chain.append(found.connection, head, Entry("", CARRY, content=arrays.pack(header, content)))
-        if not keep:
-            self._database.forget_deleted()
+        if keep is not True and not self._database.forget_deleted():
+            raise LedgerError(
+                "The log was closed, but its old rows are still in the write-ahead log of the ledger's file, since "
+                "another process reads them. They go when all processes that use the ledger have ended."
+            )
 
     # What twins of tests replace
 
@@ -424,13 +451,22 @@ class LogLedger:
         """Return which units can pay, each by its own balance alone."""
         return state.can_pay(common, numbers)
 
-    def _corpora(self, found: Transaction) -> int:
-        return found.state.corpora + len(reports.list_corpora(chain.read(found.connection), self.budget))
+    def _began(self, found: Transaction, question: str) -> bool:
+        return found.state.is_past(question) or chain.find(found.connection, question, BEGIN) is not None
 
     def _check_new(self, found: Transaction, question: str, part: int) -> None:
         is_open = (question, part) in found.state.open
         if is_open or chain.find(found.connection, question, RESERVE, part) is not None:
             raise reserved_before(question, part)
+        self._check_not_past(found, question)
+
+    def _check_not_past(self, found: Transaction, question: str) -> None:
+        """Refuse a question of a log that was closed: what it paid is not known any more, so it could pay twice."""
+        if found.state.is_past(question):
+            raise LedgerError(
+                f"The question {question} is older than the closing of the ledger's log. What it paid stays paid, and "
+                "its parts are not known any more. Nothing was charged or released. Ask a new question."
+            )
 
     def _check_total(self, state: Units, more: Spending) -> Spending:
         """Return the common sum with `more`, if a unit without charges of its own can pay it."""

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from discreet.ledger.records import QuestionRecord
+from discreet.ledger.records import LogStart, QuestionRecord
 from discreet.privacy.accounting import FilterState, Spending
 from discreet.privacy.ledger import UnitLedger
 
@@ -76,10 +76,14 @@ class VaultLedger(UnitLedger, Protocol):
             LedgerError: if it is older, or another copy.
         """
 
-    def close_log(self, *, keep: bool = True) -> None:
+    def start(self) -> LogStart:
+        """Return since when the log has who took part in what, and what is known of the closed logs before."""
+
+    def close_log(self, *, keep: bool | Path = True) -> None:
         """Begin a new log with one row that has the whole state: no balance changes.
 
-        With `keep`, the old rows stay in the database beside it; else who took part in what is gone for good.
+        The old rows stay in the database beside it, or are in the new file `keep`; with False, who took part in what is
+        gone for good.
         """
 
     def copy(self, path: Path) -> "VaultLedger":

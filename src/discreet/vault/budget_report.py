@@ -8,7 +8,7 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
-from discreet.ledger.records import QuestionRecord
+from discreet.ledger.records import LogStart, QuestionRecord
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.ledger import UnitLedger
@@ -47,6 +47,7 @@ class BudgetReport:
         still: the least number of further questions in which a unit can take part that took part in all so far, by
             their kind: "default", and "count" where each unit pays for itself. Public; empty if nothing was asked.
         accountant: the way in which the grant adds up costs.
+        start: since when `questions` lists them, and how many there were before.
     """
 
     granted: float
@@ -60,6 +61,7 @@ class BudgetReport:
     odometer: float | None = None
     still: Mapping[str, int] = field(default_factory=dict)
     accountant: str = "renyi"
+    start: LogStart = field(default_factory=lambda: LogStart("", 0, 0, ()))
 
     def public(self) -> dict[str, Any]:
         """Return the public part, for analysts, as plain data."""
@@ -71,7 +73,7 @@ class BudgetReport:
             "unit": self.unit,
             "odometer": self.odometer,
             "still": dict(self.still),
-            "answered": sum(question.stopped is not None for question in self.questions),
+            "answered": self.start.answered + sum(question.stopped is not None for question in self.questions),
         }
 
     def describe(self) -> dict[str, Any]:
@@ -80,6 +82,7 @@ class BudgetReport:
             "questions": [question.describe() for question in self.questions],
             "levels": [{"low": one.low, "high": one.high, "units": one.units} for one in self.levels],
             "more": self.more,
+            "log": self.start.describe(),
         }
 
     def to_pandas(self) -> Any:
@@ -103,20 +106,21 @@ def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: 
         unit: the name of a unit.
         count_units: returns the number of units in the vault; called only if the payment is "unit".
     """
-    budget, questions = ledger.budget, ledger.questions()
+    budget, questions, start = ledger.budget, ledger.questions(), ledger.start()
     plan, most = _plan(algorithm, budget), ledger.spent_at_most()
-    odometer = Odometer(budget, most, len(questions)).epsilon
+    odometer = Odometer(budget, most, start.questions + len(questions)).epsilon
     kinds = {"default": plan} | ({"count": _plan(Count(), budget)} if algorithm.payment is Payment.EACH_UNIT else {})
     still = {
         name: _times(budget, budget.filter_state(most), one.max_cost)
         for name, one in kinds.items()
-        if one and questions
+        if one and (questions or start.questions)
     }
     if algorithm.payment is Payment.EACH_UNIT:
-        found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read)
+        asked = int(most.loss_nano[-1]) if start.questions else None  # the list lacks what earlier questions cost
+        found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read, asked)
     else:
         found = by_corpus(budget, ledger.spent(), unit, questions, plan)
-    return replace(found, odometer=odometer, still=still, accountant=budget.accountant)
+    return replace(found, odometer=odometer, still=still, accountant=budget.accountant, start=start)
 
 
 def _plan(algorithm: Algorithm, budget: Budget) -> Plan | None:
@@ -140,7 +144,13 @@ def by_corpus(
 
 
 def by_units(
-    ledger: UnitLedger, unit: str, questions: Sequence[QuestionRecord], units: int, plan: Plan | None, least: int
+    ledger: UnitLedger,
+    unit: str,
+    questions: Sequence[QuestionRecord],
+    units: int,
+    plan: Plan | None,
+    least: int,
+    asked: int | None = None,
 ) -> BudgetReport:
     """Return the report of a vault in which each unit pays for the questions that could use its documents.
 
@@ -151,6 +161,7 @@ def by_units(
         units: the number of units in the vault.
         plan: the cost of another question; None if the grant is too small for any.
         least: the least number of units that a question needs.
+        asked: the pure loss of all questions together, in billionths of a nat; that of `questions` if None.
     """
     budget, common = ledger.budget, ledger.budget.filter_state(ledger.spent())
     readings = list(ledger.unit_balances())
@@ -160,17 +171,18 @@ def by_units(
         left = budget.left_state(common + own)
         counts[min(STEPS - 1, int(left / budget.epsilon * STEPS))] += count
         uses += count * _times(budget, common + own, plan.max_cost) if plan else 0
-    taking = max(least, _taking_part(readings, questions))
+    if asked is None:
+        asked = sum(int(question.spending.loss_nano[-1]) for question in questions)
+    taking = max(least, _taking_part(readings, asked))
     public = by_corpus(budget, ledger.spent(), unit, questions, None)
     width = budget.epsilon / STEPS
     levels = tuple(Level(step * width, (step + 1) * width, count) for step, count in enumerate(counts))
     return replace(public, levels=levels, more=uses // taking)
 
 
-def _taking_part(readings: Sequence[tuple[FilterState, int]], questions: Sequence[QuestionRecord]) -> int:
+def _taking_part(readings: Sequence[tuple[FilterState, int]], asked: int) -> int:
     """Return the mean number of units that paid for a question."""
     paid = sum(own.pure * count for own, count in readings)
-    asked = sum(int(question.spending.loss_nano[-1]) for question in questions)
     return round(paid / asked) if asked else 0
 
 
