@@ -8,13 +8,15 @@ A unit is defined by its name at the time of a question. If two names become one
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.algorithms.common.answer import UnitCost
 from discreet.algorithms.common.plan import Plan
-from discreet.ledger.protocol import VaultLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import Receipt
+
+if TYPE_CHECKING:  # the module imports a library that takes 0.2 seconds
+    from discreet.ledger.ledger import LogLedger
 
 _MANY = 10_000
 
@@ -47,7 +49,7 @@ class Odometer:
         return {"epsilon": self.epsilon, "granted": self.budget.epsilon, "questions": self.questions}
 
 
-def may_lack_units(ledger: VaultLedger) -> bool:
+def may_lack_units(ledger: "LogLedger") -> bool:
     """Return whether a unit may have been unable to pay for the last question: public.
 
     A unit that takes part in all questions of the ledger, of any process and key, pays the sum of their prices. The

@@ -17,7 +17,7 @@ from discreet.system.frames import frame
 from discreet.system.notebook_html import budget_html
 
 if TYPE_CHECKING:
-    from discreet.ledger.protocol import VaultLedger
+    from discreet.ledger.ledger import LogLedger
 
 STEPS = 10
 COLUMNS = ("id", "time", "algorithm", "private", "stopped", "charges", "epsilon")
@@ -97,7 +97,7 @@ class BudgetReport:
         return budget_html(self.describe(), self.accountant)
 
 
-def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: Callable[[], int]) -> BudgetReport:
+def report(ledger: "LogLedger", algorithm: Algorithm, unit: str, count_units: Callable[[], int]) -> BudgetReport:
     """Return the report of a vault.
 
     Args:
