@@ -33,8 +33,7 @@ from discreet.ledger.records import Grant
 from discreet.log.arrays import Arrays, unpack
 from discreet.log.chain import GENESIS, Head, Row
 from discreet.log.counter import Reached
-from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending
-from discreet.privacy.costs import ORDERS
+from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending, Sums
 from discreet.privacy.ledger import APART
 
 CARRY, BEGIN, CHARGE, RESERVE = "carry", "begin", "charge", "reserve"
@@ -358,30 +357,6 @@ class Units:
             self._apart.setdefault(question, {})[part] = Spending.unpack(_bytes(paid), failure)
 
 
-class Sums:
-    """A sum of sums, from which parts can be taken back exactly, although each sum is cut.
-
-    Attributes:
-        content: of shape (3, orders): how many parts were cut, and the upper and lower 30 bits of the others' sum.
-        failures: the sum of failure probabilities, in units of 1e-18.
-    """
-
-    def __init__(self, content: NDArray[np.int64] | None = None, failures: int = 0) -> None:
-        self.content = np.zeros((3, len(ORDERS)), dtype=np.int64) if content is None else content
-        self.failures = failures
-
-    def add(self, part: Spending, times: int = 1) -> None:
-        """Add a part, or take it back."""
-        self.content = self.content + _digits(part.loss_nano.tobytes()) * times
-        self.failures += part.failure_atto * times
-
-    def total(self) -> Spending:
-        """Return the sum, cut."""
-        cut, high, low = self.content
-        total = np.minimum(np.minimum(high, (CUT >> 30) + 1) * 2**30 + low, CUT)
-        return Spending(np.where(cut > 0, CUT, total), min(self.failures, ATTO))
-
-
 def within(budget: Budget, common: FilterState, readings: Readings) -> NDArray[np.bool_]:
     """Return, for each balance, whether `budget` admits its sum with `common`, as `Budget.admits_state` does."""
     limit, (curve, pure, failures) = budget.limit, readings + as_column(common)
@@ -414,14 +389,6 @@ def dearest(sums: Iterable[Spending]) -> Spending:
 def spending(row: Row) -> Spending:
     """Return the sum of a row."""
     return Spending.unpack(row.loss, row.failure)
-
-
-@lru_cache(1024)
-def _digits(loss: bytes) -> NDArray[np.int64]:
-    """Return how `Sums` adds a sum: whether it is cut, and its upper and lower bits."""
-    nano = np.frombuffer(loss, dtype=np.int64)
-    values = np.where(nano < CUT, nano, 0)
-    return np.stack([nano >= CUT, values >> 30, values & (2**30 - 1)])
 
 
 @lru_cache(1024)

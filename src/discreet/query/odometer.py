@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.algorithms.common.answer import UnitCost
 from discreet.algorithms.common.plan import Plan
-from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.accounting import Budget, Spending, how_many
 from discreet.privacy.filter import Receipt
 
 if TYPE_CHECKING:  # the module imports a library that takes 0.2 seconds
@@ -85,8 +85,4 @@ def times(budget: Budget, spent: Spending, plan: Plan | None) -> int | None:
     """
     if plan is None:
         return None
-    low, high = 0, _MANY
-    while high > low:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if budget.admits(spent + plan.max_cost.times(middle)) else (low, middle - 1)
-    return low
+    return how_many(lambda count: budget.admits(spent + plan.max_cost.times(count)), _MANY)

@@ -10,7 +10,7 @@ from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
 from discreet.ledger.records import LogStart, QuestionRecord
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Budget, FilterState, Spending
+from discreet.privacy.accounting import Budget, FilterState, Spending, how_many
 from discreet.privacy.ledger import UnitLedger
 from discreet.query.odometer import Odometer
 from discreet.system.frames import frame
@@ -188,9 +188,9 @@ def _taking_part(readings: Sequence[tuple[FilterState, int]], asked: int) -> int
 
 def _times(budget: Budget, spent: FilterState, most: Spending) -> int:
     """Return the number of further questions of cost `most` that a unit can pay after `spent`."""
-    low, high, cost = 0, 10_000, budget.filter_state(most)
-    while high > low:
-        middle = (low + high + 1) // 2
-        times = FilterState(cost.curve * middle, cost.pure * middle, cost.failures * middle)
-        low, high = (middle, high) if budget.admits_state(spent + times) else (low, middle - 1)
-    return low
+    cost = budget.filter_state(most)
+
+    def fits(times: int) -> bool:
+        return budget.admits_state(spent + FilterState(cost.curve * times, cost.pure * times, cost.failures * times))
+
+    return how_many(fits, 10_000)
