@@ -141,6 +141,8 @@ class Books:
                     self._name(content["key"], content["name"], about, content["asked"])
             case "settle":
                 self._settle(self.questions[about], Spending.unpack(row.loss, row.failure), content)
+            case "join" if about not in self.questions:
+                pass  # versions before recorded names of questions that were refused later: they find nothing
             case "join":
                 self._name(self.questions[about].key, content["name"], about, content["asked"])
             case _:
