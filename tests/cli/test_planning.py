@@ -24,7 +24,7 @@ def test_plan_for_a_person_and_for_a_program() -> None:
     assert "murag-ada" in said(shown)
     told = json.loads(run("plan", "--people", 5000, "--epsilon", 8, "--json").stdout)
     assert told["delta"] == told["suggested"] == 1e-6
-    assert told["rows"][0]["times"] == 10
+    assert told["rows"][0]["times"] == 8
 
 
 def test_init_without_numbers_suggests_a_whole_command(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_init_refuses_and_forces(tmp_path: Path) -> None:
 
 def test_misspelt_vault_is_answered_with_the_nearest(tmp_path: Path) -> None:
     made = run("init", tmp_path / "hospital", "--epsilon", 8, "--delta", 1e-6, "--embedder", "hashing")
-    assert "10 questions" in said(made)
+    assert "8 questions" in said(made)
     assert "Next: discreet add" in said(made)
     result = run("budget", tmp_path / "hosptial")
     assert result.exit_code == 2

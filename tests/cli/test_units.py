@@ -98,6 +98,7 @@ def test_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path, small_mod
         "unit",
         "answered",
         "odometer",
+        "part",
         "still",
     }
     shown = run("budget", vault, "--analyst").output

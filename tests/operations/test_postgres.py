@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from discreet.config import read_config, write_config
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, UsageError
+from discreet.ledger.sqlite import SqliteLedger
 from discreet.operations.backup import back_up
+from discreet.operations.close_log import close_log, look
 from discreet.operations.doctor import examine
 from discreet.operations.findings import problems
 from discreet.operations.releases import corpora
@@ -17,6 +19,7 @@ from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import change, running, sql
 from tests.operations.conftest import CHEAP, with_toy
+from tests.operations.test_move import let_go
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +73,19 @@ def test_restored_folder_uses_the_ledger_as_it_is_now(vault: Vault, tmp_path: Pa
     assert again.ledger.unit_balances() == vault.ledger.unit_balances()
     (origin,) = [one for one in examine(tmp_path / "again") if one.check == "origin"]
     assert "both pay from one ledger" in origin.remedy
+
+
+def test_log_is_closed_when_no_other_connection_is_there(vault: Vault, url: str, tmp_path: Path) -> None:
+    vault.ask("numb thumbs?", CHEAP)
+    balances = vault.ledger.unit_balances()
+    with pytest.raises(UsageError, match="its ledger is open"):
+        look(vault.path, None)
+    let_go(vault)
+    assert look(vault.path, None).shares == 30
+    close_log(vault.path, tmp_path / "archive.sqlite")
+    assert look(vault.path, None).shares == 0
+    assert Vault.open(vault.path).ledger.unit_balances() == balances
+    assert len(SqliteLedger.open(tmp_path / "archive.sqlite").questions()) == 1
 
 
 def test_folder_detects_an_outdated_ledger_in_the_database(vault: Vault, url: str) -> None:

@@ -164,7 +164,10 @@ def test_full_files_keep_the_chain(tmp_path: Path) -> None:
 
 
 def test_file_of_another_log_does_not_continue_the_chain(tmp_path: Path) -> None:
-    one, other = (filled(AuditLog(tmp_path / name / "audit.sqlite", largest=56_000), 60) for name in ("one", "other"))
+    one, other = (
+        filled(AuditLog(tmp_path / name / "audit.sqlite", largest=56_000, clock=lambda: 1_800_000_000.0), 60)
+        for name in ("one", "other")
+    )
     one.append("front", "stop", "server")
     names = [path.name for path in one.files()]
     assert len(names) > 1

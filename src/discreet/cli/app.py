@@ -48,6 +48,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "backup": ("backup", "Copy a vault, also while it is in use."),
         "restore": ("restore", "Make a vault from a backup."),
         "move": ("move", "Move a vault to another folder."),
+        "close-log": ("close_log", "Forget or archive who took part in which question; all balances stay."),
         "report": ("report", "Write a report about a vault for its supervisor."),
     },
     "Serve analysts": {

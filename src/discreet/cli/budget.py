@@ -56,6 +56,11 @@ def budget(
     if report.more is not None:
         whose = f" of all {unit}s together" if settings.payment == "unit" else ""
         out.print(f"The rest{whose} pays for about {report.more} more questions of the default kind.", markup=False)
+    if report.start.questions:
+        out.print(
+            f"The log was closed on {report.start.time[:10]}. Questions before, which are not listed: "
+            f"{report.start.questions}."
+        )
     if report.questions:
         out.print(_questions(report))
         out.print(

@@ -10,7 +10,6 @@ from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.cli.unit_names import check_filled
 from discreet.errors import UsageError
-from discreet.retrieval.entries import BatchEntry
 from discreet.vault import Vault
 
 Yes = Annotated[bool, typer.Option("--yes", help="Erase without asking, also if earlier texts cannot return.")]
@@ -47,21 +46,26 @@ def remove_batch(vault: Vault, number: int, *, yes: bool) -> int:
     if not entry.documents:
         raise UsageError(f"Batch {number} has no documents left in the vault. There is nothing to do.")
     if entry.replaced and not yes:
-        _ask(entry)
+        lost = (
+            f"{entry.replaced} of the {counted(entry.documents, 'document')} of batch {entry.number} replaced earlier "
+            "texts, which the vault does not keep. The earlier texts cannot return"
+        )
+        confirm(lost, "Erase them?", "Nothing was erased.", "To erase, add --yes, and add the earlier texts again.")
     with doing(f"Erasing {counted(entry.documents, 'document')}"):
         return vault.inventory.remove_batch(number)
 
 
-def _ask(entry: BatchEntry) -> None:
-    lost = (
-        f"{entry.replaced} of the {counted(entry.documents, 'document')} of batch {entry.number} replaced earlier "
-        "texts, which the vault does not keep. The earlier texts cannot return"
-    )
+def confirm(lost: str, question: str, nothing: str, remedy: str) -> None:
+    """Say what would be lost, and ask for it at a terminal.
+
+    Raises:
+        UsageError: if the answer is no, or if there is no terminal.
+    """
     if not _at_a_terminal():
-        raise UsageError(f"{lost}. Nothing was erased. To erase, add --yes, and add the earlier texts again.")
+        raise UsageError(f"{lost}. {nothing} {remedy}")
     err.print(f"{lost}.", markup=False)
-    if not typer.confirm("Erase them?", err=True):
-        raise UsageError("Nothing was erased.")
+    if not typer.confirm(question, err=True):
+        raise UsageError(nothing)
 
 
 def _at_a_terminal() -> bool:

@@ -39,7 +39,7 @@ from discreet.system.atomic_write import replace_file
 from discreet.system.output_path import check_output_path
 
 if TYPE_CHECKING:
-    from discreet.ledger.protocol import VaultLedger
+    from discreet.ledger.ledger import LogLedger
 
 FOLDER = "exports"
 ROWS, SIZE = 10_000, 64
@@ -112,7 +112,7 @@ class Source:
 
     folder: Path
     store: Store
-    ledger: "VaultLedger"
+    ledger: "LogLedger"
     secret: bytes
     unit: str
     embedder: tuple[str, int]

@@ -22,6 +22,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, Self
 
 import numpy as np
@@ -32,8 +33,7 @@ from discreet.ledger.records import Grant
 from discreet.log.arrays import Arrays, unpack
 from discreet.log.chain import GENESIS, Head, Row
 from discreet.log.counter import Reached
-from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending
-from discreet.privacy.costs import ORDERS
+from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending, Sums
 from discreet.privacy.ledger import APART
 
 CARRY, BEGIN, CHARGE, RESERVE = "carry", "begin", "charge", "reserve"
@@ -68,6 +68,7 @@ class Units:
         total: the sum that all units have paid in common.
         questions, payments: the numbers that `Reached` shows.
         corpora: the number of synthetic corpora and exports of vectors in logs that were closed.
+        earlier: the number of questions in logs that were closed, and of those that have an end.
         units_pay: whether single units were asked to pay.
         open: the reservations that are not settled, by question and part.
     """
@@ -78,6 +79,7 @@ class Units:
         self.grant, self.total = grant, Spending.nothing()
         self.durable = Head(0, GENESIS, b"")
         self.questions = self.payments = self.corpora = 0
+        self.earlier = (0, 0)
         self.units_pay = False
         self.open: dict[tuple[str, int], Reservation] = {}
         self._keys, self._count = KeyTable(), 0
@@ -87,6 +89,7 @@ class Units:
         self._gone = set[int]()  # units without a balance, since it was moved
         self._sums = Sums()
         self._apart: dict[str, dict[int, Spending]] = {}  # what counts of parts without a common unit
+        self._past = KeyTable()  # hashes of the ids of all questions in logs that were closed
 
     # What rows do
 
@@ -278,6 +281,10 @@ class Units:
                 moved.append((old, new))
         return moved
 
+    def is_past(self, question: str) -> bool:
+        """Return whether a question of this id is in a log that was closed."""
+        return bool(self._past.find(_hashed(question))[0] != UNKNOWN)
+
     def spent_at_most(self) -> Spending:
         """Return the sum of what all questions cost a unit that took part in all of them."""
         return self._sums.total()
@@ -290,7 +297,20 @@ class Units:
     def _cost(self, sum_: Spending) -> FilterState:
         return _filter_state(self.budget, sum_.loss_nano.tobytes(), sum_.failure_atto)
 
-    # Snapshots
+    # Snapshots and closing
+
+    def close(self, questions: Iterable[str], answered: int, corpora: int) -> tuple[dict[str, Any], Arrays]:
+        """Return the state as the content of the row that carries it to a new log. This object is of no use any more.
+
+        Args:
+            questions: the ids in this log that began or paid.
+            answered: the number of questions of this log that have an end.
+            corpora: the number of synthetic corpora and exports of vectors of this log.
+        """
+        new = sorted(one for one in set(map(_hashed, questions)) if self._past.find(one)[0] == UNKNOWN)
+        self._past.add(b"".join(new), 0)
+        self.earlier, self.corpora = (self.questions, self.earlier[1] + answered), self.corpora + corpora
+        return self.pack()
 
     def pack(self) -> tuple[dict[str, Any], Arrays]:
         """Return the state as plain data and arrays."""
@@ -309,15 +329,20 @@ class Units:
             ],
         }
         arrays = [*self._keys.as_one_run(), self._readings[:, : self._count], self.total.loss_nano, self._sums.content]
+        past = self._past.as_one_run()
+        if len(past[0]):
+            header["earlier"] = self.earlier
+            arrays += past
         return json.loads(json.dumps(header)), arrays
 
     def unpack(self, header: dict[str, Any], content: Arrays) -> None:
         """Take over a state that `pack` returned."""
-        first, second, numbers, self._readings, loss, sums = content
+        first, second, numbers, self._readings, loss, sums, *past = content
         number, *hashes = header["durable"]
         self.durable = Head(number, *map(bytes.fromhex, hashes))
         self.questions, self.payments, self.units_pay, self._count = header["counts"]
-        self.corpora = header["corpora"]
+        self.corpora, self.earlier = header["corpora"], tuple(header.get("earlier", (0, 0)))
+        self._past = KeyTable([(past[0], past[1], past[2])] if past else [])
         self._keys = KeyTable([(first, second, numbers)] if len(first) else [])
         self._gone, self._joined = set(header["gone"]), dict(map(tuple, header["joined"]))
         for old, new in self._joined.items():
@@ -330,30 +355,6 @@ class Units:
         }
         for question, part, paid, failure in header["apart"]:
             self._apart.setdefault(question, {})[part] = Spending.unpack(_bytes(paid), failure)
-
-
-class Sums:
-    """A sum of sums, from which parts can be taken back exactly, although each sum is cut.
-
-    Attributes:
-        content: of shape (3, orders): how many parts were cut, and the upper and lower 30 bits of the others' sum.
-        failures: the sum of failure probabilities, in units of 1e-18.
-    """
-
-    def __init__(self, content: NDArray[np.int64] | None = None, failures: int = 0) -> None:
-        self.content = np.zeros((3, len(ORDERS)), dtype=np.int64) if content is None else content
-        self.failures = failures
-
-    def add(self, part: Spending, times: int = 1) -> None:
-        """Add a part, or take it back."""
-        self.content = self.content + _digits(part.loss_nano.tobytes()) * times
-        self.failures += part.failure_atto * times
-
-    def total(self) -> Spending:
-        """Return the sum, cut."""
-        cut, high, low = self.content
-        total = np.minimum(np.minimum(high, (CUT >> 30) + 1) * 2**30 + low, CUT)
-        return Spending(np.where(cut > 0, CUT, total), min(self.failures, ATTO))
 
 
 def within(budget: Budget, common: FilterState, readings: Readings) -> NDArray[np.bool_]:
@@ -391,16 +392,12 @@ def spending(row: Row) -> Spending:
 
 
 @lru_cache(1024)
-def _digits(loss: bytes) -> NDArray[np.int64]:
-    """Return how `Sums` adds a sum: whether it is cut, and its upper and lower bits."""
-    nano = np.frombuffer(loss, dtype=np.int64)
-    values = np.where(nano < CUT, nano, 0)
-    return np.stack([nano >= CUT, values >> 30, values & (2**30 - 1)])
-
-
-@lru_cache(1024)
 def _filter_state(budget: Budget, loss: bytes, failure: int) -> FilterState:
     return budget.filter_state(Spending.unpack(loss, failure))
+
+
+def _hashed(question: str) -> bytes:
+    return blake2b(question.encode(), digest_size=KEY).digest()
 
 
 def _plain(sum_: Spending) -> tuple[str, int]:

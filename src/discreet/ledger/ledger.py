@@ -11,8 +11,9 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine
@@ -30,12 +31,15 @@ from discreet.ledger.balances import (
     Units,
     spending,
 )
+from discreet.ledger.flights import alone_by_file, alone_by_server
 from discreet.ledger.keys import UNKNOWN, choose, join_keys, pack_payers, payers_of, split
-from discreet.ledger.records import Grant, QuestionRecord
-from discreet.log import arrays, chain, replay
+from discreet.ledger.records import Grant, LogStart, QuestionRecord
+from discreet.log import arrays, chain
 from discreet.log.chain import GENESIS, Entry, Row
 from discreet.log.counter import Counter, Reached
 from discreet.log.replay import Replay
+from discreet.log.sqlite import SqliteFile
+from discreet.log.transactions import Log, Place, Transaction
 from discreet.privacy.accounting import FilterState, Spending
 from discreet.privacy.ledger import (
     Charge,
@@ -47,64 +51,21 @@ from discreet.privacy.ledger import (
 )
 
 
-class Database(Protocol):
-    """Where a log is: `SqliteFile` or `PostgresSchema`."""
-
-    engine: Engine
-
-    def reading(self) -> AbstractContextManager[Connection]:
-        """Return a transaction on one consistent state. Its errors are `LedgerError`s."""
-
-    def writing(self, *, durable: bool = True) -> AbstractContextManager[Connection]:
-        """Return an exclusive transaction; with `durable`, it is on disk at its end. Its errors are `LedgerError`s."""
-
-    def check_open(self) -> int:
-        """Check that the log is there and has this format. Return its size in bytes."""
-
-    def check_pages(self, connection: Connection) -> None:
-        """Check what the database itself can check."""
-
-    def explained(self) -> AbstractContextManager[None]:
-        """Convert errors of the database to `LedgerError`s."""
-
-    def forget_deleted(self) -> None:
-        """Remove what is left of a table that was dropped."""
-
-
-class Transaction:
-    """A transaction: its connection, the state of all rows that it sees, and the row that it appends."""
-
-    def __init__(self, connection: Connection, state: Units, counter: Counter | None) -> None:
-        self.connection, self.state = connection, state
-        self._counter, self.appended = counter, False
-
-    def append(self, entry: Entry) -> None:
-        """Append a row, if the ledger is not older than its counter.
-
-        Raises:
-            LedgerError: if it is older, or another copy. Nothing was written.
-        """
-        if self._counter is not None and entry.kind != SETTLE:
-            # Under the lock, all rows that the counter may name are committed.
-            self._counter.check(lambda: self.state.reached, lambda row: chain.hash_at(self.connection, row))
-        self.appended = True
-        chain.append(self.connection, self.state.head, entry)
-
-
 class LogLedger:
-    """A `VaultLedger` on a log. Its grant never changes.
+    """A durable ledger of units on a log, which also records questions. Its grant never changes.
 
     Threads and forked processes may share it: each call is one transaction.
 
     Attributes:
         counter: the file with the last known state of the ledger; None for a ledger without a vault.
+        path: its file; None for a ledger in PostgreSQL.
     """
 
-    def __init__(self, database: Database, snapshot: Path | None = None) -> None:
+    def __init__(self, place: Place, snapshot: Path | None = None) -> None:
         """Open a ledger. A small one is checked; the check of a large one starts in a thread.
 
         Args:
-            database: where its log is.
+            place: where its log is.
             snapshot: the file for a snapshot of a large ledger; None for none.
 
         Raises:
@@ -112,15 +73,10 @@ class LogLedger:
             VaultVersionError: if the ledger has another format or other Renyi orders.
         """
         self.counter: Counter | None = None
-        self._database = database
-        self._replay = Replay(Units, snapshot)
-        large = database.check_open() >= replay.LARGE
-        with database.reading() as connection:
+        self.path = place.path if isinstance(place, SqliteFile) else None
+        self._log = Log(place, Units, snapshot)
+        with place.reading() as connection:  # the state of a large ledger may be long in coming
             self._grant = Units.begin(chain.first(connection)).grant
-            if not large:
-                self._check(connection, large=False)
-        if large:
-            self.check_meanwhile(self._check_all)
         self.budget, self.simulation = self._grant.budget, self._grant.simulation
 
     # Transactions
@@ -129,43 +85,47 @@ class LogLedger:
         """Run the check of the whole ledger in a thread. Transactions, and reports for the custodian, wait for it."""
         self._replay.check_meanwhile(check)
 
-    def _check(self, connection: Connection, *, large: bool) -> None:
-        self._database.check_pages(connection)
-        self._replay.check(connection, large=large)
-
-    def _check_all(self) -> None:
-        with self._database.reading() as connection:
-            self._check(connection, large=True)
-
-    @contextmanager
-    def _reading(self) -> Iterator[Transaction]:
+    def _reading(self) -> AbstractContextManager[Transaction[Units]]:
         """Run the block on what is public now. It appends nothing."""
-        with self._database.reading() as connection, self._replay.caught_up(connection) as state:
-            yield Transaction(connection, state, None)
+        return self._log.reading()
 
-    @contextmanager
-    def _reporting(self) -> Iterator[Transaction]:
+    def _reporting(self) -> AbstractContextManager[Transaction[Units]]:
         """Run the block on a ledger that was checked as a whole. It appends nothing."""
-        self._replay.wait()
-        with self._reading() as found:
-            yield found
+        return self._log.reading(checked=True)
 
     @contextmanager
-    def _writing(self, *, durable: bool = True) -> Iterator[Transaction]:
+    def _writing(self, *, durable: bool = True) -> Iterator[Transaction[Units]]:
         """Run the block alone with the ledger. With `durable`, its row is on disk at the end, and noted beside."""
-        self._replay.wait()
-        found: Transaction | None = None
-        try:
-            with self._database.writing(durable=durable) as connection, self._replay.caught_up(connection) as state:
-                found = Transaction(connection, state, self.counter)
-                yield found
-        except BaseException:
-            # Whether the row was committed is not known: what is in memory must come from the log again.
-            if found is not None and found.appended:
-                self._replay.forget()
-            raise
+        with self._log.writing(durable=durable) as found:
+            yield found
         if durable and found.appended:
             self.note()
+
+    def _append(self, found: Transaction[Units], entry: Entry) -> None:
+        """Append a row, if the ledger is not older than its counter.
+
+        Raises:
+            LedgerError: if it is older, or another copy. Nothing was written.
+        """
+        if self.counter is not None:
+            # Under the lock, all rows that the counter may name are committed.
+            self.counter.check(lambda: found.state.reached, lambda row: chain.hash_at(found.connection, row))
+        found.append(entry)
+
+    @property
+    def _replay(self) -> Replay[Units]:
+        return self._log.replay
+
+    @property
+    def _engine(self) -> Engine:
+        return self._log.place.engine
+
+    def alone(self, key: bytes) -> AbstractContextManager[None]:
+        """Wait until no other thread, process or machine holds the flight `key`, and hold it for the block."""
+        place = self._log.place
+        if isinstance(place, SqliteFile):
+            return alone_by_file(place.path.parent, key)
+        return alone_by_server(place.engine, place.name, key)
 
     def reached(self) -> Reached:
         """Return the state of the ledger: numbers that only grow."""
@@ -187,7 +147,7 @@ class LogLedger:
         self.counter = counter
 
     def _hash_at(self, row: int) -> bytes | None:
-        with self._database.reading() as connection:
+        with self._log.place.reading() as connection:
             return chain.hash_at(connection, row)
 
     # Transactions of all units
@@ -216,10 +176,13 @@ class LogLedger:
                 if spending(before) != cost:
                     raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
                 return False
+            self._check_not_past(found, charge.question)
             if found.state.units_pay:
                 raise units_pay()
             self._check_total(found.state, cost)
-            found.append(Entry(charge.question, CHARGE, charge.number, *cost.pack(), content=_json(charge.describe())))
+            self._append(
+                found, Entry(charge.question, CHARGE, charge.number, *cost.pack(), content=_json(charge.describe()))
+            )
         return True
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -233,7 +196,7 @@ class LogLedger:
             self._check_new(found, question, part)
             total = self._check_total(found.state, most)
             unable = found.state.cannot_pay(self.budget.filter_state(total))
-            found.append(Entry(question, RESERVE, part, *most.pack()))
+            self._append(found, Entry(question, RESERVE, part, *most.pack()))
         return frozenset(unable)
 
     # Transactions of single units
@@ -254,7 +217,7 @@ class LogLedger:
             able = self._admit(state, common, numbers)
             new = choose(keys, able & (numbers == UNKNOWN))
             content = pack_payers(state.next_number, new, numbers[able & (numbers != UNKNOWN)])
-            found.append(Entry(question, RESERVE, part, *most.pack(), content=content))
+            self._append(found, Entry(question, RESERVE, part, *most.pack(), content=content))
         return frozenset(units if able.all() else split(choose(keys, able)))
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
@@ -284,6 +247,7 @@ class LogLedger:
             reserved = chain.find(found.connection, question, RESERVE, part)
             settled = chain.find(found.connection, question, SETTLE, part)
             if reserved is None or settled is None:
+                self._check_not_past(found, question)
                 raise never_reserved(question, part)
             check_settlement(spending(reserved), spending(settled), spent)
 
@@ -301,7 +265,7 @@ class LogLedger:
             moved = found.state.movable(pairs)
             if moved:
                 number = str(found.state.head.id + 1)
-                found.append(Entry(number, JOIN, content=b"".join(old + new for old, new in moved)))
+                self._append(found, Entry(number, JOIN, content=b"".join(old + new for old, new in moved)))
         return len(moved)
 
     def balance(self, unit: bytes) -> FilterState:
@@ -327,15 +291,15 @@ class LogLedger:
         kept = asked.encode(errors="replace").decode() if asked is not None and self._grant.log_questions else None
         kept = None if kept is None else kept.replace("\0", "\N{REPLACEMENT CHARACTER}")
         with self._writing() as found:
-            if chain.find(found.connection, question, BEGIN) is not None:
+            if self._began(found, question):
                 raise LedgerError(f"A question with the id {question} already began. Ask again under a new id.")
             about = {"algorithm": algorithm, "text": kept, "private": private}
-            found.append(Entry(question, BEGIN, content=_json(about)))
+            self._append(found, Entry(question, BEGIN, content=_json(about)))
 
     def began(self, question: str) -> bool:
         """Return whether a question with this id began."""
         with self._reading() as found:
-            return chain.find(found.connection, question, BEGIN) is not None
+            return self._began(found, question)
 
     def finish(self, question: str, stopped: str) -> None:
         """Record the reason for the end of a question.
@@ -344,10 +308,10 @@ class LogLedger:
             LedgerError: if no question with this id began, or if the ledger cannot be written.
         """
         with self._writing() as found:
-            if chain.find(found.connection, question, BEGIN) is None:
+            if not self._began(found, question):
                 raise LedgerError(f"No question with the id {question} began. Begin the question first.")
             rank = chain.count(found.connection, question, FINISH)
-            found.append(Entry(question, FINISH, rank, content=stopped.encode()))
+            self._append(found, Entry(question, FINISH, rank, content=stopped.encode()))
 
     def questions(self) -> list[QuestionRecord]:
         """Return all questions in the order of their arrival, with their payments."""
@@ -359,10 +323,15 @@ class LogLedger:
 
         The bound adds the cost of each question for a participating unit, as if one unit took part in all of them.
         With `wait`, it contains the payments that the database is writing now.
+
+        Raises:
+            LedgerError: if one of `questions` is in a log that was closed. Its cost is in that of all questions alone.
         """
         with self._writing(durable=False) if wait else self._reading() as found:
             if questions is None:
                 return found.state.spent_at_most()
+            for question in questions:
+                self._check_not_past(found, question)
             costs = reports.Costs(chain.rows_of(found.connection, questions))
             sums = (costs.spent(question) or Spending.nothing() for question in costs.questions())
             return sum(sums, Spending.nothing())
@@ -375,12 +344,28 @@ class LogLedger:
     def count_corpora(self) -> int:
         """Return the number of synthetic corpora that were paid for."""
         with self._reporting() as found:
-            return self._corpora(found)
+            return found.state.corpora + len(reports.list_corpora(chain.read(found.connection), self.budget))
+
+    def start(self) -> LogStart:
+        """Return since when this log has who took part in what, and what is known of the closed logs before."""
+        with self._reporting() as found:
+            tables = tuple(chain.list_closed(found.connection))
+            return LogStart(reports.time_of(chain.first(found.connection)), *found.state.earlier, tables)
 
     # Copies and closing
 
-    def fill_copy(self, target: Connection) -> None:
-        """Write all rows to a new log that is marked as a simulation. This ledger does not change.
+    def copy(self, path: Path) -> "LogLedger":
+        """Return a copy in a new file that is marked as a simulation from the start. This ledger does not change.
+
+        Raises:
+            LedgerError: if a file exists at `path`, if it cannot be written, or if the ledger is out of reach.
+        """
+        file = SqliteFile(path)
+        file.make(self._fill_copy)
+        return LogLedger(file)
+
+    def _fill_copy(self, target: Connection) -> None:
+        """Write all rows to a new log that is marked as a simulation.
 
         Every hash is computed anew, since the first row has the mark. So no copy without the mark is ever on disk.
         """
@@ -394,29 +379,41 @@ class LogLedger:
                 head = chain.append(target, head, entry, row.time)
 
     def _rows(self, connection: Connection) -> Iterator[Row]:
-        with self._database.explained():  # around reading only: errors of the copy are those of another database
+        with self._log.place.explained():  # around reading only: errors of the copy are those of another database
             yield from chain.read(connection)
 
-    def close_log(self, *, keep: bool = True) -> None:
+    def close_log(self, *, keep: bool | Path = True) -> None:
         """Begin a new log with one row that has the whole state, durably. No balance changes.
 
         Who took part in what is in it for parts that are not settled, alone. Reports begin anew with later questions.
+        The ids of the old questions stay known, as hashes: none of them can begin or pay again.
 
         Args:
-            keep: whether the old rows stay in the database, as a table `log_until_N`; else they are gone for good.
+            keep: where the old rows stay: True for a table `log_until_N` of the database, or the path of a new SQLite
+                file. False for nowhere: they are gone for good.
 
         Raises:
-            LedgerError: if the ledger cannot be written. Nothing was changed.
+            LedgerError: if the ledger or the file cannot be written; then nothing was changed. Or if old rows are left
+                in the database's files.
         """
         with self._writing() as found:
             found.appended = True  # an error from here on throws the state away
-            header, content = found.state.pack()
-            records = reports.list_records(chain.read(found.connection), self.budget)
-            header["corpora"] = self._corpora(found) + sum(record.algorithm == reports.EXPORT for record in records)
-            head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep)
+            rows = partial(self._rows, found.connection)
+            if isinstance(keep, Path):
+                SqliteFile(keep).make(lambda target: chain.copy(target, rows()), rights=0o600)
+            records, made = reports.list_records(rows(), self.budget), reports.list_corpora(rows(), self.budget)
+            header, content = found.state.close(
+                (row.question for row in rows() if row.kind in (BEGIN, CHARGE, RESERVE)),
+                answered=sum(record.stopped is not None for record in records),
+                corpora=len(made) + sum(record.algorithm == reports.EXPORT for record in records),
+            )
+            head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep is True)
             chain.append(found.connection, head, Entry("", CARRY, content=arrays.pack(header, content)))
-        if not keep:
-            self._database.forget_deleted()
+        if keep is not True and not self._log.place.forget_deleted():
+            raise LedgerError(
+                "The log was closed, but its old rows are still in the write-ahead log of the ledger's file, since "
+                "another process reads them. They go when all processes that use the ledger have ended."
+            )
 
     # What twins of tests replace
 
@@ -424,13 +421,22 @@ class LogLedger:
         """Return which units can pay, each by its own balance alone."""
         return state.can_pay(common, numbers)
 
-    def _corpora(self, found: Transaction) -> int:
-        return found.state.corpora + len(reports.list_corpora(chain.read(found.connection), self.budget))
+    def _began(self, found: Transaction[Units], question: str) -> bool:
+        return found.state.is_past(question) or chain.find(found.connection, question, BEGIN) is not None
 
-    def _check_new(self, found: Transaction, question: str, part: int) -> None:
+    def _check_new(self, found: Transaction[Units], question: str, part: int) -> None:
         is_open = (question, part) in found.state.open
         if is_open or chain.find(found.connection, question, RESERVE, part) is not None:
             raise reserved_before(question, part)
+        self._check_not_past(found, question)
+
+    def _check_not_past(self, found: Transaction[Units], question: str) -> None:
+        """Refuse a question of a log that was closed: what it paid is not known any more, so it could pay twice."""
+        if found.state.is_past(question):
+            raise LedgerError(
+                f"The question {question} is older than the closing of the ledger's log. What it paid stays paid, and "
+                "its parts are not known any more. Nothing was charged or released. Ask a new question."
+            )
 
     def _check_total(self, state: Units, more: Spending) -> Spending:
         """Return the common sum with `more`, if a unit without charges of its own can pay it."""
@@ -444,4 +450,4 @@ def _json(content: object) -> bytes:
     return json.dumps(content).encode()
 
 
-__all__ = ["Database", "LogLedger", "Transaction"]
+__all__ = ["LogLedger"]

@@ -1,20 +1,21 @@
 """Creation and opening of a vault's ledger: a file in its folder, or a schema of a PostgreSQL database."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.config import VaultConfig
-from discreet.ledger.protocol import VaultLedger
 from discreet.privacy.accounting import Budget
 from discreet.system.database_url import check_no_password
 
-# The ledgers are imported late, because the import of their library takes 0.2 seconds.
+if TYPE_CHECKING:  # the ledgers are imported late, because the import of their library takes 0.2 seconds
+    from discreet.ledger.ledger import LogLedger
 
 _FILE = "ledger.sqlite"
 SNAPSHOT = "-snapshot"
 """The end of the name of a snapshot. It is a cache beside the ledger, and in no backup."""
 
 
-def create_ledger(folder: Path, config: VaultConfig, budget: Budget) -> VaultLedger:
+def create_ledger(folder: Path, config: VaultConfig, budget: Budget) -> "LogLedger":
     """Create the ledger of a vault with its grant. Return the ledger.
 
     Raises:
@@ -30,7 +31,7 @@ def create_ledger(folder: Path, config: VaultConfig, budget: Budget) -> VaultLed
     return PostgresLedger.create(config.ledger, config.ledger_name, budget, log_questions=config.log_questions)
 
 
-def open_ledger(folder: Path, config: VaultConfig) -> VaultLedger:
+def open_ledger(folder: Path, config: VaultConfig) -> "LogLedger":
     """Open the ledger of a vault, and check that it is sound and not older than its counter. Return the ledger.
 
     Raises:
@@ -43,7 +44,7 @@ def open_ledger(folder: Path, config: VaultConfig) -> VaultLedger:
     return ledger
 
 
-def _open(folder: Path, config: VaultConfig) -> VaultLedger:
+def _open(folder: Path, config: VaultConfig) -> "LogLedger":
     if not config.ledger:
         from discreet.ledger.sqlite import SqliteLedger
 

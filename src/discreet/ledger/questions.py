@@ -113,7 +113,7 @@ def list_corpora(rows: Iterable[Row], budget: Budget) -> list[Corpus]:
         if row.kind == BEGIN:
             asked.add(row.question)
         elif row.kind == CHARGE:
-            times.setdefault(row.question, _time(row))
+            times.setdefault(row.question, time_of(row))
             mechanisms[row.question].append(_parsed(row)["mechanism"])
         elif row.kind == SETTLE:
             mechanisms[row.question] += [charge["mechanism"] for charge in _parsed(row)]
@@ -138,7 +138,7 @@ def _record(row: Row, stopped: str | None, costs: Costs, budget: Budget) -> Ques
     try:
         return QuestionRecord(
             id=row.question,
-            time=_time(row),
+            time=time_of(row),
             algorithm=about["algorithm"],
             text=about["text"],
             private=about["private"],
@@ -158,5 +158,6 @@ def _parsed(row: Row) -> Any:
         raise LedgerError(CORRUPT) from None
 
 
-def _time(row: Row) -> str:
+def time_of(row: Row) -> str:
+    """Return the time of a row, UTC, ISO 8601."""
     return datetime.fromtimestamp(row.time, UTC).isoformat(timespec="seconds")

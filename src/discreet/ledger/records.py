@@ -57,6 +57,26 @@ class Grant:
 
 
 @dataclass(frozen=True)
+class LogStart:
+    """Since when a log has who took part in what, and what is known of the logs that were closed before.
+
+    Attributes:
+        time: the time of its first row, UTC, ISO 8601.
+        questions, answered: the number of questions in closed logs, and of those that have an end.
+        tables: the tables of the database with rows of closed logs.
+    """
+
+    time: str
+    questions: int
+    answered: int
+    tables: tuple[str, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the start as plain data."""
+        return {"since": self.time, "earlier_questions": self.questions, "closed_logs": list(self.tables)}
+
+
+@dataclass(frozen=True)
 class QuestionRecord:
     """The record of a question.
 

@@ -17,7 +17,7 @@ import hashlib
 import re
 import struct
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Column, Connection, Index, Integer, LargeBinary, MetaData, Table, Text, text
@@ -118,6 +118,12 @@ _FINAL = {
 }
 
 
+_CLOSED = {
+    "sqlite": "select name from sqlite_master where type = 'table' and name glob 'log_until_*'",
+    "postgresql": "select tablename from pg_tables where schemaname = current_schema() and tablename ^@ 'log_until_'",
+}
+
+
 class Statement:
     """A statement with `:named` values, run by the driver: SQLAlchemy would take longer than the database."""
 
@@ -153,11 +159,16 @@ def make(connection: Connection, content: bytes, after: Head | None = None) -> N
         content: the grant.
         after: the last row of the log that this one continues; None for a new log.
     """
-    _TABLES.create_all(connection, checkfirst=False)
-    for statement in _FINAL[connection.dialect.name]:
-        connection.execute(text(statement))
+    _make_table(connection)
     before = Head(0, GENESIS, b"") if after is None else after
     append(connection, before, Entry("", OPEN, content=before.hash + content))
+
+
+def copy(connection: Connection, rows: Iterable[Row]) -> None:
+    """Make the table with the rows of another log, which were checked. Their hashes stay."""
+    _make_table(connection)
+    for row in rows:
+        _APPEND.run(connection, row._asdict())
 
 
 def append(connection: Connection, head: Head, entry: Entry, at: int | None = None) -> Head:
@@ -269,6 +280,11 @@ def hash_at(connection: Connection, number: int) -> bytes | None:
     return None if found is None else bytes(found[0])
 
 
+def list_closed(connection: Connection) -> list[str]:
+    """Return the names of the tables with rows of logs that were closed."""
+    return sorted(name for (name,) in connection.execute(text(_CLOSED[connection.dialect.name])))
+
+
 def close(connection: Connection, head: Head, content: bytes, *, keep: bool) -> Head:
     """Replace the log by a new one that continues it. Return the first row of the new log.
 
@@ -284,3 +300,9 @@ def close(connection: Connection, head: Head, content: bytes, *, keep: bool) -> 
     make(connection, content, head)
     row = first(connection)
     return Head(row.id, row.hash, head.hash)
+
+
+def _make_table(connection: Connection) -> None:
+    _TABLES.create_all(connection, checkfirst=False)
+    for statement in _FINAL[connection.dialect.name]:
+        connection.execute(text(statement))

@@ -92,7 +92,7 @@ class PostgresSchema:
                 "Restore vault.json from a backup."
             )
         self.name = name
-        self.engine = closing_with(self, _make_engine(_address(url)))
+        self.engine = closing_with(self, _make_engine(_address(url, name)))
         key = hashlib.blake2b(f"log {name}".encode(), digest_size=8).digest()
         self._lock = f"select pg_advisory_xact_lock({int.from_bytes(key, 'big', signed=True)})"
 
@@ -135,6 +135,12 @@ class PostgresSchema:
             check_format("The ledger", connection.execute(text("select version from format")).scalar_one())
             return int(connection.execute(text("select pg_table_size(to_regclass('log'))")).scalar() or 0)
 
+    def others(self) -> int:
+        """Return the number of other connections to this schema, of any machine, as far as the role may see them."""
+        found = "select count(*) from pg_stat_activity where application_name = :name and pid <> pg_backend_pid()"
+        with self.reading() as connection:
+            return int(connection.execute(text(found), {"name": self.name}).scalar() or 0)
+
     def explained(self) -> AbstractContextManager[None]:
         """Convert errors of the database to a `LedgerError` with a remedy."""
         return explained()
@@ -142,8 +148,9 @@ class PostgresSchema:
     def check_pages(self, connection: Connection) -> None:
         """Trust the server's own checksums."""
 
-    def forget_deleted(self) -> None:
+    def forget_deleted(self) -> bool:
         """Leave it to the server: a table that was dropped has no file any more."""
+        return True
 
     @contextmanager
     def _transaction(self, *settings: str, lock: str = "") -> Iterator[Connection]:
@@ -170,7 +177,7 @@ def explained() -> Iterator[None]:
         raise LedgerError(_meaning(error)) from None
 
 
-def _address(url: str) -> URL:
+def _address(url: str, name: str) -> URL:
     try:
         found = make_url(url)
     except (ArgumentError, ValueError):
@@ -178,7 +185,8 @@ def _address(url: str) -> URL:
     if found is None or found.get_backend_name() != "postgresql":
         raise UsageError("The ledger URL is invalid. Expected: postgresql://user@host/database.")
     found = found.set(drivername="postgresql+psycopg")
-    return found.update_query_dict({name: value for name, value in LINK.items() if name not in found.query})
+    given = LINK | {"application_name": name}  # by which `others` finds it
+    return found.update_query_dict({option: value for option, value in given.items() if option not in found.query})
 
 
 def _make_engine(url: URL) -> Engine:

@@ -32,6 +32,9 @@ LARGE = 2**22
 SNAPSHOT_AFTER = 1000
 """The number of rows after a snapshot from which the check writes another one."""
 
+_FORM = 2
+"""The form of snapshots. A snapshot of another form is made anew."""
+
 
 class State(Protocol):
     """What the rows of a log give.
@@ -107,7 +110,7 @@ class Replay(Generic[S]):
         """
         path = self._snapshot if large else None
         trusted = None if path is None else arrays.identity(path)
-        found = None if path is None else arrays.load(path)
+        found = None if path is None else _load(path)
         at, state, compared = _head_of(found), None, False
         for row in read(connection):
             state = self._start(row) if state is None else _apply(state, row)
@@ -167,7 +170,7 @@ class Replay(Generic[S]):
         path, checking = self._snapshot, self._late is not None and self._late.is_running
         if path is None or not (checking or (self._trusted and self._trusted == arrays.identity(path))):
             return None
-        found = arrays.load(path)
+        found = _load(path)
         if found is None:
             return None
         state = self._start(first(connection))
@@ -233,11 +236,17 @@ def _apply(state: S, row: Row) -> S:
     return state
 
 
+def _load(path: Path) -> tuple[dict[str, Any], Arrays] | None:
+    """Return the snapshot at `path`; None if there is none of this form."""
+    found = arrays.load(path)
+    return found if found is not None and found[0].get("form") == _FORM else None
+
+
 def _labelled(state: State) -> tuple[dict[str, Any], Arrays]:
     """Return the content of the snapshot of a state."""
     header, content = state.pack()
     head = state.head
-    return {"head": [head.id, head.hash.hex(), head.before.hex()], "state": header}, content
+    return {"form": _FORM, "head": [head.id, head.hash.hex(), head.before.hex()], "state": header}, content
 
 
 def _head_of(found: tuple[dict[str, Any], Arrays] | None) -> Head:

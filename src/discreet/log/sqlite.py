@@ -72,13 +72,13 @@ class SqliteFile:
         self.path = path.absolute()
         self.engine = closing_with(self, _make_engine(self.path))
 
-    def make(self, fill: Callable[[Connection], None]) -> None:
-        """Make the file with a log that `fill` writes in one transaction.
+    def make(self, fill: Callable[[Connection], None], rights: int = 0o666) -> None:
+        """Make the file with a log that `fill` writes in one transaction; `rights` is the most that it permits.
 
         Raises:
             LedgerError: if a file exists at the path, or if it cannot be written.
         """
-        _make_file(self.path)
+        _make_file(self.path, rights)
         try:
             with explained(self.path):
                 with closing(_opened(self.path, "mode=rw")) as database:
@@ -134,10 +134,10 @@ class SqliteFile:
         if connection.execute(text("pragma quick_check")).scalar() != "ok":
             raise LedgerError(CORRUPT)
 
-    def forget_deleted(self) -> None:
-        """Empty the write-ahead log, which may still have rows of a log that was closed."""
+    def forget_deleted(self) -> bool:
+        """Empty the write-ahead log, which may have rows of a log that was closed. Return False if others read it."""
         with explained(self.path), closing(connect(self.path)) as database:
-            database.execute("pragma wal_checkpoint(truncate)")
+            return not database.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
 
 
 @contextmanager
@@ -220,9 +220,9 @@ def driver_of(connection: Connection) -> sqlite3.Connection:
     return driver
 
 
-def _make_file(path: Path) -> None:
+def _make_file(path: Path, rights: int) -> None:
     try:
-        path.touch(exist_ok=False)
+        path.touch(rights, exist_ok=False)
     except FileExistsError:
         raise LedgerError(
             f"{path} already exists, and a ledger never overwrites a file. Choose another path."

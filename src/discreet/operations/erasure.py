@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.config import DEFAULT_STORE
 from discreet.export.vectors import FOLDER as EXPORTS
+from discreet.ledger.records import LogStart
 from discreet.privacy.accounting import FilterState
 from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.sealed_corpus import unit_key
@@ -35,7 +36,9 @@ class ErasureReport:
         erased: the time of the erasure (UTC, ISO 8601); None if it was not erased, or was readmitted.
         erased_documents: the number of erased documents.
         documents: the number of the individual's documents in the vault.
-        questions: the number of questions that charged this individual alone.
+        questions: the number of questions that charged this individual alone, since the log began.
+        since: when the log began that has them, UTC, ISO 8601.
+        in_ledger: whether the ledger has a balance or a question of the individual alone.
         spent: the epsilon of all charges of the individual; None in a vault with corpus payment.
         granted: the epsilon of the grant.
         remains: the remaining traces.
@@ -46,6 +49,8 @@ class ErasureReport:
     erased_documents: int
     documents: int
     questions: int
+    since: str
+    in_ledger: bool
     spent: float | None
     granted: float
     remains: tuple[Remainder, ...]
@@ -53,7 +58,7 @@ class ErasureReport:
     @property
     def knows(self) -> bool:
         """Whether an individual of this name is in the vault, is erased, or was charged."""
-        return self.erased is not None or self.documents > 0 or self.questions > 0
+        return self.erased is not None or self.documents > 0 or self.in_ledger
 
     def describe(self) -> dict[str, Any]:
         """Return the report as plain data."""
@@ -77,12 +82,15 @@ def erasure_report(vault: Vault, unit: str) -> ErasureReport:
         own = vault.ledger.balance(key)
         spent = budget.epsilon - budget.left_state(budget.filter_state(vault.ledger.spent()) + own)
         in_ledger = bool(paid) or own != FilterState()  # a log that was closed has the balance alone
-    remains = tuple(_remains(vault, time is not None, paid, spent if in_ledger else None))
+    start, granted = vault.ledger.start(), vault.settings.epsilon
+    remains = tuple(_remains(vault, time is not None, paid, spent if in_ledger else None, start))
     documents = len(vault.inventory.documents(unit))
-    return ErasureReport(unit, time, erased, documents, len(paid), spent, vault.settings.epsilon, remains)
+    return ErasureReport(unit, time, erased, documents, len(paid), start.time, in_ledger, spent, granted, remains)
 
 
-def _remains(vault: Vault, erased: bool, paid: frozenset[str], spent: float | None) -> Iterator[Remainder]:
+def _remains(
+    vault: Vault, erased: bool, paid: frozenset[str], spent: float | None, start: LogStart
+) -> Iterator[Remainder]:
     folder = vault.path
     in_database = is_postgres(vault.settings.store)
     where = "the store's database" if in_database else "VAULT/store"
@@ -116,10 +124,18 @@ def _remains(vault: Vault, erased: bool, paid: frozenset[str], spent: float | No
         )
     if spent is not None:
         yield Remainder(
-            f"a keyed hash of the name in the ledger, with the balance: epsilon {spent:.4g} charged; questions with "
-            f"this individual: {len(paid)}",
+            f"a keyed hash of the name in the ledger, with the balance: epsilon {spent:.4g} charged",
             "without the balance, a readmitted individual would have a new budget, and less protection than the "
-            "guarantee states. To remove which questions it took part in, close the ledger's log: docs/operations.md",
+            "guarantee states",
+        )
+        yield Remainder(
+            f"in which questions this hash took part since {start.time[:10]}, in the ledger's log: {len(paid)}",
+            "they are kept until the custodian closes the log. To close it: discreet close-log VAULT --destroy",
+        )
+    if start.tables:
+        yield Remainder(
+            f"who took part in questions before {start.time[:10]}, in the database: {', '.join(start.tables)}",
+            "the custodian kept these tables when the log was closed. To remove them: docs/operations.md",
         )
     if erased:
         yield Remainder(
@@ -142,7 +158,7 @@ def _remains(vault: Vault, erased: bool, paid: frozenset[str], spent: float | No
             "another process writes now, or reads an older state. Run discreet doctor later",
         )
     yield Remainder(
-        "copies of the vault, and the source files of the documents",
+        "copies of the vault, archives of closed logs, and the source files of the documents",
         "discreet does not know their paths. Erase the individual there, too. A vault that is restored from an older "
         "copy has the individual again",
     )

@@ -112,9 +112,20 @@ def _content(report: Report) -> Markup:
 
 
 def _questions(report: Report) -> Markup:
-    questions = report.questions
+    questions, start = report.questions, report.budget.start
+    earlier = (
+        [
+            paragraph(
+                f"The ledger's log was closed on {_time(start.time)} (UTC). Questions before, which "
+                f"are not listed: {start.questions:,}. What they cost counts.",
+                kind="note",
+            )
+        ]
+        if start.questions
+        else []
+    )
     if not questions:
-        return section("Questions", paragraph("The vault has no questions yet."))
+        return section("Questions", *(earlier or [paragraph("The vault has no questions yet.")]))
     counted = Counter((one.algorithm, outcome(one)) for one in questions)
     kept = any(one.text is not None for one in questions)
     shown = questions[-MOST_ROWS:]
@@ -131,7 +142,7 @@ def _questions(report: Report) -> Markup:
         parts.append(paragraph("The ledger of this vault does not keep the texts of questions.", kind="note"))
     headings = ("Time (UTC)", "Method", "Cost (epsilon)", "Outcome", *(("Question",) if kept else ()))
     parts.append(table(headings, (_row(one, kept) for one in shown)))
-    return section("Questions", *parts)
+    return section("Questions", *parts, *earlier)
 
 
 def _row(question: QuestionRecord, with_text: bool) -> Sequence[object]:
@@ -238,6 +249,10 @@ def _settings(report: Report) -> Markup:
         ("Embedder", f"{settings.embedder}; SHA-256 {report.digests['embedder'] or 'none'}"),
         ("Texts of questions in the ledger", _yes(settings.log_questions)),
         ("Released answers are kept", f"{_yes(settings.history)}, with their questions" * settings.history or "no"),
+        (
+            "Questions, and who took part",
+            f"kept since {_time(report.budget.start.time)} (UTC), until the log is closed",
+        ),
         ("Ledger", "in a PostgreSQL database" if settings.ledger else "in the vault"),
         ("Documents", _place(settings.store)),
         ("Claims that are no guarantees", "accepted" if settings.accept_claims else "refused"),

@@ -87,6 +87,7 @@ class Report:
             "payment": self.settings.payment,
             "private": {"documents": self.documents, "units": self.units, "levels": budget["levels"]},
             "spent_by_everybody": self.budget.spent,
+            "log": budget["log"],
             "questions": [one.describe() | {"outcome": outcome(one)} for one in self.questions],
             "outcomes": dict(outcomes),
             "without_guarantee": [one.describe() for one in self.unprotected],

@@ -15,7 +15,7 @@ from discreet.algorithms.murag import MuRAG
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
 from discreet.errors import UsageError
-from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.accounting import Budget, Spending, how_many
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.partition import ADD_REMOVE_ONE
 
@@ -82,11 +82,7 @@ def usual_charge(payment: str, grant: Budget) -> Spending | None:
 
 def times(budget: Budget, most: Spending) -> int:
     """Return how many such questions a full budget can pay for; at most ten thousand."""
-    low, high = 0, _MOST_TIMES
-    while high > low:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if budget.admits(most.times(middle)) else (low, middle - 1)
-    return low
+    return how_many(lambda count: budget.admits(most.times(count)), _MOST_TIMES)
 
 
 def price(budget: Budget, most: Spending) -> float:

@@ -144,6 +144,30 @@ _NOTHING = Spending(np.zeros(len(ORDERS), dtype=np.int64), 0)
 _NOTHING.loss_nano.setflags(write=False)
 
 
+class Sums:
+    """A sum of `Spending`s, from which parts can be taken back exactly, although each of them is cut.
+
+    Attributes:
+        content: of shape (3, orders): how many parts were cut, and the upper and lower 30 bits of the others' sum.
+        failures: the sum of failure probabilities, in units of 1e-18.
+    """
+
+    def __init__(self, content: NDArray[np.int64] | None = None, failures: int = 0) -> None:
+        self.content = np.zeros((3, len(ORDERS)), dtype=np.int64) if content is None else content
+        self.failures = failures
+
+    def add(self, part: Spending, times: int = 1) -> None:
+        """Add a part, or take it back."""
+        self.content = self.content + _digits(part.loss_nano.tobytes()) * times
+        self.failures += part.failure_atto * times
+
+    def total(self) -> Spending:
+        """Return the sum, cut."""
+        cut, high, low = self.content
+        total = np.minimum(np.minimum(high, (_CAP >> 30) + 1) * 2**30 + low, _CAP)
+        return Spending(np.where(cut > 0, _CAP, total), min(self.failures, ATTO))
+
+
 def _rounded(cost: Cost) -> Spending:
     curve = cost.curve
     if curve.shape != ORDERS.shape or not (curve >= 0).all() or not cost.delta >= 0:
@@ -337,7 +361,7 @@ class Budget:
         def fits(times: int) -> bool:
             return self.admits(start + Spending.of(cost, times))
 
-        return _last(fits, most)
+        return how_many(fits, most)
 
 
 def budget_for(cost: Cost, epsilon: float, delta: float, failures: float = 0.0) -> Budget:
@@ -379,6 +403,17 @@ def largest(fits: Callable[[float], bool], low: float, high: float) -> float:
     return low
 
 
+def how_many(fits: Callable[[int], bool], most: int) -> int:
+    """Return the largest integer up to `most` that fits; 0 if none does. `fits` must be monotone."""
+    if fits(most):
+        return most
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
 def _largest_rho(epsilon: float, delta: float) -> float:
     """Return the largest rho that stays within (epsilon, delta) at one of the orders; -1 if none does.
 
@@ -412,12 +447,9 @@ def _whole(epsilon: float) -> int:
     return math.floor(min(epsilon * NANO, float(_CAP)))
 
 
-def _last(fits: Callable[[int], bool], most: int) -> int:
-    """Return the largest integer up to `most` that fits; 0 if none does. `fits` must be monotone."""
-    if fits(most):
-        return most
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+@lru_cache(1024)
+def _digits(loss: bytes) -> NDArray[np.int64]:
+    """Return how `Sums` adds a sum: whether it is cut, and its upper and lower bits."""
+    nano = np.frombuffer(loss, dtype=np.int64)
+    values = np.where(nano < _CAP, nano, 0)
+    return np.stack([nano >= _CAP, values >> 30, values & (2**30 - 1)])

@@ -12,7 +12,7 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.synthesis.readings import Readings
 
 if TYPE_CHECKING:
-    from discreet.ledger.protocol import VaultLedger
+    from discreet.ledger.ledger import LogLedger
 
 
 class QueryComponents(Protocol):
@@ -27,7 +27,7 @@ class QueryComponents(Protocol):
 
     path: Path
     settings: VaultConfig
-    ledger: "VaultLedger"
+    ledger: "LogLedger"
     asked: list[str]
 
     @property

@@ -8,14 +8,16 @@ A unit is defined by its name at the time of a question. If two names become one
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.algorithms.common.answer import UnitCost
 from discreet.algorithms.common.plan import Plan
-from discreet.ledger.protocol import VaultLedger
-from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.accounting import Budget, Spending, how_many
 from discreet.privacy.filter import Receipt
 from discreet.query.words import percent
+
+if TYPE_CHECKING:  # the module imports a library that takes 0.2 seconds
+    from discreet.ledger.ledger import LogLedger
 
 _MANY = 10_000
 
@@ -59,7 +61,7 @@ class Odometer:
         }
 
 
-def may_lack_units(ledger: VaultLedger) -> bool:
+def may_lack_units(ledger: "LogLedger") -> bool:
     """Return whether a unit may have been unable to pay for the last question: public.
 
     A unit that takes part in all questions of the ledger, of any process and key, pays the sum of their prices. The
@@ -95,8 +97,4 @@ def times(budget: Budget, spent: Spending, plan: Plan | None) -> int | None:
     """
     if plan is None:
         return None
-    low, high = 0, _MANY
-    while high > low:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if budget.admits(spent + plan.max_cost.times(middle)) else (low, middle - 1)
-    return low
+    return how_many(lambda count: budget.admits(spent + plan.max_cost.times(count)), _MANY)

@@ -27,7 +27,7 @@ from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 from discreet.system.progress import stage
 
 if TYPE_CHECKING:
-    from discreet.ledger.protocol import VaultLedger
+    from discreet.ledger.ledger import LogLedger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ def _place(member: Member[int]) -> int:
 
 
 def release_threshold(
-    tuning: Tuning, questions: Sequence[str], corpus: SealedCorpus, ledger: "VaultLedger", settings: VaultConfig
+    tuning: Tuning, questions: Sequence[str], corpus: SealedCorpus, ledger: "LogLedger", settings: VaultConfig
 ) -> tuple[float, Receipt]:
     """Release a similarity threshold, tuned on public questions. Return it with its receipt.
 

@@ -8,16 +8,16 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
-from discreet.ledger.records import QuestionRecord
+from discreet.ledger.records import LogStart, QuestionRecord
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Budget, FilterState, Spending
+from discreet.privacy.accounting import Budget, FilterState, Spending, how_many
 from discreet.privacy.ledger import UnitLedger
 from discreet.query.odometer import Odometer
 from discreet.system.frames import frame
 from discreet.system.notebook_html import budget_html
 
 if TYPE_CHECKING:
-    from discreet.ledger.protocol import VaultLedger
+    from discreet.ledger.ledger import LogLedger
 
 STEPS = 10
 COLUMNS = ("id", "time", "algorithm", "private", "stopped", "charges", "epsilon")
@@ -48,6 +48,7 @@ class BudgetReport:
         still: the least number of further questions in which a unit can take part that took part in all so far, by
             their kind: "default", and "count" where each unit pays for itself. Public; empty if nothing was asked.
         accountant: the way in which the grant adds up costs.
+        start: since when `questions` lists them, and how many there were before.
     """
 
     granted: float
@@ -62,6 +63,7 @@ class BudgetReport:
     part: float = 0.0
     still: Mapping[str, int] = field(default_factory=dict)
     accountant: str = "renyi"
+    start: LogStart = field(default_factory=lambda: LogStart("", 0, 0, ()))
 
     def public(self) -> dict[str, Any]:
         """Return the public part, for analysts, as plain data."""
@@ -74,7 +76,7 @@ class BudgetReport:
             "odometer": self.odometer,
             "part": self.part,
             "still": dict(self.still),
-            "answered": sum(question.stopped is not None for question in self.questions),
+            "answered": self.start.answered + sum(question.stopped is not None for question in self.questions),
         }
 
     def describe(self) -> dict[str, Any]:
@@ -83,6 +85,7 @@ class BudgetReport:
             "questions": [question.describe() for question in self.questions],
             "levels": [{"low": one.low, "high": one.high, "units": one.units} for one in self.levels],
             "more": self.more,
+            "log": self.start.describe(),
         }
 
     def to_pandas(self) -> Any:
@@ -97,7 +100,7 @@ class BudgetReport:
         return budget_html(self.describe(), self.accountant)
 
 
-def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: Callable[[], int]) -> BudgetReport:
+def report(ledger: "LogLedger", algorithm: Algorithm, unit: str, count_units: Callable[[], int]) -> BudgetReport:
     """Return the report of a vault.
 
     Args:
@@ -106,20 +109,22 @@ def report(ledger: "VaultLedger", algorithm: Algorithm, unit: str, count_units: 
         unit: the name of a unit.
         count_units: returns the number of units in the vault; called only if the payment is "unit".
     """
-    budget, questions = ledger.budget, ledger.questions()
+    budget, questions, start = ledger.budget, ledger.questions(), ledger.start()
     plan, most = _plan(algorithm, budget), ledger.spent_at_most()
-    odometer = Odometer(budget, most, len(questions))
+    odometer = Odometer(budget, most, start.questions + len(questions))
     kinds = {"default": plan} | ({"count": _plan(Count(), budget)} if algorithm.payment is Payment.EACH_UNIT else {})
     still = {
         name: _times(budget, budget.filter_state(most), one.max_cost)
         for name, one in kinds.items()
-        if one and questions
+        if one and (questions or start.questions)
     }
     if algorithm.payment is Payment.EACH_UNIT:
-        found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read)
+        asked = int(most.loss_nano[-1]) if start.questions else None  # the list lacks what earlier questions cost
+        found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read, asked)
     else:
         found = by_corpus(budget, ledger.spent(), unit, questions, plan)
-    return replace(found, odometer=odometer.epsilon, part=odometer.part, still=still, accountant=budget.accountant)
+    found = replace(found, odometer=odometer.epsilon, part=odometer.part, still=still)
+    return replace(found, accountant=budget.accountant, start=start)
 
 
 def _plan(algorithm: Algorithm, budget: Budget) -> Plan | None:
@@ -143,7 +148,13 @@ def by_corpus(
 
 
 def by_units(
-    ledger: UnitLedger, unit: str, questions: Sequence[QuestionRecord], units: int, plan: Plan | None, least: int
+    ledger: UnitLedger,
+    unit: str,
+    questions: Sequence[QuestionRecord],
+    units: int,
+    plan: Plan | None,
+    least: int,
+    asked: int | None = None,
 ) -> BudgetReport:
     """Return the report of a vault in which each unit pays for the questions that could use its documents.
 
@@ -154,6 +165,7 @@ def by_units(
         units: the number of units in the vault.
         plan: the cost of another question; None if the grant is too small for any.
         least: the least number of units that a question needs.
+        asked: the pure loss of all questions together, in billionths of a nat; that of `questions` if None.
     """
     budget, common = ledger.budget, ledger.budget.filter_state(ledger.spent())
     readings = list(ledger.unit_balances())
@@ -163,25 +175,26 @@ def by_units(
         left = budget.left_state(common + own)
         counts[min(STEPS - 1, int(left / budget.epsilon * STEPS))] += count
         uses += count * _times(budget, common + own, plan.max_cost) if plan else 0
-    taking = max(least, _taking_part(readings, questions))
+    if asked is None:
+        asked = sum(int(question.spending.loss_nano[-1]) for question in questions)
+    taking = max(least, _taking_part(readings, asked))
     public = by_corpus(budget, ledger.spent(), unit, questions, None)
     width = budget.epsilon / STEPS
     levels = tuple(Level(step * width, (step + 1) * width, count) for step, count in enumerate(counts))
     return replace(public, levels=levels, more=uses // taking)
 
 
-def _taking_part(readings: Sequence[tuple[FilterState, int]], questions: Sequence[QuestionRecord]) -> int:
+def _taking_part(readings: Sequence[tuple[FilterState, int]], asked: int) -> int:
     """Return the mean number of units that paid for a question."""
     paid = sum(own.pure * count for own, count in readings)
-    asked = sum(int(question.spending.loss_nano[-1]) for question in questions)
     return round(paid / asked) if asked else 0
 
 
 def _times(budget: Budget, spent: FilterState, most: Spending) -> int:
     """Return the number of further questions of cost `most` that a unit can pay after `spent`."""
-    low, high, cost = 0, 10_000, budget.filter_state(most)
-    while high > low:
-        middle = (low + high + 1) // 2
-        times = FilterState(cost.curve * middle, cost.pure * middle, cost.failures * middle)
-        low, high = (middle, high) if budget.admits_state(spent + times) else (low, middle - 1)
-    return low
+    cost = budget.filter_state(most)
+
+    def fits(times: int) -> bool:
+        return budget.admits_state(spent + FilterState(cost.curve * times, cost.pure * times, cost.failures * times))
+
+    return how_many(fits, 10_000)

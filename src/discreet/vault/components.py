@@ -48,7 +48,7 @@ from discreet.system.turns import Turn
 from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
 
 if TYPE_CHECKING:
-    from discreet.ledger.protocol import VaultLedger
+    from discreet.ledger.ledger import LogLedger
 
 
 class VaultComponents:
@@ -65,7 +65,7 @@ class VaultComponents:
         self,
         path: Path,
         settings: VaultConfig,
-        ledger: "VaultLedger",
+        ledger: "LogLedger",
         model: VotingModel | None = None,
         embedder: Embedder | None = None,
         store: Store | None = None,
@@ -236,7 +236,7 @@ class VaultParts:
         return self.components.settings
 
     @property
-    def ledger(self) -> "VaultLedger":
+    def ledger(self) -> "LogLedger":
         """The grant, and every charge against it."""
         return self.components.ledger
 

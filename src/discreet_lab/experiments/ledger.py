@@ -21,8 +21,8 @@ from typing import Any
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
+from discreet.ledger.ledger import LogLedger
 from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.protocol import VaultLedger
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
@@ -42,7 +42,7 @@ def units(count: int) -> list[bytes]:
     return [draw.randbytes(16) for _ in range(count)]
 
 
-def of_ledger(ledger: VaultLedger, known: list[bytes]) -> Ask:
+def of_ledger(ledger: LogLedger, known: list[bytes]) -> Ask:
     """Reserve and settle."""
     for part, start in enumerate(range(0, len(known), 100_000)):
         ledger.reserve("before", part, SPENT, known[start : start + 100_000])
@@ -121,7 +121,7 @@ def both_programs(database: str, count: int, seconds: float, where: str) -> list
     at_first = _peak()
     with tempfile.TemporaryDirectory() as folder:
         if database == "SQLite":
-            ledger: VaultLedger = SqliteLedger.create(Path(folder) / "ledger.sqlite", BUDGET)
+            ledger: LogLedger = SqliteLedger.create(Path(folder) / "ledger.sqlite", BUDGET)
             engine = sqlite_engine(Path(folder) / "plain.sqlite")
         else:
             ledger, engine = PostgresLedger.create(where, name, BUDGET), postgres_engine(where, f"plain_{name}")
@@ -244,7 +244,7 @@ class Ledger:
         self._url, self._path, self._name = url, folder / "ledger.sqlite", f"vault_{secrets.token_hex(8)}"
         self._clock, self._asked = time.perf_counter if url else time.process_time, 0
         made: Any = PostgresLedger.create(url, self._name, BUDGET) if url else SqliteLedger.create(self._path, BUDGET)
-        self.ledger: VaultLedger = made
+        self.ledger: LogLedger = made
         for part, start in enumerate(range(0, len(known), 100_000)):
             self.ledger.reserve("before", part, SPENT, known[start : start + 100_000])
             self.ledger.settle("before", part, SPENT)

@@ -10,12 +10,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from discreet.config import read_config
 from discreet.generation.toy import ToyModel
+from discreet.ledger.ledger import LogLedger
 from discreet.ledger.opening import open_ledger
-from discreet.ledger.protocol import VaultLedger
 from discreet.privacy.accounting import FilterState, Spending
 from discreet.privacy.ledger import Charge
 from discreet.registry import Consensus
@@ -38,7 +38,7 @@ Paid = tuple[int, int]
 class Counted:
     """The vault's ledger, with a note of what units paid through this process."""
 
-    def __init__(self, ledger: VaultLedger) -> None:
+    def __init__(self, ledger: LogLedger) -> None:
         self._ledger, self._took_part = ledger, dict[tuple[str, int], int]()
         self.paid: Paid = (0, 0)
 
@@ -87,7 +87,7 @@ def ask(path: Path, number: int, seconds: float, packaged: bool, defaults: bool)
     settings = read_config(path)
     counted = Counted(open_ledger(path, settings))
     model = None if packaged else ToyModel(["x", "y"], default="who knows", size=8)
-    vault = Vault(VaultComponents(path, settings, counted, model))
+    vault = Vault(VaultComponents(path, settings, cast("LogLedger", counted), model))
     algorithm = None if defaults else Consensus(voters=5, epsilon=PRICE, choices=CHOICES, max_tokens=2)
     begun, paid, taken, held = time.monotonic(), 0.0, list[float](), list[tuple[float, float]]()
     while (at := time.monotonic() - begun) < seconds:

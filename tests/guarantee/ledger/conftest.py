@@ -58,19 +58,34 @@ def runner(folder: Path) -> Run:
 class Server:
     """A server of our own, with its data in `folder`; it may be cut off and started again."""
 
-    def __init__(self, folder: Path, programs: Path, settings: Mapping[str, object]) -> None:
+    def __init__(
+        self, folder: Path, programs: Path, settings: Mapping[str, object], primary: "Server | None" = None
+    ) -> None:
         self.data, self._folder, self._programs = folder / "data", folder, programs
         self._run = runner(folder)
         self._options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         self.url = f"postgresql://{OWNER}@/postgres?host={folder}"
+        if primary is not None:  # a standby: a copy that follows it
+            copying = (programs / "initdb").resolve().with_name("pg_basebackup")
+            if not copying.exists():
+                pytest.skip("a standby is tested where pg_basebackup is installed")
+            self._run(copying, "-R", "-X", "stream", "-c", "fast", "-D", self.data, "-d", primary.url)
+            return
         self._run(
             *(programs / "initdb", "-N", "-A", "trust", "-U", OWNER, "-E", "UTF8", "--locale=C", "-D", self.data),
             "--wal-segsize=1",
         )
 
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
-        options = f"-k {self._folder} -c listen_addresses='' -c max_connections=30 {self._options}"
+    def standby(self) -> "Server":
+        """Make a standby, which runs at no address yet."""
+        folder = self._folder / "standby"
+        folder.mkdir()
+        return Server(folder, self._programs, {}, primary=self)
+
+    def start(self, instead: "Server | None" = None) -> None:
+        """Start it, at its own address or at that of a server which is gone, and wait until it answers."""
+        sockets = self._folder if instead is None else instead._folder
+        options = f"-k {sockets} -c listen_addresses='' -c max_connections=30 {self._options}"
         self._control("-l", self._folder / "log", "-o", options, "start")
 
     def stop(self) -> None:
@@ -82,6 +97,10 @@ class Server:
         except subprocess.CalledProcessError:
             if self.pid() is not None:  # it did not end by itself meanwhile
                 raise
+
+    def promote(self) -> None:
+        """Make a primary of a standby."""
+        self._control("promote")
 
     def pid(self) -> int | None:
         """The id of its first process; None if it is gone."""

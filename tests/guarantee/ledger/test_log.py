@@ -5,7 +5,7 @@ import os
 import shutil
 import sqlite3
 from collections import Counter as Multiset
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetExhausted, LedgerError
-from discreet.ledger.balances import Sums, Units
+from discreet.ledger.balances import Units
 from discreet.ledger.keys import KeyTable, join_keys, pack_payers, split, unpack_payers
 from discreet.ledger.sqlite import SqliteLedger
 from discreet.log import arrays, chain, replay
 from discreet.log.counter import Counter
-from discreet.privacy.accounting import CUT, Budget, Spending
+from discreet.privacy.accounting import CUT, Budget, Spending, Sums
 from discreet.privacy.costs import ORDERS, Pure
+from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.ledger import APART, Charge, MemoryLedger
+from discreet.privacy.partition import ADD_REMOVE_ONE, Member
+from discreet.privacy.private import Private
+from discreet.privacy.unit_account import UnitAccount
 from discreet.testing.ledger import CHANGE
 from discreet.testing.settings import QUICK
 from tests.guarantee.ledger.conftest import Kept, change
@@ -441,6 +445,181 @@ def test_closed_log_leaves_no_unit_in_the_file(tmp_path: Path) -> None:
     content = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert b"Ada Lind" not in content
     assert b"the question" not in content
+
+
+class Draws:
+    """A mechanism that counts its draws."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    def __str__(self) -> str:
+        return "test"
+
+    def cost(self, change: object) -> Pure:
+        return Pure(0.2)
+
+    def draw(self, shares: Sequence[Any], noise: object) -> int:
+        self.made += 1
+        return self.made
+
+
+MEMBERS = Private([Member(unit, None) for unit in UNITS[:3]], ADD_REMOVE_ONE)
+
+
+def draw_from_all(ledger: Any, question: str, draws: Draws) -> None:
+    PrivacyFilter(ledger, BUDGET, question, again=True).release(draws, Private([1], ADD_REMOVE_ONE))
+
+
+def draw_from_each(ledger: Any, question: str, draws: Draws) -> None:
+    account = UnitAccount(ledger, question)
+    members, privacy = account.admit(MEMBERS, of(0.2), again=True)
+    privacy.release(draws, members)
+    account.settle()
+
+
+def draw_from_every(ledger: Any, question: str, draws: Draws) -> None:
+    account = UnitAccount(ledger, question)
+    account.charge_every_unit(of(0.2)).paid.release(draws, MEMBERS)
+    account.settle()
+
+
+PAID: dict[str, Callable[[Any, str, Draws], None]] = {
+    "charge": draw_from_all,
+    "units": draw_from_each,
+    "every unit": draw_from_every,
+}
+
+
+def everything(ledger: Any) -> tuple[Any, ...]:
+    return ledger.spent(), Multiset(dict(ledger.unit_balances())), ledger.spent_at_most(), ledger.reached()
+
+
+def close_and_ask_again(kept: Kept, how: str, closings: int, keep: Any = False) -> tuple[Any, int, tuple[Any, ...]]:
+    """Ask, close, and ask again under the same id. Return the ledger, the number of draws, and what was paid."""
+    ledger, draws = kept(BUDGET), Draws()
+    ledger.begin("q", "test", None)
+    PAID[how](ledger, "q", draws)
+    ledger.finish("q", "end")
+    for _ in range(closings):
+        ledger.close_log(keep=keep)
+    before = everything(kept())
+    PAID[how](kept(), "q", draws)
+    return kept(), draws.made, before
+
+
+@pytest.mark.parametrize("closings", [1, 2])
+@pytest.mark.parametrize("how", PAID)
+def test_no_question_of_a_closed_log_pays_or_draws_again(kept: Kept, how: str, closings: int) -> None:
+    with pytest.raises(LedgerError, match="older than the closing"):
+        close_and_ask_again(kept, how, closings)
+    ledger, draws = kept(), Draws()
+    before = everything(ledger)
+    for used in (ledger, kept()):
+        with pytest.raises(LedgerError, match="older than the closing"):
+            PAID[how](used, "q", draws)
+        with pytest.raises(LedgerError, match="already began"):
+            used.begin("q", "test", None)
+        with pytest.raises(LedgerError, match="older than the closing"):
+            used.settle("q", 0, of(0.1))
+        with pytest.raises(LedgerError, match="older than the closing"):
+            used.spent_at_most(["q"])
+        assert used.began("q")
+        assert everything(used) == before
+    assert draws.made == 0
+    PAID[how](ledger, "another", draws)
+    assert draws.made == 1
+    assert everything(kept()) != before
+
+
+@pytest.mark.parametrize("how", PAID)
+def test_ledger_that_forgets_old_questions_is_caught(kept: Kept, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """A broken twin: it pays and draws a second time for one id."""
+    monkeypatch.setattr(Units, "is_past", lambda self, question: False)
+    ledger, drawn, before = close_and_ask_again(kept, how, 1)
+    assert drawn == 2
+    assert everything(ledger) != before
+
+
+@pytest.mark.usefixtures("large")
+def test_old_questions_are_in_the_snapshot(kept: Kept) -> None:
+    with pytest.raises(LedgerError, match="older than the closing"):
+        close_and_ask_again(kept, "units", 1)
+    for _ in range(2):
+        ledger = kept()
+        ledger._replay.wait()
+        ledger._replay.forget()
+        assert ledger.began("q")
+
+
+def test_work_that_was_in_flight_at_the_closing_is_settled_and_pays_no_more(kept: Kept) -> None:
+    ledger = kept(BUDGET)
+    ledger.begin("q", "test", None)
+    account = UnitAccount(ledger, "q")
+    account.admit(MEMBERS, of(0.2))
+    kept().close_log(keep=False)
+    with pytest.raises(LedgerError, match="older than the closing"):
+        account.admit(MEMBERS, of(0.2))
+    account.settle()
+    ledger.finish("q", "end")
+    assert not any(state.pure for state, _ in kept().unit_balances())
+
+
+def test_what_is_known_of_closed_logs(kept: Kept, tmp_path: Path) -> None:
+    ledger = kept(BUDGET)
+    for number, close in enumerate((True, False, tmp_path / "archive.sqlite", True)):
+        for name in ("a", "b"):
+            ledger.begin(f"{name}{number}", "test", None)
+            ledger.reserve(f"{name}{number}", 0, of(0.01), UNITS[:3])
+        ledger.finish(f"a{number}", "end")
+        ledger.close_log(keep=close)
+        start = kept().start()
+        assert (start.questions, start.answered) == (2 * number + 2, number + 1)
+    assert len(start.tables) == 2
+    assert start.describe()["earlier_questions"] == 8
+
+
+def test_archive_has_the_old_rows_for_its_owner_alone(kept: Kept, tmp_path: Path) -> None:
+    ledger, path = kept(BUDGET), tmp_path / "archive.sqlite"
+    for number in range(2):
+        ledger.begin(f"q{number}", "test", None)
+        ledger.reserve(f"q{number}", 0, of(0.1), UNITS[number : number + 3])
+        with ledger._reading() as found:
+            rows = list(chain.read(found.connection))
+        ledger.close_log(keep=path.with_name(f"{number}.sqlite"))
+        path = path.with_name(f"{number}.sqlite")
+        assert path.stat().st_mode & 0o777 == 0o600
+        archive = SqliteLedger.open(path)
+        with archive._reading() as found:
+            assert list(chain.read(found.connection)) == rows
+        assert archive.questions_of(UNITS[number]) == {f"q{number}"}
+        assert archive.questions_of(UNITS[9]) == frozenset()
+    before = everything(ledger)
+    with pytest.raises(LedgerError, match="already exists"):
+        ledger.close_log(keep=path)
+    assert everything(kept()) == everything(ledger) == before
+    assert path.exists()
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+def test_each_statement_of_a_closing_may_fail(kept: Kept, monkeypatch: pytest.MonkeyPatch, late: bool) -> None:
+    ledger, other, before = kept(BUDGET), kept(), 0
+    for at in range(1, 100):
+        ledger.begin(f"q{at}", "test", None)
+        ledger.reserve(f"q{at}", 0, of(0.01), UNITS[:3])
+        known = everything(ledger)[:3]
+        with failing(ledger, monkeypatch, at, late) as count, suppress(LedgerError):
+            ledger.close_log(keep=False)
+        for used in (ledger, other, kept()):
+            assert everything(used)[:3] == known
+            assert used.began(f"q{at}")
+            with pytest.raises(LedgerError, match="reserved before"):
+                used.reserve(f"q{at}", 0, of(0.01), UNITS[:3])
+        ledger.settle(f"q{at}", 0, of(0.01))
+        if count[0] < at:
+            break
+        before = at
+    assert before >= 5
 
 
 # --- parts

@@ -7,16 +7,19 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 import pytest
+from sqlalchemy import create_engine, text
 
 from discreet.errors import BudgetExhausted, LedgerError
 from discreet.ledger.keys import split
 from discreet.ledger.postgres import PostgresLedger
+from discreet.log.counter import Counter
 from discreet.privacy.accounting import Budget
+from discreet.server.accounts import Accounts, Limits, OlderCopy
 from tests.guarantee.ledger.conftest import Server, server_of_our_own
 from tests.guarantee.ledger.test_sqlite import charge, fork
 from tests.guarantee.ledger.test_unit_faults import LARGE, UNITS, of, parts_of
@@ -108,6 +111,87 @@ def test_power_cut_loses_and_splits_no_payment(careless: Server, name: str, tmp_
     everybody = ledger.budget.filter_state(ledger.spent())
     beyond = [n for reading, n in ledger.unit_balances() if not ledger.budget.admits_state(everybody + reading)]
     assert len(cannot) == sum(beyond)
+
+
+@contextmanager
+def followed(primary: Server) -> Iterator[Server]:
+    """A standby that follows the primary."""
+    made = primary.standby()
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def wait_for(standby: Server, name: str, row: int) -> None:
+    """Wait until the standby has a row."""
+    with closing(create_engine(standby.url.replace("postgresql:", "postgresql+psycopg:")).connect()) as connection:
+        end = time.monotonic() + 30
+        while connection.execute(text(f'select max(id) from "{name}".log')).scalar() != row:
+            assert time.monotonic() < end
+            connection.rollback()
+            time.sleep(0.05)
+
+
+def take_over(primary: Server, standby: Server) -> None:
+    """Lose the primary, and have the standby go on at its address."""
+    primary.cut()
+    standby.stop()
+    standby.start(instead=primary)
+    standby.promote()
+
+
+def test_standby_that_lacks_rows_is_found(name: str, tmp_path: Path) -> None:
+    """By the counter: in a process that is open, at an opening, and after it went on by itself."""
+    pytest.importorskip("psycopg", reason="PostgreSQL is tested where psycopg is installed")
+    with server_of_our_own(fsync="off") as primary:
+        PostgresLedger.create(primary.url, name, GRANT)
+        ledger, accounts = PostgresLedger.open(primary.url, name), Accounts(primary.url)
+        ledger.check_counter(Counter(tmp_path / "counter.json"))
+        accounts.grant("ward", GRANT)
+        key, _ = accounts.issue("ana", ["ward"], Limits(2.0))
+        ledger.reserve("q", 0, of(0.9), UNITS)
+        with followed(primary) as standby:
+            wait_for(standby, name, ledger.reached().row)
+            standby.stop()
+            ledger.reserve("q", 1, of(0.9), UNITS)
+            accounts.extend(key.id, Limits(3.0))
+            take_over(primary, standby)
+            with pytest.raises(LedgerError, match="older than the newest question"):
+                ledger.reserve("q", 2, of(0.9), UNITS)
+            with pytest.raises(OlderCopy):
+                accounts.extend(key.id, Limits(4.0))
+            found = PostgresLedger.open(primary.url, name)
+            with pytest.raises(LedgerError, match="older than the newest question"):
+                found.check_counter(Counter(tmp_path / "counter.json"))
+            for part in range(3):  # another folder, which has no counter, goes on: the rows are as many, but others
+                found.reserve("r", part, of(0.1), UNITS)
+            with pytest.raises(LedgerError, match="another copy"):
+                PostgresLedger.open(primary.url, name).check_counter(Counter(tmp_path / "counter.json"))
+            with pytest.raises(LedgerError, match="another copy"):
+                ledger.reserve("q", 2, of(0.9), UNITS)
+
+
+def test_standby_that_has_all_rows_goes_on(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("psycopg", reason="PostgreSQL is tested where psycopg is installed")
+    with server_of_our_own(fsync="off") as primary:
+        PostgresLedger.create(primary.url, name, GRANT)
+        ledger = PostgresLedger.open(primary.url, name)
+        ledger.check_counter(Counter(tmp_path / "counter.json"))
+        with followed(primary) as standby:
+            for part in range(3):
+                ledger.reserve("q", part, of(0.9), UNITS)
+            wait_for(standby, name, ledger.reached().row)
+            take_over(primary, standby)
+            assert ledger.reserve("q", 3, of(0.9), UNITS) == frozenset()
+            with pytest.raises(LedgerError, match="reserved before"):
+                ledger.reserve("q", 2, of(0.1), UNITS)
+            ledger.settle("q", 2, of(0.1))
+            assert ledger.reserve("q", 4, of(0.9), UNITS) == frozenset(UNITS)
+            again = PostgresLedger.open(primary.url, name)
+            again.check_counter(Counter(tmp_path / "counter.json"))
+            assert again.unit_balances() == ledger.unit_balances()
 
 
 def test_full_disk_charges_nothing_and_does_no_lasting_harm(name: str) -> None:

@@ -219,7 +219,7 @@ def test_copy_is_a_simulation_and_leaves_the_original_alone(path: Path, tmp_path
     copy = ledger.copy(tmp_path / "copy.sqlite")
     copy.charge(charge("q", 1))
     assert copy.simulation
-    assert SqliteLedger.open(copy.path).simulation
+    assert SqliteLedger.open(tmp_path / "copy.sqlite").simulation
     assert not SqliteLedger.open(path).simulation
     assert ledger.spent() == Spending.of(Pure(0.01))
 

@@ -63,7 +63,7 @@ class Failed(Exception):  # noqa: N818 - a driver's error, for a test
 @contextmanager
 def failing(accounts: Accounts, number: int) -> Iterator[list[int]]:
     """Fail at the statement or commit with this number. Yield a list that counts them."""
-    engine, count = accounts.database._log.engine, [0]
+    engine, count = accounts.database._log.place.engine, [0]
 
     def step(*_: Any) -> None:
         count[0] += 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.server.accounts import InFlight, Mismatch, Replay, Reservation
+from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay, Reservation
 from discreet.server.wire import Charge
 from tests.server.accounts.helpers import DAY, Bank, pure
 
@@ -120,6 +120,26 @@ def test_receipts_are_paged_newest_first(bank: Bank) -> None:
     assert [one["question_id"] for one in [*first, *rest]] == ids[::-1]
     assert bank.accounts.receipts(key.id, before="unknown") == []
     assert all(one["epsilon"] == pytest.approx(0.5) and not one["settled"] for one in first)
+
+
+def test_question_that_was_never_reserved_gets_no_name(bank: Bank) -> None:
+    """A row about it would be one that no process could read."""
+    key = bank.key()
+    before = bank.accounts.database.changes()
+    assert bank.accounts.join(key.id, "f" * 32, "same", "name") is None
+    assert bank.accounts.database.changes() == before
+    assert bank.accounts.recall(key.id, "same", "name") is None
+    bank.ask(key, pure(1), "same", "name")
+    assert Accounts(bank.path).recall(key.id, "same", "name") == InFlight(bank.last)
+
+
+def test_row_of_such_a_name_is_passed_over(bank: Bank) -> None:
+    """Versions before wrote it."""
+    key = bank.key()
+    with bank.accounts.database.writing() as found:
+        found.append("join", "f" * 32, {"name": "mark", "asked": bank.clock()}, again=True)
+    for accounts in (bank.accounts, Accounts(bank.path)):
+        assert accounts.odometer(key.id).questions == 0
 
 
 def test_name_of_a_request_that_joined_finds_that_answer(bank: Bank) -> None:

@@ -49,7 +49,7 @@ class FakeKeeper:
 
     def __init__(self, price: float = 2.0) -> None:
         self.price, self.asked, self.free = price, list[Question](), False
-        self.delay = 0.0
+        self.delay = self.estimating = 0.0
         self.stopped, self.understood = "end", ""
         self.refusal: Refused | None = None
         self.gone: list[bool] = []
@@ -85,6 +85,7 @@ class FakeKeeper:
         return Answered(found, charge(self.price))
 
     async def estimate(self, asked: Estimate) -> Estimated | Refused:
+        await asyncio.sleep(self.estimating)
         question = asked.question
         free = self.free or question.model == "free"
         return Estimated(Charge.nothing() if question.model == "free" else charge(self.price), free)

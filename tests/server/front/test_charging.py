@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.accounts import AccountsError
+from discreet.server.accounts import Accounts, AccountsError
 from discreet.server.wire import Answered, Charge, Estimate, Estimated, Question, Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, charge, code, drive, receipt, running
 from tests.server.front.test_replies import INVENTED
@@ -382,5 +382,31 @@ def test_name_of_a_request_that_joined_is_not_paid_later(tmp_path: Path) -> None
             third = await front.ask(secret, headers={"Idempotency-Key": "b"}, **how)  # not what is in the air
             assert {third.json()["usage"]["discreet"]["question_id"]} == ids
             assert (await other).json()["usage"]["discreet"]["question_id"] not in ids
+
+    drive(test)
+
+
+@pytest.mark.parametrize("epsilon", [10.0, 0.1])
+def test_request_joins_before_the_question_is_reserved(tmp_path: Path, epsilon: float) -> None:
+    """Its name finds that question once it is reserved, and nothing if it is refused. The accounts can be read."""
+
+    async def test() -> None:
+        keeper = FakeKeeper(price=0.5)
+        keeper.estimating = 0.3
+        async with running(tmp_path, keeper) as front:
+            key, secret = front.key(epsilon=epsilon)
+            how = {"discreet": {"anew": True}}
+            first = asyncio.create_task(front.ask(secret, headers={"Idempotency-Key": "a"}, **how))
+            await asyncio.sleep(0.1)
+            joined = await front.ask(secret, headers={"Idempotency-Key": "b"}, **how)
+            status = (await first).status_code
+            assert joined.status_code == status == (200 if epsilon > 1 else 402)
+            again = Accounts(front.config.accounts)
+            assert again.odometer(key.id).questions == keeper.paid == (status == 200)
+            later = await front.ask(secret, headers={"Idempotency-Key": "b"}, **how)
+            assert later.status_code == status
+            if status == 200:
+                ids = {one.json()["usage"]["discreet"]["question_id"] for one in (await first, joined, later)}
+                assert len(ids) == keeper.paid == 1
 
     drive(test)

@@ -224,7 +224,8 @@ class _Limit:
     def failures(self) -> float:
         """The failures of one question, a little less than they are: each is rounded up."""
         if self.ensemble is None:
-            return max(0.0, self.budget.failures / self.uses * (1 - 1e-9) - _ROUNDED / ATTO)
+            each = self.budget.failures / self.uses * (1 - 1e-9)
+            return each - min(each / 2, _ROUNDED / ATTO)
         return self.ensemble.failures(self.delta) * (1 - 1e-9)
 
     @property
@@ -329,10 +330,10 @@ def _at_order(
     budget, delta = limit.budget, (1 - ROWS_FAILURE) * limit.failures * (1 - 1e-8)
     if limit.ensemble is None:
         price, alone = budget.limit.curve // limit.uses, max(RECEIPT, other.plan.ceiling.epsilon)
-        receipt = Budget(alone, budget.delta, limit.failures)
     else:
-        price = budget.filter_state(other.plan.max_cost).curve
-        receipt = replace(budget, epsilon=limit.epsilon, order=0.0)
+        price, alone = budget.filter_state(other.plan.max_cost).curve, limit.epsilon
+    # A vault, or the cap of a key, whose whole epsilon is that of the receipt admits the question by its own order.
+    receipt = replace(budget, epsilon=alone, order=0.0)
     later = Spending.of(Together(tuple(one.cost(ADD_REMOVE_ONE) for one in inner.bought_later())))
     rho = (price - budget.filter_state(later).curve) / NANO / budget.counted_order
     found: list[VotingBudget] = []

@@ -6,7 +6,7 @@ from typing import Any
 from discreet.algorithms.common.answer import Support
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.gaussian_tails import least_threshold
-from discreet.privacy.mechanisms.counted_answer import CONFIDENCE
+from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.histogram import GaussianHistogram
 from discreet.privacy.mechanisms.order_selection import OrderSelection
@@ -40,13 +40,12 @@ def release_answers(
     Returns:
         the answers, and the support of the first one: the counted one first, or the fewest that must have said so.
     """
-    if isinstance(selection, ThresholdedCounts):
-        counted = privacy.release(selection, votes.map(lambda vote: () if vote is None else (vote,)))
-        return _first(counted)
-    found: Any = privacy.release(selection, votes)
-    if isinstance(selection, CountedSelection):
-        return _first(found)
-    released: tuple[str, ...] = found if isinstance(found, tuple) else () if found is None else (found,)
+    lists = isinstance(selection, ThresholdedCounts)
+    shares: Private[Any] = votes.map(lambda vote: () if vote is None else (vote,)) if lists else votes
+    found: Any = privacy.release(selection, shares)
+    released = found if isinstance(found, tuple) else () if found is None else (found,)
+    if released and isinstance(first := released[0], CountedAnswer):
+        return (str(first.answer),), Support(first.count, first.low, first.high)
     if not released:
         return (), None
     if not after:
@@ -59,13 +58,6 @@ def release_answers(
     ranked = sorted(zip(counts, released, strict=True), key=lambda pair: -pair[0])
     most, margin = ranked[0][0], least_threshold(histogram.sigma, (1 - CONFIDENCE) / 2) - 1
     return tuple(answer for _, answer in ranked), Support(most, max(0, most - margin), max(0, most + margin))
-
-
-def _first(counted: Any) -> tuple[tuple[str, ...], Support | None]:
-    if not counted:
-        return (), None
-    first = counted[0]
-    return (str(first.answer),), Support(first.count, first.low, first.high)
 
 
 def _at_least(selection: Any, released: tuple[str, ...]) -> Support | None:

@@ -46,7 +46,7 @@ _DIGITS = 80
 """Entries of a table are exact with so many digits, and what is left of 1."""
 _ERROR = Decimal("1e-60")
 """More than the relative error of a term: ln and exp are rounded correctly, and an exponent is below 10^6."""
-_CERTIFIED = (1.5, 2.0, 3.0, 4.5, 7.0, 12.0, 24.0, 64.0, 1024.0)
+_CERTIFIED = (*np.arange(1.25, 4, 0.25), *np.arange(4, 16, 0.5), *np.exp2([4, 4.5, 5, 5.5, 6, 7, 8, 9, 10]))
 """Orders at which every table is certified, beside its own. A chord bounds the price between two of them."""
 _FAR = 1e-6
 """A difference of two logarithms of moments, far above the error of floats: it is below 1e-9 for orders up to 1024."""
@@ -318,7 +318,7 @@ def _price_curve(table: tuple[int, ...], delta: float, orders: tuple[float, ...]
     The logarithm of the moment, (a - 1) times the price, is convex in the order a, and at most 0 at order 1. So a chord
     bounds it between two orders. Above the largest one the price is at most that at order infinity.
     """
-    known = sorted({*_CERTIFIED, *(order for order in orders if math.isfinite(order))})
+    known = sorted({*map(float, _CERTIFIED), *(order for order in orders if math.isfinite(order))})
     prices = np.array([certify(table, delta, order) for order in known])
     last = certify(table, delta, math.inf)
     finite = ORDERS[:-1]

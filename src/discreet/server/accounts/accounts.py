@@ -343,13 +343,16 @@ class Accounts:
             return questions.find(found, key, request, name, self._now(found.books), anew=anew)
 
     def join(self, key: str, question: str, fingerprint: str, idempotency: str) -> Recalled | None:
-        """Have an Idempotency-Key find a question that another request asks; or return what it found before."""
+        """Have an Idempotency-Key find a question that another request asks; or return what it found before.
+
+        A question that is not reserved has nothing to find: then nothing is recorded.
+        """
         request, name = self._marks(fingerprint, idempotency)
         assert name is not None
         with self.database.writing() as found:
             now = self._now(found.books)
             recalled = questions.find_named(found, key, request, name, now)
-            if recalled is None:
+            if recalled is None and question in found.books.questions:
                 found.append("join", question, {"name": name, "asked": now}, again=True)
             return recalled
 

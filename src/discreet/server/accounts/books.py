@@ -121,7 +121,7 @@ class Books:
         about, content = row.question, json.loads(row.content)
         match row.kind:
             case "grant":
-                self._vaults[about], self._pools[about] = content, Sum.nothing()
+                self._vaults[about], self._pools[about] = content, Sum()
             case "share":
                 self._vaults[about]["reading"] = content["reading"]
                 self._shares.setdefault(about, {})[content["holder"]] = Share(content["loss"], content["failures"])
@@ -141,6 +141,8 @@ class Books:
                     self._name(content["key"], content["name"], about, content["asked"])
             case "settle":
                 self._settle(self.questions[about], Spending.unpack(row.loss, row.failure), content)
+            case "join" if about not in self.questions:
+                pass  # versions before recorded names of questions that were refused later: they find nothing
             case "join":
                 self._name(self.questions[about].key, content["name"], about, content["asked"])
             case _:
@@ -193,10 +195,9 @@ class Books:
 
     def _charge(self, key: str, vault: str, back: Spending, extra: Spending) -> None:
         """Take `back` from the meter of a key, and add `extra`; the pool follows if the key is a shared one."""
-        meters = self._meters.setdefault(key, {})
-        meters[vault] = meters.get(vault, Sum.nothing()).moved(back, extra)
+        self._meters.setdefault(key, {}).setdefault(vault, Sum()).move(back, extra)
         if not self._keys[key]["reserved"]:
-            self._pools[vault] = self._pools[vault].moved(back, extra)
+            self._pools[vault].move(back, extra)
 
     def _name(self, key: str, name: str, question: str, asked: float) -> None:
         """Have a name find a question from now on, in place of the one before. Names that find nothing any more go."""
@@ -221,7 +222,7 @@ class Books:
         if vault not in self._vaults:
             raise UnknownName("vault", vault, self._vaults)
         found = self._vaults[vault]
-        return Grant(vault, budget_of(*found["budget"]), found.get("reading", ""), self._pools[vault].spending)
+        return Grant(vault, budget_of(*found["budget"]), found.get("reading", ""), self._pools[vault].total())
 
     def held(self, vault: str, *, but: str = "") -> Share:
         """Return the sum of the shares of a vault, without the one of `but`."""
@@ -253,12 +254,12 @@ class Books:
 
     def spent(self, key: str, vault: str) -> Spending:
         """Return what the questions of a key have spent in a vault; those in flight count at their ceiling."""
-        return self._meters.get(key, {}).get(vault, Sum.nothing()).spending
+        return self._meters.get(key, {}).get(vault, Sum()).total()
 
     def meter(self, key: Key) -> Meter:
         """Return the odometer of a key."""
         sums = self._meters.get(key.id, {}).values()
-        total, count = sum((one.spending for one in sums), Spending.nothing()), sum(one.count for one in sums)
+        total, count = sum((one.total() for one in sums), Spending.nothing()), sum(one.count for one in sums)
         return Meter(
             granted=key.epsilon,
             delta=key.delta,

@@ -29,12 +29,12 @@ from sqlalchemy import Column, Connection, Float, MetaData, String, Table, Text,
 
 from discreet.config import FORMAT
 from discreet.errors import LedgerError
-from discreet.log import chain, replay
+from discreet.log import chain
 from discreet.log.chain import Entry, Head
 from discreet.log.counter import Counter, Reached
 from discreet.log.postgres import PostgresSchema
-from discreet.log.replay import Replay
 from discreet.log.sqlite import RIGHTS, SqliteFile, make_log, making
+from discreet.log.transactions import Log, Place, Transaction
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts.books import BY_NAME, OPENING, Books, Kind
 from discreet.server.accounts.errors import AccountsError, OlderCopy, explained, forked, older, other_format
@@ -66,8 +66,9 @@ class Reading:
         books: the accounts as all rows that it sees give them.
     """
 
-    def __init__(self, connection: Connection, books: Books) -> None:
-        self.connection, self.books = connection, books
+    def __init__(self, transaction: Transaction[Books]) -> None:
+        self._transaction = transaction
+        self.connection, self.books = transaction.connection, transaction.state
 
     def reply(self, question: str) -> dict[str, Any] | None:
         """Return the reply that is kept for a question; None if none is."""
@@ -76,20 +77,7 @@ class Reading:
 
 
 class Writing(Reading):
-    """A transaction that no other one writes beside. The books do not have what it appends.
-
-    Attributes:
-        head: the last row, those that it appended included.
-    """
-
-    def __init__(self, connection: Connection, books: Books) -> None:
-        super().__init__(connection, books)
-        self.head = books.head
-
-    @property
-    def appended(self) -> bool:
-        """Whether it appended a row."""
-        return self.head != self.books.head
+    """A transaction that no other one writes beside. The books do not have what it appends."""
 
     def append(
         self, kind: Kind, about: str, content: dict[str, Any], charged: Spending | None = None, *, again: bool = False
@@ -104,9 +92,8 @@ class Writing(Reading):
             again: whether there may be several rows of this kind about the same.
         """
         loss, failure = (b"", 0) if charged is None else charged.pack()
-        part = self.head.id + 1 if again else 0
-        entry = Entry(about, kind, part, loss, failure, json.dumps(content).encode())
-        self.head = chain.append(self.connection, self.head, entry)
+        part = self._transaction.head.id + 1 if again else 0
+        self._transaction.append(Entry(about, kind, part, loss, failure, json.dumps(content).encode()))
 
     def keep_reply(self, question: str, reply: dict[str, Any], now: float) -> None:
         """Keep the reply that the same request is to get for a while."""
@@ -138,22 +125,17 @@ class Database:
         self._newest: Reached | None = None
         self._one_writes = threading.RLock()
         with explained():
-            self._log: SqliteFile | PostgresSchema
+            place: Place
+            snapshot = None
             if self.shared:
-                self._log = _open_schema(str(address))
+                place = _open_schema(str(address))
             else:
                 path = Path(address).absolute()
                 self._counter = Counter(path.with_suffix(".counter"))
                 self._secret = _make_files(path, self._counter)
-                self._log = SqliteFile(path)
-            self._check_format()
-            snapshot = None if self.shared else path.with_name(f"{path.name}-snapshot")
-            self._replay = Replay(Books, snapshot)
-            if self._log.check_open() >= replay.LARGE:
-                self._replay.check_meanwhile(lambda: self._check(large=True))
-            else:
-                self._check(large=False)
-                self._replay.wait()
+                place, snapshot = SqliteFile(path), path.with_name(f"{path.name}-snapshot")
+            _check_format(place)
+            self._log = Log(place, Books, snapshot)
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
@@ -162,27 +144,17 @@ class Database:
         Raises:
             OlderCopy: if the database lacks a row that was there before.
         """
-        found: Writing | None = None
-        try:
-            with self._one_writes, explained():
-                self._replay.wait()
-                with self._log.writing() as connection, self._replay.caught_up(connection) as books:
-                    self._check_newest(connection, books.head)
-                    found = Writing(connection, books)
-                    yield found
-        except BaseException:
-            # Whether the rows were committed is not known: what is in memory must come from the log again.
-            if found is not None and found.appended:
-                self._replay.forget()
-            raise
+        with self._one_writes, explained(), self._log.writing() as found:
+            self._check_newest(found.connection, found.head)
+            yield Writing(found)
         if found.appended:
             self._note(found.head)
 
     @contextmanager
     def reading(self) -> Iterator[Reading]:
         """Hold a transaction that reads one state of the database."""
-        with explained(), self._log.reading() as connection, self._replay.caught_up(connection) as books:
-            yield Reading(connection, books)
+        with explained(), self._log.reading() as found:
+            yield Reading(found)
 
     def changes(self) -> int:
         """Return how many rows the log has."""
@@ -209,7 +181,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connections of this process."""
-        self._log.engine.dispose()
+        self._log.place.engine.dispose()
 
     def mark(self, what: str, value: str) -> str:
         """Return a hash of a question or a name, with the key of the accounts.
@@ -219,19 +191,6 @@ class Database:
         """
         key, person = self._secret, what.encode()
         return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16, key=key, person=person).hexdigest()
-
-    def _check(self, *, large: bool) -> None:
-        with self._log.reading() as connection:
-            self._log.check_pages(connection)
-            self._replay.check(connection, large=large)
-
-    def _check_format(self) -> None:
-        with self._log.reading() as connection:
-            kind = connection.dialect.name
-            if connection.execute(text(_OLD[kind])).scalar():
-                raise other_format(f"a format before {FORMAT}")
-            if (found := connection.execute(text(_VERSION[kind])).scalar_one()) not in (0, FORMAT):
-                raise other_format(f"format {found}")
 
     def _check_newest(self, connection: Connection, head: Head) -> None:
         """Refuse a database that lacks a row which this process saw, or which the counter has."""
@@ -244,6 +203,15 @@ class Database:
             self._newest = reached
         if self._counter is not None:
             self._counter.note(reached)
+
+
+def _check_format(place: Place) -> None:
+    with place.reading() as connection:
+        kind = connection.dialect.name
+        if connection.execute(text(_OLD[kind])).scalar():
+            raise other_format(f"a format before {FORMAT}")
+        if (found := connection.execute(text(_VERSION[kind])).scalar_one()) not in (0, FORMAT):
+            raise other_format(f"format {found}")
 
 
 def _check_reached(known: Reached | None, connection: Connection, head: Head) -> None:

@@ -7,11 +7,13 @@ value.
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.accounting import Budget, Spending, how_many
 from discreet.server.accounts.grants import Grant, Share
 from discreet.server.accounts.keys import CAP_IS_POLICY, Key
 from discreet.server.accounts.outcomes import KeyExhausted
-from discreet.server.accounts.sums import Charged, count_fitting, is_nothing, largest_part
+from discreet.server.accounts.sums import Charged, is_nothing, largest_part
+
+_MOST_TIMES = 10_000
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Meter:
         """Return how many more questions fit that cost at most `most` each; None if they are free."""
         if is_nothing(most.spending):
             return None
-        count = count_fitting(lambda extra: self.fits(extra, vault), most.spending)
+        count = how_many(lambda times: self.fits(most.spending.times(times), vault), _MOST_TIMES)
         return count if self.questions_left is None else min(count, self.questions_left)
 
     def describe(self) -> dict[str, Any]:

@@ -1,19 +1,13 @@
-"""Sums of charges that can be taken back exactly, and how many charges still fit."""
+"""Sums of charges that can be taken back exactly, and what part of a charge still fits."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.privacy.accounting import ATTO, CUT, Spending
-from discreet.privacy.costs import ORDERS
+from discreet.privacy.accounting import Spending, Sums
 
-_MOST_TIMES = 10_000
 _STEPS = 30
-_LARGEST = 9 * 10**18
-"""The largest number of a sum. A number that reaches it stays there."""
 
 
 class Charged(Protocol):
@@ -32,65 +26,36 @@ class Charged(Protocol):
         """The charge as a sum of costs, in whole numbers."""
 
 
-@dataclass(frozen=True, eq=False)
-class Sum:
-    """A sum of charges, uncut, and how many of them are not zero.
+class Sum(Sums):
+    """A sum of charges, and how many of them are not zero (`count`).
 
     A charge that is cut at an order (a Gaussian one at infinity) can be taken back there; from a `Spending`, it could
     not. While any such charge is in the sum, the sum reads as cut.
-
-    Attributes:
-        loss: the loss at each order, in billionths of a nat.
-        failures: the failure probabilities, in 1e-18.
-        count: the number of charges that are not zero.
     """
 
-    loss: NDArray[np.int64]
-    failures: int = 0
-    count: int = 0
+    count = 0
 
-    @staticmethod
-    def nothing() -> "Sum":
-        """Return the empty sum."""
-        return Sum(np.zeros(len(ORDERS), dtype=np.int64))
-
-    @property
-    def spending(self) -> Spending:
-        """The sum, cut as every `Spending` is."""
-        return Spending(np.minimum(self.loss, CUT), min(self.failures, ATTO))
-
-    def moved(self, back: Spending, extra: Spending) -> "Sum":
-        """Return the sum from which the charge `back` is taken, and to which `extra` is added."""
-        # A sum is at most `_LARGEST` and a charge at most `CUT`, so no step leaves the range of 64 bits.
-        before = np.minimum(self.loss, _LARGEST)
-        after = np.where(before >= _LARGEST, _LARGEST, np.minimum(before - back.loss_nano + extra.loss_nano, _LARGEST))
-        failed = self.failures
-        if failed < _LARGEST:
-            failed = min(failed - back.failure_atto + extra.failure_atto, _LARGEST)
-        return Sum(after, failed, self.count + (not is_nothing(extra)) - (not is_nothing(back)))
+    def move(self, back: Spending, extra: Spending) -> None:
+        """Take the charge `back` from the sum, and add `extra`."""
+        self.add(back, -1)
+        self.add(extra)
+        self.count += (not is_nothing(extra)) - (not is_nothing(back))
 
     def plain(self) -> list[Any]:
         """Return the sum as plain data."""
-        return [self.loss.tolist(), self.failures, self.count]
+        return [self.content.tolist(), self.failures, self.count]
 
-    @staticmethod
-    def of(plain: list[Any]) -> "Sum":
+    @classmethod
+    def of(cls, plain: list[Any]) -> Self:
         """Return the sum of which `plain` gave this."""
-        return Sum(np.array(plain[0], dtype=np.int64), plain[1], plain[2])
+        made = cls(np.array(plain[0], dtype=np.int64), plain[1])
+        made.count = plain[2]
+        return made
 
 
 def is_nothing(spending: Spending) -> bool:
     """Return whether a sum is zero: the question is free."""
     return spending.failure_atto == 0 and not spending.loss_nano.any()
-
-
-def count_fitting(fits: Callable[[Spending], bool], most: Spending) -> int:
-    """Return how many charges of `most` fit one after the other; at most ten thousand."""
-    low, high = 0, _MOST_TIMES
-    while high > low:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(most.times(middle)) else (low, middle - 1)
-    return low
 
 
 def largest_part(fits: Callable[[Spending], bool], most: Spending) -> float:

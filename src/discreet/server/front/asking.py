@@ -112,11 +112,13 @@ class Asker:
         """Return the flight of a request: one that the same request has begun, or a new one.
 
         Raises:
-            FrontError: if the key may not ask the model, or the Idempotency-Key belongs to another request.
+            FrontError: if the key may not ask the model, if the Idempotency-Key belongs to another request, or if the
+                flight was refused before it was reserved.
         """
         asked = self.prepare(key, request, idempotency, again=again)
         place, name = request.fingerprint, None
         if idempotency is not None and (flight := self.flights.find(key.id, place)) is not None:
+            await flight.wait_reserved()  # before that, there is nothing that the Idempotency-Key could find
             name = lambda question: self._name(asked, question)  # noqa: E731 - it is passed on
             if await name(flight.question_id):
                 place, name = f"{place} {idempotency}", None  # it has an answer of its own

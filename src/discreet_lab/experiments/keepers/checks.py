@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from discreet.config import read_config
+from discreet.ledger.ledger import LogLedger
 from discreet.ledger.opening import open_ledger
-from discreet.ledger.protocol import VaultLedger
 from discreet.ledger.records import QuestionRecord
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts import Accounts
@@ -28,7 +28,7 @@ class Found:
         mark: returns the mark that the accounts have of an Idempotency-Key.
     """
 
-    ledgers: dict[str, VaultLedger]
+    ledgers: dict[str, LogLedger]
     records: dict[str, QuestionRecord]
     rows: dict[str, Reserved]
     asked: list[Asked]

@@ -1,0 +1,70 @@
+"""`discreet close-log`: who took part in which question is archived or destroyed."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.output import counted, explained, out, print_json
+from discreet.cli.progress import doing
+from discreet.cli.undo import confirm
+from discreet.errors import UsageError
+from discreet.operations.close_log import ClosedLog, look
+from discreet.operations.close_log import close_log as close
+
+
+@app.command(name="close-log")
+@explained
+def close_log(
+    vault: VaultPath,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="FILE", help="Keep the old rows in this new SQLite file.")
+    ] = None,
+    destroy: Annotated[bool, typer.Option("--destroy", help="Destroy the old rows, for good.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Destroy without asking.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Forget or archive who took part in which question; all balances stay.
+
+    The ledger begins a new log with one row of all balances. With --keep the old rows are in a file from then on, with
+    --destroy they are gone. No unit gets a new budget, and no earlier question can pay again. The vault must not be in
+    use. For the custodian.
+    """
+    if destroy == (keep is not None):
+        raise UsageError(
+            "Give one of --keep FILE, which puts the old rows into a file, and --destroy, which makes an end of them. "
+            "Nothing was changed."
+        )
+    with doing("Reading the log"):
+        lost = look(vault, keep)
+    if destroy and not yes:
+        confirm(_lost(lost), "Destroy them?", "Nothing was changed.", "To destroy them, add --yes.")
+    with doing("Closing the log"):
+        close(vault, keep)
+    if as_json:
+        print_json(lost.describe() | {"kept": None if keep is None else str(keep)})
+        return
+    out.print(f"The log is closed: {counted(lost.rows, 'row')} since {lost.since[:10]}.")
+    out.print(
+        f"The old rows are in {keep}, which is as private as the vault." if keep else "The old rows are gone.",
+        markup=False,
+    )
+    out.print("All balances stay. Reports list later questions alone.")
+    if lost.open:
+        out.print(
+            f"{counted(lost.open, 'part')} of questions that were broken off stay charged, and the new log has who "
+            "took part in them."
+        )
+    for table in lost.tables:
+        out.print(f"The rows of a log that was closed before are still in the database, in the table {table}.")
+    out.print("Backups and other copies from before still have the old rows.")
+
+
+def _lost(lost: ClosedLog) -> str:
+    corpora = f" Synthetic corpora in it: {lost.corpora}." if lost.corpora else ""
+    return (
+        f"The log has {counted(lost.rows, 'row')} since {lost.since[:10]}: {counted(lost.questions, 'question')} with "
+        f"{counted(lost.shares, 'share')} of individuals.{corpora} No report lists them afterwards; discreet report "
+        "does now. They cannot return"
+    )

@@ -1,0 +1,116 @@
+"""The closing of a ledger's log: who took part in what is archived or destroyed, and all balances go on."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.config import VaultConfig, read_config
+from discreet.errors import UsageError
+from discreet.ledger.balances import BEGIN, RESERVE, Units
+from discreet.ledger.keys import payers_of
+from discreet.ledger.opening import open_ledger
+from discreet.ledger.questions import list_corpora, time_of
+from discreet.log.chain import first, list_closed, read
+from discreet.log.replay import Replay
+from discreet.operations.check_ledger import reading
+from discreet.operations.move import in_use
+from discreet.system.output_path import check_output_path
+from discreet.vault.derived_data import SYNTHESIS
+
+_PATIENCE = 2.0
+"""Seconds in which a server ends a connection of this process that was closed."""
+
+
+@dataclass(frozen=True)
+class ClosedLog:
+    """What a log has that is lost with it.
+
+    Attributes:
+        since: the time of its first row, UTC, ISO 8601.
+        rows: the number of its rows.
+        questions: the number of questions in it, which no later report lists.
+        corpora: the number of synthetic corpora in it.
+        shares: the number of times that an individual took part in a question: private.
+        open: the number of parts that are not settled. Who pays for them goes on to the new log: private.
+        tables: the tables of the database with rows of logs that were closed before. They stay.
+    """
+
+    since: str
+    rows: int
+    questions: int
+    corpora: int
+    shares: int
+    open: int
+    tables: tuple[str, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return vars(self) | {"tables": list(self.tables)}
+
+
+def look(vault: Path, keep: Path | None) -> ClosedLog:
+    """Return what a log has that would be lost. Nothing changes.
+
+    Args:
+        vault: the folder of the vault.
+        keep: the file that the old rows are to be in; None for none.
+
+    Raises:
+        UsageError: if there is no vault, if a process visibly uses it, if a corpus is unfinished, or if the file cannot
+            be made.
+        LedgerError: if the ledger is not sound.
+    """
+    settings = read_config(vault)
+    if keep is not None:
+        if keep.is_file():
+            raise UsageError(f"{keep} already exists, and is not overwritten. Choose another path.")
+        check_output_path(keep, vault, force=False)
+    _check_unused(vault, settings)
+    rows = questions = shares = 0
+    with reading(vault, settings) as connection:
+        state = Replay(Units).check(connection)
+        for row in read(connection):
+            rows, questions = rows + 1, questions + (row.kind == BEGIN)
+            shares += len(payers_of(row.content)) if row.kind == RESERVE and row.content else 0
+        corpora = len(list_corpora(read(connection), state.budget))
+        tables = tuple(list_closed(connection))
+        return ClosedLog(time_of(first(connection)), rows, questions, corpora, shares, len(state.open), tables)
+
+
+def close_log(vault: Path, keep: Path | None) -> None:
+    """Close the log of a vault. The old rows are in the new file `keep`, or gone for good if it is None.
+
+    Raises:
+        UsageError: as `look`.
+        LedgerError: if the ledger is not sound, or is older than its counter; or if it or the file cannot be written.
+    """
+    settings = read_config(vault)
+    _check_unused(vault, settings)
+    open_ledger(vault, settings).close_log(keep=False if keep is None else keep)
+
+
+def _check_unused(vault: Path, settings: VaultConfig) -> None:
+    why = in_use(vault, settings) or ("its ledger is open" if settings.ledger and _has_others(settings) else "")
+    if why:
+        raise UsageError(f"The vault is in use: {why}. End that process, then close the log. Nothing was changed.")
+    if (vault / SYNTHESIS / "run.jsonl").exists():
+        raise UsageError(
+            "A synthetic corpus of the vault is unfinished, and could not be finished without the log. Finish it: "
+            f"discreet synthesize. Or give it up: remove {vault / SYNTHESIS / 'run.jsonl'}. Nothing was changed."
+        )
+
+
+def _has_others(settings: VaultConfig) -> bool:
+    """Return whether another process, of any machine, has a ledger in PostgreSQL open, as far as the role may see."""
+    from discreet.log.postgres import PostgresSchema
+
+    schema, end = PostgresSchema(settings.ledger, settings.ledger_name), time.monotonic() + _PATIENCE
+    try:
+        while schema.others():
+            if time.monotonic() > end:
+                return True
+            time.sleep(0.1)
+        return False
+    finally:
+        schema.engine.dispose()
