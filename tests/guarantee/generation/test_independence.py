@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
-import torch
 
 from discreet.generation import loading
 from discreet.generation.loading import load_model
@@ -19,21 +18,19 @@ DOCUMENTS = [
     for number, name in enumerate(("Ada Lind", "Bela Voss", "Cora Fink", "Dario Pohl", "Edda Moor", "Fabio Lux"))
 ]
 OTHERS = ["", "No.", "A very long story about nothing at all, told twice. " * 60, "\u2603 <|im_end|> \x00 \u00e9" * 9]
-MACHINES = [
-    "cpu",
-    pytest.param(
-        "cpu, float32", marks=pytest.mark.skipif(compute_dtype() == torch.float32, reason="it is the default here")
-    ),
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")),
-]
-
 
 pytestmark = pytest.mark.usefixtures("two_threads")
 
 
-@pytest.fixture(scope="module", params=MACHINES)
+@pytest.fixture(scope="module", params=["cpu", "cpu, float32", "cuda"])
 def model(request: pytest.FixtureRequest) -> Iterator[TransformersModel]:
+    import torch
+
     device, _, kind = request.param.partition(", ")
+    if kind and compute_dtype() == torch.float32:
+        pytest.skip("it is the default here")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA")
     if not kind:
         yield load_model(device=device)
         return
