@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from discreet_lab.attacks.bounds import epsilon_at_least, epsilon_by_threshold
 from discreet_lab.attacks.rates import highest_rate
@@ -17,7 +17,7 @@ DOUBT = 0.05
 )
 def test_rates_are_those_of_clopper_and_pearson(count: int, trials: int, miss: float) -> None:
     assert highest_rate(count, trials, miss) == pytest.approx(
-        float(stats.beta.ppf(1 - miss, count + 1, trials - count))
+        float(scipy.stats.beta.ppf(1 - miss, count + 1, trials - count))
     )
 
 
@@ -45,7 +45,7 @@ def test_nothing_is_shown_of_what_does_not_differ() -> None:
 
 def gaussian_delta(epsilon: float, distance: float) -> float:
     """The exact curve of the Gaussian mechanism (Balle and Wang 2018): of noise 1 and inputs at this distance."""
-    upper, lower = (stats.norm.cdf(distance / 2 * side - epsilon / distance) for side in (1, -1))
+    upper, lower = (scipy.stats.norm.cdf(distance / 2 * side - epsilon / distance) for side in (1, -1))
     return float(upper - math.exp(epsilon) * lower)
 
 

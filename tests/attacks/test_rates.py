@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from discreet_lab.attacks.rates import Auc, Rate, curve, most_auc, most_true_positives, true_positives
 
@@ -16,7 +16,7 @@ def test_the_area_counts_pairs_and_ties_half() -> None:
     assert Auc.of([1, 1], [1, 1]).value == 0.5
     assert Auc.of([3, 1], [2, 1]).value == pytest.approx(2.5 / 4)
     ins, outs = np.random.default_rng(1).normal(size=(2, 30)).tolist()
-    assert Auc.of(ins, outs).value == pytest.approx(stats.mannwhitneyu(ins, outs).statistic / 900)
+    assert Auc.of(ins, outs).value == pytest.approx(scipy.stats.mannwhitneyu(ins, outs).statistic / 900)
 
 
 def test_the_interval_is_one_of_scores() -> None:
@@ -32,7 +32,7 @@ def test_the_interval_is_one_of_scores() -> None:
 
 
 def test_the_interval_covers_the_area_as_often_as_it_says() -> None:
-    draw, truth = np.random.default_rng(5), stats.norm.cdf(1 / math.sqrt(2))
+    draw, truth = np.random.default_rng(5), scipy.stats.norm.cdf(1 / math.sqrt(2))
     found = [Auc.of(draw.normal(1, 1, 25).tolist(), draw.normal(0, 1, 25).tolist()) for _ in range(400)]
     assert np.mean([auc.low <= truth <= auc.high for auc in found]) > 0.92
 
@@ -42,7 +42,7 @@ def test_the_interval_covers_the_area_as_often_as_it_says() -> None:
 )
 def test_interval_of_pairs_has_its_stated_coverage(shift: float, alike: float) -> None:
     """Scores of the same people in and out, which have `alike` in common and differ by `shift`."""
-    draw, truth = np.random.default_rng(7), stats.norm.cdf(shift / math.sqrt(2))
+    draw, truth = np.random.default_rng(7), scipy.stats.norm.cdf(shift / math.sqrt(2))
     covered = []
     for _ in range(300):
         outs, own = draw.normal(size=(2, 30))
@@ -101,7 +101,7 @@ def test_few_who_are_told_apart_are_not_overlooked() -> None:
 
 @pytest.mark.parametrize(("count", "of"), [(0, 50), (3, 50), (50, 50), (1, 2)])
 def test_rates_have_the_interval_of_clopper_and_pearson(count: int, of: int) -> None:
-    found, expected = Rate.among(count, of), stats.binomtest(count, of).proportion_ci(0.95, "exact")
+    found, expected = Rate.among(count, of), scipy.stats.binomtest(count, of).proportion_ci(0.95, "exact")
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
     assert found.value == count / of
 

@@ -39,13 +39,16 @@ def json_of(result: Result) -> dict[str, object]:
 def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hospital")
     notes = folder / "notes.jsonl"
+    asked_about = (*DISEASES[:3], DISEASES[-1])
     with notes.open("w") as file:
         for document in documents(480):
+            if not any(disease.name in document.text for disease in asked_about):
+                continue  # an embedding takes a hundredth of a second
             file.write(json.dumps({"id": document.id, "patient": document.unit, "text": document.text}) + "\n")
     path = folder / "vault"
     options = ["--epsilon", 400, "--delta", 1e-6, "--unit-field", "patient", "--log-questions"]
     json_of(run("init", path, *options, "--json"))
-    assert json_of(run("add", path, notes, "--json"))["added"] == 480
+    assert json_of(run("add", path, notes, "--json"))["added"] == 160
     return path
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 
 from discreet.export.vectors import ExportedVectors
 from discreet.query.known_answers import read_questions
@@ -57,6 +55,8 @@ def _packed_vectors() -> bytes:
 
 
 def _parquet() -> bytes:
+    import pyarrow.parquet
+
     made = io.BytesIO()
     columns = {"id": ["a", "b"], "unit": [1.0, None], "text": ["One text.", "Another."]}
     pyarrow.parquet.write_table(pyarrow.table(columns), made)

@@ -9,7 +9,6 @@ from discreet_lab.audit.algorithms import algorithm_cases
 from discreet_lab.audit.case import CONFIDENCE, FAILURE
 from discreet_lab.audit.corpora import corpus_cases
 from discreet_lab.nightly import KINDS, Job, Kind, jobs, run
-from tests.fuzz.catalogue import TARGETS
 
 
 def size_of(job: Job) -> int:
@@ -62,6 +61,8 @@ def test_least_draws_flag_what_neighbours_never_share(name: str, cases: int) -> 
 
 
 def test_least_inputs_reach_beyond_the_sound_ones_of_each_target() -> None:
+    from tests.fuzz.catalogue import TARGETS  # which load pandas
+
     shares = sum(target.share for target in TARGETS.values())
     for target in TARGETS.values():
         assert least_of("fuzz") * target.share / shares > 2 * len(list(target.seeds))

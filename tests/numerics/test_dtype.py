@@ -1,9 +1,16 @@
 """Numbers that a machine computes fast."""
 
+from typing import TYPE_CHECKING
+
 import pytest
-import torch
 
 from discreet.numerics.dtype import compute_dtype, has_bfloat16_instructions
+from tests.later import Later
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = Later("torch")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-import torch
 
 from discreet.config import read_config, write_config
 from discreet.errors import NoSuchVault
@@ -254,6 +253,8 @@ def test_processor_is_named_with_what_it_computes(make: Make, monkeypatch: pytes
     said = [next(one for one in examine(path) if one.check == "processor").what for _ in range(2)]
     assert said[0] == said[1]
     assert re.search(r"\(.+\), (float32|bfloat16): public rows keep .*; their digest is [0-9a-f]{32}\.$", said[0])
+    import torch
+
     real = torch.nn.functional.linear
     monkeypatch.setattr(torch.nn.functional, "linear", lambda rows, weight, bias=None: real(rows, weight) + rows[0, 0])
     assert "depends on its place" in next(one for one in problems(examine(path)) if one.check == "processor").what

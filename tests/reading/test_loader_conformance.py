@@ -2,18 +2,19 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from discreet.reading.loaders import BUILT_IN, Loader
+from discreet.reading.loaders import BUILT_IN, BuiltInLoader, Loader
+from discreet.reading.sandbox import Sandbox
 from discreet.testing import LoaderSuite
 
 Texts = Sequence[Mapping[str, str]]
 
 
-def built_in(name: str) -> Loader:
+def built_in(name: str) -> BuiltInLoader:
     return next(loader for loader in BUILT_IN if loader.name == name)
 
 
@@ -72,9 +73,10 @@ class TestParquet(LoaderSuite):
 
 class TestWorkbook(LoaderSuite):
     @pytest.fixture
-    def loader(self) -> Loader:
+    def loader(self) -> Iterator[Loader]:
         pytest.importorskip("openpyxl")
-        return built_in("xlsx")
+        with Sandbox() as sandbox:  # one for all files of a test, as where many files are read
+            yield built_in("xlsx").within(sandbox)
 
     def write(self, path: Path, records: Texts) -> None:
         import openpyxl

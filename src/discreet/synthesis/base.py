@@ -9,8 +9,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import ClassVar, Generic, Protocol, TypeVar
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -267,15 +267,31 @@ class SynthesisAlgorithm(ABC, Generic[P]):
             )
         if delta > budget.delta:
             raise UsageError(f"The corpus's delta, {delta:g}, is above the vault's, {budget.delta:g}. Ask for less.")
-        kept = self.failures * delta
-        below = kept * (1 - 1e-9)  # so that it stays below its share, rounded up
-        return share_out(
-            lambda rho: self.steps(rho, below, dimension, length),
-            lambda cost: budget_for(cost, self.epsilon, delta, kept),
-            budget,
-            spent,
-            rho,
-        )
+        # A bisection takes as long as a small corpus. A run asks for its plan more than once, an audit for each draw.
+        plan: P = _shared_out(self, budget, *spent.pack(), delta, dimension, length, rho)
+        return plan
+
+
+@lru_cache(maxsize=64)
+def _shared_out(
+    method: SynthesisAlgorithm[Any],
+    budget: Budget,
+    loss: bytes,
+    failure: int,
+    delta: float,
+    dimension: int,
+    length: int,
+    rho: float | None,
+) -> Any:
+    kept = method.failures * delta
+    below = kept * (1 - 1e-9)  # so that it stays below its share, rounded up
+    return share_out(
+        lambda rho: method.steps(rho, below, dimension, length),
+        lambda cost: budget_for(cost, method.epsilon, delta, kept),
+        budget,
+        Spending.unpack(loss, failure),
+        rho,
+    )
 
 
 def share_out(

@@ -7,7 +7,7 @@ for every unit.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.generation.toy import LOUD, ToyModel
@@ -18,7 +18,9 @@ from discreet.retrieval.vectors import LARGEST
 from discreet.synthesis.aug_pe import AugPE
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_facts import DPFacts
+from discreet.synthesis.dp_facts import Plan as FactsPlan
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag.parameters import Plan as SynRAGPlan
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
@@ -34,6 +36,8 @@ GLOOP = "gloopgloopgloop say: {} ."
 RASH = "rashrashrashrash say: {} ."
 OTHERS = {"other": ["other say: z ."], "somebody": ["somebody say: z ."]}
 """Further units, so that there are always enough to begin."""
+WORDS_OF_UNITS = 8
+"""The words that units bring together, at most: a word and a fact each, and units of a crowd bring the same."""
 
 PAIRS = (
     Pair("one of those that agree goes", {"u1": [GLOOP.format("x")]}, goes="u1"),
@@ -46,6 +50,25 @@ PAIRS = (
     ),
     Pair("a unit becomes another", {"u1": [GLOOP.format("x")]}, goes="u1", comes={"u2": [GLOOP.format("y")]}),
 )
+
+
+class SmallFacts(DPFacts):
+    """DP-Facts with small calls for noise: what a call of the usual size leaves over takes half of an audit's time."""
+
+    def steps(self, rho: float, delta: float, dimension: int, length: int) -> FactsPlan:
+        """Return the steps for few words."""
+        plan = super().steps(rho, delta, dimension, length)
+        few = plan.counts.of_units(WORDS_OF_UNITS), plan.stated.of_units(WORDS_OF_UNITS)
+        return replace(plan, counts=few[0], stated=few[1])
+
+
+class SmallSynRAG(DPSynRAG):
+    """DP-SynRAG with small calls for noise."""
+
+    def steps(self, rho: float, delta: float, dimension: int, length: int) -> SynRAGPlan:
+        """Return the steps for few words."""
+        plan = super().steps(rho, delta, dimension, length)
+        return replace(plan, counts=plan.counts.of_units(WORDS_OF_UNITS))
 
 
 @dataclass(frozen=True)
@@ -117,8 +140,8 @@ def corpora(epsilon: float) -> dict[str, tuple[SynthesisAlgorithm[Any], int]]:
     The crowd is so large that its common value is released about half of the time.
     """
     price: dict[str, Any] = {"epsilon": epsilon, "delta": FAILURE}
-    facts = DPFacts(**price, keywords=1, facts=1, tokens=4, text_tokens=16)
-    synrag = DPSynRAG(**price, keywords=1, tokens=2, wanted=2, text_tokens=16)
+    facts = SmallFacts(**price, keywords=1, facts=1, tokens=4, text_tokens=16)
+    synrag = SmallSynRAG(**price, keywords=1, tokens=2, wanted=2, text_tokens=16)
     # A temperature so high that the toy model's texts differ.
     evolving = AugPE(**price, about="a cure", texts=3, variations=5, generations=2, tokens=3, temperature=9.0)
     alone = DPSynth(**price, subsets=1, tokens=2, text_tokens=16)

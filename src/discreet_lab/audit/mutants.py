@@ -36,7 +36,7 @@ from discreet_lab.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setti
 from discreet_lab.audit.broken_noise import Quiet
 from discreet_lab.audit.case import DELTA, FAILURE, Case, rho_of
 from discreet_lab.audit.corpora import PAIRS as CORPUS_PAIRS
-from discreet_lab.audit.corpora import CorpusCase, corpora
+from discreet_lab.audit.corpora import CorpusCase, SmallFacts, corpora
 from discreet_lab.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases
 from discreet_lab.audit.pairs import Pair
 from discreet_lab.audit.vote_mutants import vote_twins
@@ -320,7 +320,7 @@ def _named(pair: Pair, name: str) -> Pair:
 # -- corpora ---------------------------------------------------------------------------------------------------------
 
 
-class BrokenFacts(DPFacts):
+class BrokenFacts(SmallFacts):
     """BROKEN: a fact is released with a noisy count, regardless of the number of units that state it."""
 
     def steps(self, rho: float, delta: float, dimension: int, length: int) -> FactsPlan:

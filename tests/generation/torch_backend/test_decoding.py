@@ -2,19 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
-import transformers
 
-import discreet.generation.torch_backend.decoding as decoding_module
 from discreet.errors import UsageError
 from discreet.generation.model import Prompt
-from discreet.generation.torch_backend.decoding import LockstepDecoding, first_maxima
-from discreet.generation.torch_backend.kv_cache import LockstepCache
 from discreet.generation.torch_backend.transformers_model import _context
+from tests.later import Later
+
+if TYPE_CHECKING:
+    import torch
+    import transformers
+
+    from discreet.generation.torch_backend import decoding as lockstep
+    from discreet.generation.torch_backend import kv_cache
+else:
+    torch, transformers = Later("torch"), Later("transformers")
+    lockstep = Later("discreet.generation.torch_backend.decoding")
+    kv_cache = Later("discreet.generation.torch_backend.kv_cache")
 
 WORDS = 50
 LENGTH = 11
@@ -75,9 +82,9 @@ def plain(model: Any, tokens: Sequence[int]) -> Any:
 def test_every_row_says_what_the_model_says_of_its_whole_text(
     make: Make, shared: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(decoding_module._BLOCK, "cpu", 3 * LENGTH)
+    monkeypatch.setitem(lockstep._BLOCK, "cpu", 3 * LENGTH)
     rows = prompts(7)  # two full blocks, and one that is filled up
-    decoding, model = LockstepDecoding(make(), shared, rows, 4), make()
+    decoding, model = lockstep.LockstepDecoding(make(), shared, rows, 4), make()
     texts = [[*shared, *prompt.tokens[prompt.padding :]] for prompt in rows]
     for said in ([], [7, 2, 9, 1, 1, 6, 3], [8] * 7):
         if said:
@@ -93,7 +100,7 @@ def test_another_row_changes_no_bit_of_a_row(make: Make) -> None:
     changed[2] = Prompt((0,) * 10 + (7,), 10)
     found = []
     for rows in (before, changed):
-        decoding = LockstepDecoding(make(), (3, 1, 4), rows, 4)
+        decoding = lockstep.LockstepDecoding(make(), (3, 1, 4), rows, 4)
         decoding.append(5)
         found.append(np.delete(decoding.logits(), 2, axis=0))
     assert found[0].tobytes() == found[1].tobytes()
@@ -101,14 +108,14 @@ def test_another_row_changes_no_bit_of_a_row(make: Make) -> None:
 
 def test_a_plain_attention_is_taken_over_and_no_other() -> None:
     taken = {
-        make.__name__: LockstepDecoding(make(), (3,), prompts(2), 2)._cache.split
+        make.__name__: lockstep.LockstepDecoding(make(), (3,), prompts(2), 2)._cache.split
         for make in (llama, gpt2, gemma2, falcon)
     }
     assert taken == {"llama": True, "gpt2": True, "gemma2": False, "falcon": False}
 
 
 def test_a_batch_ends_with_its_room() -> None:
-    decoding = LockstepDecoding(llama(), (3,), prompts(2), 2)
+    decoding = lockstep.LockstepDecoding(llama(), (3,), prompts(2), 2)
     decoding.append(1)
     decoding.append(1)
     with pytest.raises(UsageError, match="begun for 2 tokens"):
@@ -119,7 +126,7 @@ def test_a_batch_ends_with_its_room() -> None:
 
 def test_each_row_needs_a_token() -> None:
     with pytest.raises(UsageError, match="1 tokens for 2 rows"):
-        LockstepDecoding(llama(), (3,), prompts(2), 2).append_each([1])
+        lockstep.LockstepDecoding(llama(), (3,), prompts(2), 2).append_each([1])
 
 
 def test_context_of_a_sliding_window_model_is_its_window() -> None:
@@ -132,7 +139,7 @@ def test_first_of_equal_maxima_is_chosen_where_the_logits_are() -> None:
     draw = np.random.default_rng(1)
     for kind in (torch.float32, torch.bfloat16):
         logits = torch.from_numpy(draw.integers(0, 4, size=(200, 50)).astype(np.float32)).to(kind)
-        assert first_maxima(logits).tolist() == np.argmax(logits.float().numpy(), axis=1).tolist()
+        assert lockstep.first_maxima(logits).tolist() == np.argmax(logits.float().numpy(), axis=1).tolist()
 
 
 def _former(input_ids: Any, past_key_values: Any) -> None: ...
@@ -146,5 +153,5 @@ def test_a_model_takes_the_cache_by_its_own_name(name: str) -> None:
     """transformers renamed the argument in 5.24; both kinds of models are called."""
 
     model = SimpleNamespace(forward={"past_key_values": _former, "cache": _renamed}[name])
-    cache = LockstepCache(2, 3, split=True)
+    cache = kv_cache.LockstepCache(2, 3, split=True)
     assert cache.given_to(model) == {name: cache, "use_cache": True, "lockstep": cache}

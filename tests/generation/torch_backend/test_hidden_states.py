@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from transformers import Gemma2Config, Gemma2ForCausalLM
 
 from discreet.errors import UsageError
 from discreet.generation.model import ContextModel, Prompt
-from discreet.generation.torch_backend.hidden_states import check_output
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 
 TEXTS = ["The diagnosis is Flumplenax, as ever.", "The cat sat on the mat.", "No."]
@@ -47,6 +45,10 @@ def test_what_stands_beside_it_changes_little(smollm: TransformersModel) -> None
 
 @pytest.mark.parametrize("bound", [None, 0.05])
 def test_a_model_that_bounds_its_logits_is_refused(bound: float | None) -> None:
+    from transformers import Gemma2Config, Gemma2ForCausalLM
+
+    from discreet.generation.torch_backend.hidden_states import check_output
+
     config = Gemma2Config(
         vocab_size=32,
         hidden_size=16,

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from discreet.generation.model import Logits, Prompt
-from discreet.generation.torch_backend.token_nll import token_nll
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 
 pytestmark = pytest.mark.usefixtures("two_threads")
@@ -42,6 +41,8 @@ def test_what_others_say_changes_no_row(smollm: TransformersModel) -> None:
 
 def test_rows_are_fed_in_blocks_of_one_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether other sizes round otherwise is the processor's affair."""
+    from discreet.generation.torch_backend.token_nll import token_nll
+
     fed = list[int]()
 
     def of_block(_: object, __: object, prompts: Sequence[Prompt]) -> Logits:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
-import torch
 
 from discreet.generation import loading
 from discreet.generation.loading import load_model
@@ -19,21 +18,19 @@ DOCUMENTS = [
     for number, name in enumerate(("Ada Lind", "Bela Voss", "Cora Fink", "Dario Pohl", "Edda Moor", "Fabio Lux"))
 ]
 OTHERS = ["", "No.", "A very long story about nothing at all, told twice. " * 60, "\u2603 <|im_end|> \x00 \u00e9" * 9]
-MACHINES = [
-    "cpu",
-    pytest.param(
-        "cpu, float32", marks=pytest.mark.skipif(compute_dtype() == torch.float32, reason="it is the default here")
-    ),
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")),
-]
-
 
 pytestmark = pytest.mark.usefixtures("two_threads")
 
 
-@pytest.fixture(scope="module", params=MACHINES)
+@pytest.fixture(scope="module", params=["cpu", "cpu, float32", "cuda"])
 def model(request: pytest.FixtureRequest) -> Iterator[TransformersModel]:
+    import torch
+
     device, _, kind = request.param.partition(", ")
+    if kind and compute_dtype() == torch.float32:
+        pytest.skip("it is the default here")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no CUDA")
     if not kind:
         yield load_model(device=device)
         return
@@ -61,8 +58,13 @@ def logits_of(model: TransformersModel, documents: Sequence[str]) -> list[Logits
     return logits(model, laid.shared, prompts)
 
 
-def test_replacing_one_document_changes_no_other_row(model: TransformersModel) -> None:
-    before = logits_of(model, DOCUMENTS)
+@pytest.fixture(scope="module")
+def before(model: TransformersModel) -> list[Logits]:
+    """What the model says of the documents as they are: it is computed once for all tests."""
+    return logits_of(model, DOCUMENTS)
+
+
+def test_replacing_one_document_changes_no_other_row(model: TransformersModel, before: list[Logits]) -> None:
     for place in (0, len(DOCUMENTS) - 1):
         for other in OTHERS:
             changed = [other if row == place else text for row, text in enumerate(DOCUMENTS)]
@@ -83,11 +85,11 @@ def test_the_mask_stays_when_no_row_needs_padding(model: TransformersModel) -> N
             assert old[:3].tobytes() == new[:3].tobytes()
 
 
-def test_rows_that_change_places_take_their_logits_along(model: TransformersModel) -> None:
+def test_rows_that_change_places_take_their_logits_along(model: TransformersModel, before: list[Logits]) -> None:
     laid, prompts = lay_out(model, DOCUMENTS)
     order = [3, 6, 0, 5, 1, 4, 2]
     moved = logits(model, laid.shared, [prompts[row] for row in order])
-    for old, new in zip(logits(model, laid.shared, prompts), moved, strict=True):
+    for old, new in zip(before, moved, strict=True):
         assert old[order].tobytes() == new.tobytes()
 
 
@@ -103,15 +105,17 @@ def test_rows_after_truncation_are_those_of_a_new_batch(model: TransformersModel
     assert straight.logits().tobytes() == back.logits().tobytes()
 
 
-def test_the_shared_part_fed_once_says_what_it_says_in_every_row(model: TransformersModel) -> None:
+def test_the_shared_part_fed_once_says_what_it_says_in_every_row(
+    model: TransformersModel, before: list[Logits]
+) -> None:
     """Up to rounding: feeding it once for all rows is another shape than feeding it in each."""
     laid, prompts = lay_out(model, DOCUMENTS)
-    once = model.start(laid.shared, prompts, 8)
+    once = before[0]
     bare = [Prompt(prompt.tokens[prompt.padding :], 0) for prompt in prompts]
     for row, prompt in enumerate(bare):
         alone = model.start((), [Prompt((*laid.shared, *prompt.tokens), 0)], 8)
-        assert np.abs(alone.logits()[0] - once.logits()[row]).max() < 1.0
-        assert alone.best()[0] in np.argsort(once.logits()[row])[-2:]
+        assert np.abs(alone.logits()[0] - once[row]).max() < 1.0
+        assert alone.best()[0] in np.argsort(once[row])[-2:]
 
 
 def test_a_batch_padded_to_its_longest_prompt_is_caught(smollm: TransformersModel) -> None:

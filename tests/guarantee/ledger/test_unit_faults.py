@@ -44,9 +44,12 @@ def parts_of(ledger: Any) -> dict[tuple[str, int], frozenset[bytes]]:
             keys += split(new)
         if row.kind == RESERVE or (row.kind == SETTLE and key in paying):
             costs[key] = ledger.budget.filter_state(spending(row))
+    together = defaultdict[frozenset[bytes], FilterState](FilterState)
     for key, units in paying.items():
+        together[units] += costs[key]
+    for units, cost in together.items():
         for unit in units:
-            owed[unit] += costs[key]
+            owed[unit] += cost
     assert Counter(dict(ledger.unit_balances())) == Counter(owed.values())
     assert {unit: ledger.balance(unit) for unit in owed} == owed
     return paying

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from dp_accounting import dp_event, privacy_accountant, rdp
-from dp_accounting.pld import privacy_loss_distribution
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,8 +20,9 @@ from discreet.privacy.accounting import (
     zcdp_epsilon,
 )
 from discreet.privacy.costs import ORDERS, BoundedRange, Cost, NonPrivate, Pure, Together, ZeroConcentrated
+from tests.later import Later
 
-ADD_REMOVE = privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE
+dp_accounting, loss_distribution = Later("dp_accounting"), Later("dp_accounting.pld.privacy_loss_distribution")
 
 
 def at(cost: Cost, order: float) -> float:
@@ -100,16 +99,16 @@ def test_costs_are_finite_numbers(wrong: float) -> None:
 
 @pytest.mark.parametrize(("rho", "count"), [(0.01, 1), (0.01, 50), (0.125, 4), (0.5, 3)])
 def test_zcdp_agrees_with_the_renyi_accountant(rho: float, count: int) -> None:
-    oracle = rdp.RdpAccountant(list(ORDERS[:-1]), ADD_REMOVE)
-    oracle.compose(dp_event.ZCDpEvent(rho), count)
+    oracle = dp_accounting.rdp.RdpAccountant(list(ORDERS[:-1]), dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
+    oracle.compose(dp_accounting.ZCDpEvent(rho), count)
     ours = Spending.of(ZeroConcentrated(rho), count).epsilon(1e-6)
     assert ours == pytest.approx(oracle.get_epsilon(1e-6), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize(("epsilon", "count"), [(0.1, 50), (0.5, 20), (1.0, 5), (2.0, 12)])
 def test_pure_sums_lie_between_the_exact_one_and_the_plain_one(epsilon: float, count: int) -> None:
-    exact = privacy_loss_distribution.from_privacy_parameters(
-        privacy_loss_distribution.common.DifferentialPrivacyParameters(epsilon, 0), value_discretization_interval=1e-4
+    exact = loss_distribution.from_privacy_parameters(
+        loss_distribution.common.DifferentialPrivacyParameters(epsilon, 0), value_discretization_interval=1e-4
     )
     oracle = exact.self_compose(count).get_epsilon_for_delta(1e-6)
     ours = Spending.of(Pure(epsilon), count).epsilon(1e-6)
@@ -117,8 +116,8 @@ def test_pure_sums_lie_between_the_exact_one_and_the_plain_one(epsilon: float, c
 
 
 def test_a_gaussian_agrees_with_the_renyi_accountant() -> None:
-    oracle = rdp.RdpAccountant(list(ORDERS[:-1]), ADD_REMOVE)
-    oracle.compose(dp_event.GaussianDpEvent(2.0), 8)
+    oracle = dp_accounting.rdp.RdpAccountant(list(ORDERS[:-1]), dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
+    oracle.compose(dp_accounting.GaussianDpEvent(2.0), 8)
     assert compose([ZeroConcentrated(1 / 8)] * 8).epsilon(1e-5) == pytest.approx(oracle.get_epsilon(1e-5), rel=1e-6)
 
 

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from dp_accounting import dp_event, privacy_accountant, rdp
-from dp_accounting.pld import common, privacy_loss_distribution
-from scipy import stats
+import scipy
 
 from discreet.privacy.accounting import Spending, conversion, zcdp_epsilon
 from discreet.privacy.costs import ORDERS, BoundedRange, Pure, Together, ZeroConcentrated
 from discreet_lab.bench.experiments.accounting import by_advanced_composition, by_filter, by_sum
+from tests.later import Later
 
+dp_accounting, loss_distribution = Later("dp_accounting"), Later("dp_accounting.pld.privacy_loss_distribution")
 DELTA = 1e-5
 # (epsilon_token, epsilon): plain, advanced, ours, as privacy-spec part 1 has them.
 TABLE = [
@@ -53,7 +53,7 @@ def exact_epsilon(pair: tuple[float, float], losses: tuple[float, float], count:
     """Epsilon at `delta` of `count` independent two-outcome pairs: (p, q) of the first outcome, both losses."""
     hits = np.arange(count + 1)
     loss = hits * losses[0] + (count - hits) * losses[1]
-    mass = stats.binom.pmf(hits, count, pair[0])
+    mass = scipy.stats.binom.pmf(hits, count, pair[0])
     low, high = 0.0, float(np.max(np.abs(loss))) + 1
     for _ in range(60):
         middle = (low + high) / 2
@@ -76,8 +76,8 @@ def test_bounded_range_curve_bounds_all_pairs_tightly(epsilon: float, count: int
 def test_pure_curve_agrees_with_two_other_computations(epsilon: float, count: int) -> None:
     p = 1 / (1 + math.exp(-epsilon))
     exact = exact_epsilon((p, 1 - p), (epsilon, -epsilon), count, DELTA)
-    single = privacy_loss_distribution.from_privacy_parameters(
-        common.DifferentialPrivacyParameters(epsilon, 0), value_discretization_interval=1e-3
+    single = loss_distribution.from_privacy_parameters(
+        loss_distribution.common.DifferentialPrivacyParameters(epsilon, 0), value_discretization_interval=1e-3
     )
     assert single.self_compose(count).get_epsilon_for_delta(DELTA) == pytest.approx(exact, abs=0.03)
     assert exact - 1e-6 <= Spending.of(Pure(epsilon), count).epsilon(DELTA) <= 1.35 * exact
@@ -85,15 +85,15 @@ def test_pure_curve_agrees_with_two_other_computations(epsilon: float, count: in
 
 @pytest.mark.parametrize(("sd", "count"), [(2.0, 4), (5.0, 30)])
 def test_gaussians_lie_above_their_loss_distribution_and_close(sd: float, count: int) -> None:
-    single = privacy_loss_distribution.from_gaussian_mechanism(sd, value_discretization_interval=1e-3)
+    single = loss_distribution.from_gaussian_mechanism(sd, value_discretization_interval=1e-3)
     exact = single.self_compose(count).get_epsilon_for_delta(DELTA)
     assert exact - 1e-2 <= Spending.of(ZeroConcentrated(1 / (2 * sd**2)), count).epsilon(DELTA) <= 1.15 * exact
 
 
 @pytest.mark.parametrize(("scale", "count"), [(2.0, 20), (4.0, 40)])
 def test_pure_curve_is_an_upper_bound_for_laplace(scale: float, count: int) -> None:
-    oracle = rdp.RdpAccountant(list(ORDERS[:-1]), privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE)
-    oracle.compose(dp_event.LaplaceDpEvent(scale), count)
+    oracle = dp_accounting.rdp.RdpAccountant(list(ORDERS[:-1]), dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
+    oracle.compose(dp_accounting.LaplaceDpEvent(scale), count)
     charged = Spending.of(Pure(1 / scale), count).epsilon(DELTA)
     assert oracle.get_epsilon(DELTA) <= charged + 1e-6
     assert charged <= 1.35 * oracle.get_epsilon(DELTA)

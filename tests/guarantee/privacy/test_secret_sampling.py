@@ -8,7 +8,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dp_accounting import dp_event, rdp
 
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import ORDERS, BoundedRange, Pure, ZeroConcentrated
@@ -40,6 +39,9 @@ from tests.guarantee.privacy.laws import (
     observed_law,
 )
 from tests.guarantee.privacy.test_vote_selection import law_of as optimal_law
+from tests.later import Later
+
+dp_accounting = Later("dp_accounting")
 
 # -- costs -----------------------------------------------------------------------------------------------------------
 
@@ -99,9 +101,9 @@ def test_curve_bounds_the_discrete_law_both_ways(sigma: float, probability: floa
 @pytest.mark.parametrize("probability", [0.02, 0.3])
 def test_curve_is_that_of_dp_accounting(sigma: float, probability: float) -> None:
     orders = list(range(2, 65))
-    accountant = rdp.RdpAccountant(orders)
-    event = dp_event.GaussianDpEvent(sigma)
-    accountant.compose(dp_event.PoissonSampledDpEvent(probability, event))
+    accountant = dp_accounting.rdp.RdpAccountant(orders)
+    event = dp_accounting.GaussianDpEvent(sigma)
+    accountant.compose(dp_accounting.PoissonSampledDpEvent(probability, event))
     curve = sampled_gaussian_curve(1 / (2 * sigma**2), probability)
     for order, oracle in zip(orders, accountant._rdp, strict=True):
         ours = curve[int(np.argmin(np.abs(ORDERS[:-1] - order)))]

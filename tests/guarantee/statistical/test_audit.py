@@ -8,7 +8,7 @@ import math
 from collections import Counter
 
 import pytest
-from scipy import stats
+import scipy
 
 from discreet.privacy.costs import Together
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
@@ -53,8 +53,8 @@ def epsilon_at_least(token: Token, noise: Noise) -> float:
     bounds = []
     for outcome in (None, 0, 1):
         for one, other in ((here, there), (there, here)):
-            low = stats.beta.ppf(each, one[outcome], DRAWS - one[outcome] + 1)
-            high = stats.beta.ppf(1 - each, other[outcome] + 1, DRAWS - other[outcome])
+            low = scipy.stats.beta.ppf(each, one[outcome], DRAWS - one[outcome] + 1)
+            high = scipy.stats.beta.ppf(1 - each, other[outcome] + 1, DRAWS - other[outcome])
             bounds.append(math.log(low / high))
     return max(bounds)
 

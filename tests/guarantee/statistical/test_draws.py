@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
@@ -49,7 +49,7 @@ def fits(outcomes: Iterable[object], law: Law) -> float:
         seen, expected = [*seen, rest], [*expected, unlikely]
     else:  # the test is valid for cells that expect some draws; a cell of less than one fails once in thousands of runs
         seen[-1], expected[-1] = seen[-1] + rest, expected[-1] + unlikely
-    return float(stats.chisquare(seen, np.array(expected) * sum(seen) / sum(expected)).pvalue)
+    return float(scipy.stats.chisquare(seen, np.array(expected) * sum(seen) / sum(expected)).pvalue)
 
 
 def test_threads_that_draw_at_once_draw_from_the_law() -> None:
@@ -80,7 +80,7 @@ class TestDraws:
         joined["unseen"] = 1 - sum(joined.values())
         assert fits(drawn(lambda: grouped(mechanism.draw(VOTES, noise))), joined) > 1e-9
         unseen = [token for token in (mechanism.draw((2,), noise) for _ in range(2000)) if token != 2]
-        assert stats.kstest(unseen, stats.uniform(0, 10_000).cdf).pvalue > 1e-9
+        assert scipy.stats.kstest(unseen, scipy.stats.uniform(0, 10_000).cdf).pvalue > 1e-9
 
     def test_permute_and_flip(self, noise: Noise) -> None:
         mechanism = PermuteAndFlip(5, 2.0)
@@ -144,8 +144,8 @@ def lower_bound(first: Callable[[], object], second: Callable[[], object], event
     hits = [sum(draw() == event for _ in range(draws)) for draw in (first, second)]
     if hits[0] == 0:
         return -np.inf
-    low = stats.beta.ppf(5e-7, hits[0], draws - hits[0] + 1)
-    high = stats.beta.ppf(1 - 5e-7, hits[1] + 1, draws - hits[1])
+    low = scipy.stats.beta.ppf(5e-7, hits[0], draws - hits[0] + 1)
+    high = scipy.stats.beta.ppf(1 - 5e-7, hits[1] + 1, draws - hits[1])
     return float(np.log(low / high))
 
 

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections import Counter
 
 import pytest
-from scipy import stats
+import scipy
 
 from discreet.privacy.mechanisms.counted_selection import CountedSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
@@ -29,8 +29,8 @@ class TestVotes:
         draws = draws_of(noise)
         weight = math.floor(chance * WHOLE)
         heads = sum(noise.toss(weight) for _ in range(draws))
-        assert stats.binomtest(heads, draws, chance).pvalue > 1e-9
-        assert stats.binomtest(heads, draws, min(1.0, 1.02 * chance + 0.005)).pvalue < 1e-9
+        assert scipy.stats.binomtest(heads, draws, chance).pvalue > 1e-9
+        assert scipy.stats.binomtest(heads, draws, min(1.0, 1.02 * chance + 0.005)).pvalue < 1e-9
 
     def test_certain_coins_never_fall_otherwise(self, noise: Noise) -> None:
         assert not any(noise.toss(0) for _ in range(20_000))
@@ -70,13 +70,13 @@ class TestVotes:
         mechanism = ThresholdedCounts(1.5, 7)
         shares = [("a",)] * 7
         released = sum(bool(mechanism.draw(shares, noise)) for _ in range(20_000))
-        assert stats.binomtest(released, 20_000, mechanism.chance(7)).pvalue > 1e-9
-        assert stats.binomtest(released, 20_000, mechanism.chance(6)).pvalue < 1e-9
+        assert scipy.stats.binomtest(released, 20_000, mechanism.chance(7)).pvalue > 1e-9
+        assert scipy.stats.binomtest(released, 20_000, mechanism.chance(6)).pvalue < 1e-9
 
     def test_secret_samples(self, noise: Noise) -> None:
         sampled = SecretSample(OptimalSelection[str](5.0, 1e-3), 0.3)
         released = sum(bool(sampled.draw(("a", "a"), noise)) for _ in range(20_000))
         chances = [sampled.mechanism.chance(votes) for votes in range(3)]  # type: ignore[attr-defined]
         law = 2 * 0.3 * 0.7 * chances[1] + 0.09 * chances[2]
-        assert stats.binomtest(released, 20_000, law).pvalue > 1e-9
-        assert stats.binomtest(released, 20_000, chances[2]).pvalue < 1e-9
+        assert scipy.stats.binomtest(released, 20_000, law).pvalue > 1e-9
+        assert scipy.stats.binomtest(released, 20_000, chances[2]).pvalue < 1e-9

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
-from dp_accounting import dp_event, rdp
 
 from discreet.errors import BadData, BudgetExhausted, UsageError
 from discreet.generation.prompts import vary_layout, write_layout
@@ -20,6 +20,9 @@ from discreet.synthesis.aug_pe import AugPE, most_votes, vote, whole
 from discreet.synthesis.base import Public, TextPiece, UnitTexts
 from discreet.synthesis.dp_synth import DPSynth, one_text, subset
 from tests.guarantee.privacy.laws import Law, divergence, gaussian_law
+from tests.later import Later
+
+dp_accounting = Later("dp_accounting")
 
 GRANT = Budget(20.0, 1e-5, 5e-6)
 WORDS = ["winterhand", "wants", "sand", "glassknee", "steam"]
@@ -33,15 +36,15 @@ def unit(name: str, *texts: str) -> UnitTexts:
 # -- what they cost ------------------------------------------------------------------------------------------------
 
 
-def by_dp_accounting(event: dp_event.DpEvent) -> float:
-    return float(rdp.RdpAccountant().compose(event).get_epsilon(1e-5))
+def by_dp_accounting(event: Any) -> float:
+    return float(dp_accounting.rdp.RdpAccountant().compose(event).get_epsilon(1e-5))
 
 
 @pytest.mark.parametrize("epsilon", [3.0, 10.0])
 def test_votes_of_all_generations_fill_the_price(epsilon: float) -> None:
     plan = AugPE(epsilon=epsilon, generations=5).plan(GRANT, Spending.nothing(), 384, 4096)
-    votes = dp_event.GaussianDpEvent(plan.votes.each.sigma)
-    assert by_dp_accounting(dp_event.SelfComposedDpEvent(votes, 5)) == pytest.approx(epsilon, rel=0.01)
+    votes = dp_accounting.GaussianDpEvent(plan.votes.each.sigma)
+    assert by_dp_accounting(dp_accounting.SelfComposedDpEvent(votes, 5)) == pytest.approx(epsilon, rel=0.01)
     assert plan.rho == pytest.approx(5 / (2 * plan.votes.each.sigma**2))
     assert (Spending.of(plan.cost).curve[:-1] <= Spending.of(ZeroConcentrated(plan.rho)).curve[:-1] + 1e-6).all()
     assert plan.ceiling is not None
@@ -53,7 +56,7 @@ def test_tokens_of_one_subset_fill_the_price(epsilon: float) -> None:
     plan = DPSynth(epsilon=epsilon, subsets=7, tokens=48).plan(GRANT, Spending.nothing(), 384, 4096)
     assert plan.rho == pytest.approx(48 * plan.clip**2 / 2)  # one subset's, however many there are
     # By exact curves somewhat more fits than by the formula, which dp-accounting converts.
-    assert epsilon <= by_dp_accounting(dp_event.ZCDpEvent(48 * plan.clip**2 / 2)) <= 1.1 * epsilon
+    assert epsilon <= by_dp_accounting(dp_accounting.ZCDpEvent(48 * plan.clip**2 / 2)) <= 1.1 * epsilon
     assert plan.ceiling is not None
     assert 0.98 * epsilon <= plan.ceiling.spent(Spending.of(plan.cost)) <= epsilon
 
