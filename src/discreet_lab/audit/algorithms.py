@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.consensus_release import OpenSelection
@@ -29,11 +30,12 @@ from discreet.privacy.partition import REPLACE_ONE
 from discreet.query.answer_cache import AnswerCache
 from discreet.registry import DPKSA, DPRAG, Adaptive, Consensus, DPRAGPure, DPSparseVoteRAG, DPVoteRAG, MuRAG, MuRAGAda
 from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.retrieval.unit_records import UnitRecords
 from discreet.vault import Vault
 from discreet_lab.attacks.bounds import Key
 from discreet_lab.audit.case import DELTA, FAILURE, ProgressCallback
 from discreet_lab.audit.pairs import Pair
-from discreet_lab.audit.statistics import CROWD, audited_statistics
+from discreet_lab.audit.statistics import CROWD, audited_list, audited_statistics
 
 WORDS = "x y z w who knows"
 """The words of the model. Its answer to a prompt without a document is "who knows"."""
@@ -119,12 +121,14 @@ class Setting:
         budget: the ledger's grant for all questions together, which is the claim.
         crowd: the number of further units that say x. An answer that needs the agreement of many units needs them.
         replacing: whether a replaced unit costs no more than a removed one.
+        read: whether the model has read the texts before, which then state a treatment.
     """
 
     algorithm: Algorithm
     budget: Budget
     crowd: int = 0
     replacing: bool = True
+    read: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,8 +163,9 @@ class AlgorithmCase:
 
     def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[list[Key], list[Key]]:
         """Return `draws` transcripts of each vault."""
-        crowd = {f"crowd {n}": ["fever say: x ."] for n in range(self.setting.crowd)}
-        return self.pair.sample(crowd, lambda vault: self._transcripts(vault, draws, noise, on_progress))
+        crowd = Pair("", {f"crowd {n}": ["fever say: x ."] for n in range(self.setting.crowd)})
+        pair, crowd = (self.pair.stating(), crowd.stating()) if self.setting.read else (self.pair, crowd)
+        return pair.sample(crowd.units, lambda vault: self._transcripts(vault, pair, draws, noise, on_progress))
 
     def find_fault(self, first: Sequence[Key], second: Sequence[Key]) -> str:
         """Return why the transcripts of the two vaults show nothing: no answer, or no release; "" if they do."""
@@ -175,20 +180,26 @@ class AlgorithmCase:
             return ""
         return f"No draw of '{self.name}' released anything, though its plan has a cost."
 
-    def _transcripts(self, vault: Vault, draws: int, noise: Noise, on_progress: ProgressCallback) -> list[Key]:
-        vault.components.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret)
+    def _transcripts(
+        self, vault: Vault, pair: Pair, draws: int, noise: Noise, on_progress: ProgressCallback
+    ) -> list[Key]:
         model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
+        if self.setting.read:
+            vault = Vault.open(vault.path, model=model, embedder=vault.embedder, store=vault.store)
+            vault.read(lambda *_: None)
+        records = UnitRecords(vault.store, vault.components.readings)
+        vault.components.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret, records)
         found: list[Key] = []
         for _ in range(draws):
-            found.append(self._transcript(vault, model, noise))
+            found.append(self._transcript(vault, pair, model, noise))
             on_progress(1)
         return found
 
-    def _transcript(self, vault: Vault, model: ToyModel, noise: Noise) -> str:
+    def _transcript(self, vault: Vault, pair: Pair, model: ToyModel, noise: Noise) -> str:
         """Return all that an analyst sees, as JSON."""
         ledger, seen = self.ledger(self.setting.budget), list[object]()
         history = _new_history(vault)
-        for question in self.pair.asked:
+        for question in pair.asked:
             try:
                 answer = vault.simulate(
                     question, self.setting.algorithm, noise=noise, model=model, ledger=ledger, history=history
@@ -224,9 +235,11 @@ def settings(epsilon: float) -> dict[str, Setting]:
     """Return all algorithms with a guarantee, by name, for a total of `epsilon`."""
     votes = {"voters": 3, "max_tokens": 2, "private_tokens": 1}
     converted, failing = Budget(epsilon, DELTA), Budget(epsilon, FAILURE, FAILURE)
+    both = Budget(epsilon, FAILURE + DELTA, FAILURE)
     pure = Budget(epsilon, 0.0, accountant="pure")
     token = DPVoteRAG(voters=3, private_tokens=1, max_tokens=1)
     about_it = 0.05  # the similarity: a document without a common word with the question has 0
+    widely: dict[str, Any] = {"highest": 0.9, "lowest": about_it}
     found: dict[str, Setting] = {
         "dp-vote-rag": _alone(DPVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
         "dp-sparse-vote-rag": _alone(DPSparseVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
@@ -249,7 +262,11 @@ def settings(epsilon: float) -> dict[str, Setting]:
             pure,
             replacing=False,
         ),
+        "murag-ada-curve": _by_curve(MuRAGAda(inner=Consensus(max_tokens=2, sentence=False), **widely), both),
+        "murag-ada-read": _by_curve(MuRAGAda(inner=Consensus(readings=True), **widely), both, read=True),
     }
+    listed, crowd = audited_list(both)
+    found[listed.name] = Setting(listed, both, crowd, replacing=False, read=True)
     counted = {name: Setting(one, failing, CROWD, replacing=False) for name, one in audited_statistics().items()}
     return found | counted
 
@@ -265,6 +282,17 @@ def _all_voting(epsilon: float, similarity: float, candidates: tuple[str, ...] =
     known = selection.with_candidates(candidates)
     votes = known.candidate_votes_needed(0.5) if candidates else known.votes_needed(0.5)
     return Setting(algorithm, granted, max(0, votes - 2), replacing=False)
+
+
+def _by_curve(algorithm: MuRAGAda, granted: Budget, *, read: bool = False) -> Setting:
+    """Return the setting of the default release: at the usual epsilon, the curve that is best at the vault's order.
+
+    The crowd is such that a unit that comes brings an answer over one half.
+    """
+    voters, rounds = algorithm.count_votes(granted, VOCABULARY)
+    (selection,) = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, VOCABULARY)
+    assert isinstance(selection, OpenSelection)
+    return Setting(algorithm, granted, max(0, (selection.votes_needed(0.5) or 0) - 3), replacing=False, read=read)
 
 
 def _alone(algorithm: Algorithm, granted: Budget, crowd: int = 0, *, replacing: bool = True) -> Setting:

@@ -5,7 +5,7 @@ claim of the sound version. Only the audit and its tests import this file, and n
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -29,6 +29,9 @@ from discreet.privacy.rows import Rows
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+from discreet.retrieval.statement_fit import Asked
+from discreet.retrieval.unit_records import Statement, UnitRecord
+from discreet.retrieval.unit_texts import Fields
 from discreet.synthesis.dp_facts import DPFacts
 from discreet.synthesis.dp_facts import Plan as FactsPlan
 from discreet_lab.attacks.bounds import Key
@@ -38,7 +41,7 @@ from discreet_lab.audit.case import DELTA, FAILURE, Case, rho_of
 from discreet_lab.audit.corpora import PAIRS as CORPUS_PAIRS
 from discreet_lab.audit.corpora import CorpusCase, SmallFacts, corpora
 from discreet_lab.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases
-from discreet_lab.audit.pairs import Pair
+from discreet_lab.audit.pairs import DATE, YEAR, Pair
 from discreet_lab.audit.vote_mutants import vote_twins
 
 REPLACE, ADD_REMOVE = CHANGES
@@ -259,6 +262,62 @@ def _coin_of(unit: str) -> int:
     return int.from_bytes(blake2b(unit.encode(), digest_size=8).digest(), "big")
 
 
+class BrokenNames(SealedCorpus):
+    """BROKEN: a value is replaced by one of the same beginning that more units of the vault have."""
+
+    def records(self) -> Private[Member[UnitRecord]]:
+        """Return the records with the more common values."""
+        given = Counter(one.value for record in self._records.now().records.values() for one in record.statements)
+
+        def named(one: Statement) -> Statement:
+            alike = [value for value in sorted(given) if value.split()[:1] == one.value.split()[:1]]
+            return replace(one, value=max([one.value, *alike], key=given.__getitem__))
+
+        def renamed(member: Member[UnitRecord]) -> Member[UnitRecord]:
+            return replace(member, value=replace(member.value, statements=[*map(named, member.value.statements)]))
+
+        return super().records().map(renamed)
+
+
+class BrokenDates(SealedCorpus):
+    """BROKEN: periods are counted from the first date in the vault."""
+
+    def records(self) -> Private[Member[UnitRecord]]:
+        """Return the records with their dates moved, so that the first one is in the first period."""
+        records = self._records.now().records.values()
+        first = min(int(str(day)[:4]) for record in records for day in record.values(DATE))
+
+        def moved(own: Fields) -> Fields:
+            return {DATE: f"{int(str(own[DATE])[:4]) - first + YEAR}-01-01"}
+
+        def renewed(member: Member[UnitRecord]) -> Member[UnitRecord]:
+            return replace(member, value=replace(member.value, fields=tuple(map(moved, member.value.fields))))
+
+        return super().records().map(renewed)
+
+
+class BrokenReading(SealedCorpus):
+    """BROKEN: of the statements of a unit, its vote is that which most units of the vault make."""
+
+    def stated(
+        self,
+        question: str,
+        documents: Private[tuple[Passage, ...]],
+        words: Callable[[str], Sequence[str]],
+        is_asked: Asked | None = None,
+    ) -> Private[tuple[Passage, ...]]:
+        """Return the passages, each with the most common one of its statements."""
+        looked, records = self._records.looked(), self._records.now().records
+        given = Counter(one.value for record in records.values() for one in record.statements)
+
+        def read(own: tuple[Passage, ...]) -> tuple[Passage, ...]:
+            said = [[one.value for one in looked.of(passage.unit, passage.text)] for passage in own]
+            most = [min(values, key=lambda value: (-given[value], value), default="") for values in said]
+            return tuple(replace(passage, stated=value) for passage, value in zip(own, most, strict=True))
+
+        return documents.map(read)
+
+
 INDEXED = Pair(
     "a unit goes that pulled a list towards the question",
     {
@@ -278,11 +337,28 @@ CROWDED = Pair(
     {f"u{n}": [f"fever {'cough ' * n}say: {'x' if n < 3 else 'y'} ."] for n in range(30)},
     goes="u0",
 )
+MANY = 30
+"""The units of a pair of which all show a mistake: a number far above the noise."""
 SEATS = 4
 """The rows of the twin with keyed coins."""
 NAMED = sorted((f"u{n}" for n in range(4000)), key=_coin_of)[: SEATS + 1]
 """Units whose names let them take part in every question: one more than there are rows."""
 FULL = Pair("a unit goes, and the others fill all rows", {name: ["fever say: x ."] for name in NAMED}, goes=NAMED[0])
+NAMED_ONCE = Pair(
+    "a unit goes that names a value as another one does",
+    {f"u{n}": [f"fever say: x {n or 1} ."] for n in range(MANY)},
+    goes="u0",
+)
+FIRST = Pair(
+    "the unit with the first date goes",
+    {f"u{n}": [f"fever{' cough' * (n > 0)} say: x ."] for n in range(MANY)},
+    goes="u0",
+)
+SAID = Pair(
+    "a unit goes that alone says no more than y",
+    {f"u{n}": [f"fever say: {'x, y' if n else 'y'} ."] for n in range(MANY)},
+    goes="u0",
+)
 PAID = replace(RANKED, units={f"u{n}": RANKED.units[f"u{n}"] for n in range(5)}, asked=QUESTIONS)
 
 
@@ -307,6 +383,13 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
     coins = _named(FULL, "a coin that follows from the unit's name")
     seats = Setting(replace(three, rows=SEATS), failing)
     yield AlgorithmCase("murag-all-vote", seats, coins, corpus=BrokenCoins, draws=3000)
+    known = settings(epsilon)
+    for name, mistake, pair, corpus in (
+        ("list", "values renamed after more common ones", NAMED_ONCE, BrokenNames),
+        ("trend", "periods from the first date of the vault", FIRST, BrokenDates),
+        ("murag-ada-read", "the statement that most units make", SAID, BrokenReading),
+    ):
+        yield AlgorithmCase(name, replace(known[name], crowd=0), _named(pair, mistake), corpus=corpus)
 
 
 def _alone(algorithm: Consensus, granted: Budget) -> Setting:
@@ -374,5 +457,8 @@ LOUDEST = {
     "murag-ada": 2,
     "murag-all-vote": 2,
     "murag-all-vote-candidate": 2,
+    "murag-ada-curve": 2,
+    "murag-ada-read": 2,
+    "list": 2,
 }
 """The index of the pair that shows too little noise best, if it is not the default."""

@@ -3,7 +3,7 @@
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from discreet_lab.audit.case import DELTA
 
 Units = Mapping[str, Sequence[str]]
 """The texts of each unit."""
+DATE, YEAR = "date", 2000
+"""The declared field of the documents, and its value for a text without a cough. Each cough is a year more."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,14 @@ class Pair:
         """
         return (epsilon, delta) if self.steps < 2 else (2 * epsilon, (1 + math.exp(epsilon)) * delta)
 
+    def stating(self) -> "Pair":
+        """Return the same pair with texts that state a treatment, and questions about it: for votes by readings."""
+        units, comes = (
+            {unit: [text.replace("say:", "say: treatment is") for text in texts] for unit, texts in side.items()}
+            for side in (self.units, self.comes)
+        )
+        return replace(self, units=units, comes=comes, asked=tuple(f"treatment of {one}" for one in self.asked))
+
     def sample(self, others: Units, draw: Callable[[Vault], list[Key]]) -> tuple[list[Key], list[Key]]:
         """Return the outcomes of `draw` on each of the two vaults, which share `others`.
 
@@ -62,7 +72,7 @@ class Pair:
 
 
 def _vault(path: Path, units: Units) -> Vault:
-    vault = Vault.create(path, epsilon=1.0, delta=DELTA, embedder="hashing", model="toy")
+    vault = Vault.create(path, epsilon=1.0, delta=DELTA, embedder="hashing", model="toy", fields={DATE: "date"})
     vault.store.close()
     # The order of equally near units follows from a key that is drawn when a store is created. Here the key is
     # constant, so that a table can be reproduced.
@@ -74,4 +84,8 @@ def _vault(path: Path, units: Units) -> Vault:
 
 def _documents(units: Units) -> list[Document]:
     texts = chain.from_iterable(((unit, n, text) for n, text in enumerate(units[unit])) for unit in units)
-    return [Document(f"{unit}-{n}", unit, text) for unit, n, text in texts]
+    return [Document(f"{unit}-{n}", unit, text, fields={DATE: _date(text)}) for unit, n, text in texts]
+
+
+def _date(text: str) -> str:
+    return f"{YEAR + text.count('cough')}-01-01"

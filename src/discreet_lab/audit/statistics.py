@@ -1,15 +1,18 @@
 """The statistics of an audit, with parameters for its vaults: documents that say "fever cough say: x ."."""
 
+from discreet.algorithms.statistics.noisy_cells import Price, choose_counts
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.registry import Compare, Count, Difference, Share
+from discreet.privacy.accounting import Budget
+from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend
+from discreet_lab.audit.pairs import DATE, YEAR
 
 USES = 3
 """The number of statistics among which the grant of an audit is divided."""
 CROWD = 40
 """The number of further units: a share of fewer is not told from a share of none."""
-UNSEEN = frozenset({"trend", "typical", "list", "summary"})
-"""Statistics of dates, numbers and statements, which these vaults have not. The histogram of the first two and the
-counts of the others are audited as mechanisms."""
+UNSEEN = frozenset({"typical", "summary"})
+"""Statistics of numbers and of whole texts, which these vaults have not. The histogram of the first and the counts of
+the second are audited as mechanisms."""
 
 
 def audited_statistics() -> dict[str, Statistic]:
@@ -19,5 +22,13 @@ def audited_statistics() -> dict[str, Statistic]:
         Share(condition="cough", uses=USES),
         Compare(groups=("fever", "say"), condition="cough", uses=USES),
         Difference(groups=("fever", "cough"), uses=USES),
+        Trend(by="year", date_field=DATE, since=f"{YEAR + 1}", until=f"{YEAR + 1}", uses=USES),
     )
     return {statistic.name: statistic for statistic in found}
+
+
+def audited_list(budget: Budget) -> tuple[ListValues, int]:
+    """Return the list of the treatments that were read, and a crowd with which its value is about at the threshold."""
+    listed = ListValues(attribute="treatment", each=1, uses=USES)
+    _, values = choose_counts(Price(budget, uses=USES), listed.each)
+    return listed, round(values.threshold) - 2

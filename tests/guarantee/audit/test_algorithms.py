@@ -19,9 +19,12 @@ from discreet_lab.audit.algorithms import PAIRS, VOCABULARY, WORDS, AlgorithmCas
 from discreet_lab.audit.case import run
 from discreet_lab.audit.mutants import (
     BrokenCoins,
+    BrokenDates,
     BrokenDeal,
     BrokenIndex,
+    BrokenNames,
     BrokenPayment,
+    BrokenReading,
     BrokenRows,
     twins_of_algorithms,
 )
@@ -35,7 +38,8 @@ THREE, REPEATED = PAIRS[7:]
 
 def test_every_algorithm_that_promises_something_is_audited() -> None:
     promising = {name for name, kind in ALGORITHMS.items() if kind.private} - {"non-rag"} - UNSEEN
-    assert promising | {"consensus-choices", "murag-all-vote", "murag-all-vote-candidate"} == set(SETTINGS)
+    several = {"consensus-choices", "murag-all-vote", "murag-all-vote-candidate", "murag-ada-curve", "murag-ada-read"}
+    assert promising | several == set(SETTINGS)
     assert len(algorithm_cases(2.0)) == len(SETTINGS) * len(PAIRS)
     assert len(algorithm_cases(2.0, ["murag"])) == len(PAIRS)
 
@@ -69,6 +73,32 @@ def test_too_little_noise_of_an_open_answer_is_flagged() -> None:
     assert 0 < sum(released) < 60
 
 
+@pytest.mark.parametrize("name", ["murag-ada-curve", "murag-ada-read"])
+def test_default_release_is_audited_and_is_flagged_with_a_steeper_curve(name: str) -> None:
+    """Each question is paid by the curve that is best at the vault's order, and it answers some of the time."""
+    quiet = next(case for case in twins_of_algorithms(2.0, [name]))
+    (found,) = run([quiet], InsecureSeededNoise(1), draws=200)
+    assert found.violated
+    sound = AlgorithmCase(name, SETTINGS[name], PAIRS[2])
+    seen = [json.loads(str(one))[0] for one in sound.sample(60, InsecureSeededNoise(1), lambda _: None)[0]]
+    charged = [[charge["mechanism"] for charge in one["receipt"]["charges"]] for one in seen]
+    assert all(charges[-1].startswith("order selection, price") for charges in charged)
+    assert 0 < sum(one["stopped"] == "end" for one in seen) < 60
+    assert {one["answer"] for one in seen} == {None, "x"}
+
+
+def test_what_was_read_is_all_that_votes_and_lists_know() -> None:
+    """The answers of these two settings come from the statements of the texts: without a reading there are none."""
+    for name in ("murag-ada-read", "list"):
+        unread = replace(SETTINGS[name], read=False, crowd=40)
+        first, _ = AlgorithmCase(name, unread, PAIRS[2]).sample(5, InsecureSeededNoise(1), lambda _: None)
+        assert {json.loads(str(one))[0]["answer"] for one in first} == {None}
+        read, _ = AlgorithmCase(name, replace(unread, read=True), PAIRS[2]).sample(
+            5, InsecureSeededNoise(1), lambda _: None
+        )
+        assert all(json.loads(str(one))[0]["released"] == ["x"] for one in read)
+
+
 def structural(kind: object) -> AlgorithmCase:
     (found,) = (
         case
@@ -80,7 +110,16 @@ def structural(kind: object) -> AlgorithmCase:
 
 @pytest.mark.parametrize(
     ("kind", "draws"),
-    [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 800), (BrokenRows, 1000), (BrokenCoins, 400)],
+    [
+        (BrokenIndex, 200),
+        (BrokenDeal, 200),
+        (BrokenPayment, 800),
+        (BrokenRows, 1000),
+        (BrokenCoins, 400),
+        (BrokenNames, 200),
+        (BrokenDates, 200),
+        (BrokenReading, 200),
+    ],
 )
 def test_broken_twins_are_flagged(kind: object, draws: int) -> None:
     (found,) = run([structural(kind)], InsecureSeededNoise(1), draws=draws)
@@ -89,7 +128,16 @@ def test_broken_twins_are_flagged(kind: object, draws: int) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "draws"),
-    [(BrokenIndex, 200), (BrokenDeal, 200), (BrokenPayment, 200), (BrokenRows, 200), (BrokenCoins, 200)],
+    [
+        (BrokenIndex, 200),
+        (BrokenDeal, 200),
+        (BrokenPayment, 200),
+        (BrokenRows, 200),
+        (BrokenCoins, 200),
+        (BrokenNames, 200),
+        (BrokenDates, 200),
+        (BrokenReading, 200),
+    ],
 )
 def test_without_the_mistake_the_same_vaults_are_not_flagged(kind: object, draws: int) -> None:
     """So it is the mistake that is flagged, and not the pair."""
