@@ -56,7 +56,7 @@ def test_everybody_pays_once_and_the_file_has_its_rows(tmp_path: Path, payment: 
 def test_with_a_price_beyond_all_measure_rows_are_found_again(tmp_path: Path) -> None:
     """The row of a unit is the one that looks like it, and the vault knows whose it is; nobody else does."""
     vault, out = filled(tmp_path / "v", epsilon=1e9), tmp_path / "vectors.npz"
-    vault.export_vectors(out, Export(epsilon=1e8, delta=1e-6, k=128, rows=20))
+    vault.export_vectors(out, Export(epsilon=1e8, delta=1e-6, k=512, rows=20))
     read = ExportedVectors.read(out)
     rows = read.nearest(vault.embedder.embed(["Glass Knee"])[0], 2)
     owners = units_of_rows(vault.path / FOLDER, vault.store, read.about["id"], rows)
@@ -129,7 +129,7 @@ def test_what_cannot_be_paid_is_not_paid(tmp_path: Path) -> None:
     assert not (tmp_path / "vectors.npz").exists()
     assert refused.value.asked == 3
     assert 2 <= refused.value.would_fit < 3  # its delta is below the vault's
-    vault.export_vectors(tmp_path / "vectors.npz", Export(epsilon=refused.value.would_fit, delta=1e-6, k=16, rows=20))
+    vault.export_vectors(tmp_path / "vectors.npz", Export(epsilon=refused.value.would_fit, delta=1e-6))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """DP-Facts: what one unit can change, and what it costs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -139,28 +139,29 @@ FEW: list[list[list[Fact]]] = [[], [RAIN], [RAIN] * 3, [RAIN, RAIN, HAIL]]
 """Who is there beside the unit that comes or goes."""
 
 
-def excesses(method: DPFacts = SMALL, plan: Plan = PLAN, rest: list[list[list[Fact]]] = FEW) -> Iterator[float]:
+def worst(method: DPFacts = SMALL, plan: Plan = PLAN, rest: list[list[list[Fact]]] = FEW) -> float:
     """By how much the laws of neighbours are farther apart than was paid for, over several epsilons."""
     spent = compose([PLAN.counts.cost(ADD_REMOVE_ONE), PLAN.stated.cost(ADD_REMOVE_ONE)])
+    found = -1.0
     for others in rest:
         without = law(others, method, plan)
-        for own in ([*RAIN, *HAIL, *SNOW], RAIN, HAIL):
+        for own in (RAIN, HAIL, [*RAIN, *HAIL, *SNOW]):
             with_one = law([*others, own], method, plan)
             for delta in (0.03, 0.1, 0.3):
                 epsilon = spent.epsilon(delta)
                 for one, other in ((with_one, without), (without, with_one)):
-                    yield hockey_stick(one, other, epsilon) - delta
+                    found = max(found, hockey_stick(one, other, epsilon) - delta)
+    return found
 
 
 def test_one_unit_changes_the_law_of_a_corpus_within_its_price() -> None:
-    assert max(excesses()) <= 0
+    assert worst() <= 0
 
 
 def test_twins_that_release_or_count_too_much_are_caught() -> None:
-    """The first excess is enough: a law takes a second where nothing is hidden."""
-    assert any(excess > 0 for excess in excesses(plan=replace(PLAN, stated=replace(PLAN.stated, delta=0.9))))
+    assert worst(plan=replace(PLAN, stated=replace(PLAN.stated, delta=0.9))) > 0
     more = replace(PLAN, stated=replace(PLAN.stated, words=3, delta=0.06))
-    assert any(excess > 0 for excess in excesses(replace(SMALL, facts=3), more, [[[*RAIN, *HAIL, *SNOW]] * 2]))
+    assert worst(replace(SMALL, facts=3), more, [[[*RAIN, *HAIL, *SNOW]] * 2]) > 0
 
 
 def test_wrong_parameters_are_refused() -> None:
