@@ -1,16 +1,29 @@
 """Open parts of a ledger: what was reserved and is not settled, whatever happens."""
 
 import os
+import random
 import signal
+import time
+from collections import Counter as Counted
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from discreet.algorithms.common.all_vote import VotingBudget
 from discreet.errors import LedgerError
+from discreet.ledger.balances import RESERVE, SETTLE
+from discreet.ledger.sqlite import SqliteLedger
+from discreet.log import chain
 from discreet.log.counter import Counter
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending
-from discreet.privacy.costs import Pure
+from discreet.privacy.costs import Pure, Together
 from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.mechanisms.order_selection import OrderSelection
+from discreet.registry import Consensus, MuRAGAda
 from tests.guarantee.ledger.conftest import Kept, change
 from tests.guarantee.ledger.test_sqlite import fork
 from tests.guarantee.ledger.test_unit_faults import LARGE, UNITS, of, parts_of
@@ -79,6 +92,135 @@ def test_what_is_cut_is_cut_in_whatever_order_parts_are_settled(kept: Kept, orde
         small = budget.filter_state(of(0.01))
         assert dict(ledger.unit_balances()) == {small: 2, FilterState(small.curve * 2, CUT): 1}
     kept()
+
+
+# -- questions at the same time --------------------------------------------------------------------------------------
+
+VAULT = Budget(20.0, 1e-6, 5e-7)
+GRANT = Budget(14.0, 2e-6, 1e-6, order=VAULT.counted_order)
+"""It pays for 18 such questions, and for 23 without a count. So what is returned decides who can pay."""
+PEOPLE, ASKERS = UNITS[:8], 4
+
+
+@cache
+def prices() -> tuple[Spending, Spending]:
+    """What a default question with a count reserves, and what it costs if nothing was released to be counted."""
+    voters, rounds = MuRAGAda(inner=Consensus(with_count=True)).count_votes(VAULT, 1000)
+    assert isinstance(rounds, VotingBudget)
+    assert rounds.rule
+    curve, _ = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, 1000)
+    assert isinstance(curve, OrderSelection)
+    least = Together((rounds.rule.count.cost(rounds.change), curve.cost(rounds.change)))
+    return rounds.plan.generation_cost, Spending.of(least)
+
+
+def asked_of(question: str, part: int) -> list[bytes]:
+    """The units that a question asks to pay: without a look at their balances."""
+    return random.Random(f"{question} {part}").sample(PEOPLE, 5)
+
+
+def ask_many(ledger: Any, question: str) -> None:
+    """Ask one question after the other; of every two, one is counted, and the other has its count returned."""
+    for part in range(12):
+        ledger.reserve(question, part, prices()[0], asked_of(question, part))
+        time.sleep(random.Random(part).uniform(0, 0.02))
+        ledger.settle(question, part, prices()[part % 2])
+
+
+def replayed(ledger: Any) -> tuple[int, int, int]:
+    """Follow the log: of each row, the limit of each unit, with all that is reserved, and who was admitted.
+
+    Returns:
+        how many admissions were wrong, how many exceeded a limit, and the most questions that were in the air.
+    """
+    price, rest = (GRANT.filter_state(one) for one in prices())
+    paid, open_ = dict.fromkeys(PEOPLE, FilterState()), dict[tuple[str, int], frozenset[bytes]]()
+    wrong = exceeded = most = 0
+    with ledger._reading() as found:
+        rows = [row for row in chain.read(found.connection) if row.kind in (RESERVE, SETTLE)]
+    assert len(rows) == 2 * 12 * ASKERS  # no child broke off
+    for row in rows:
+        key = row.question, row.part
+        if row.kind == RESERVE:
+            open_[key] = ledger.payers(*key)
+            able = {unit for unit in asked_of(*key) if GRANT.admits_state(paid[unit] + price)}
+            wrong += open_[key] != able
+            paid |= {unit: paid[unit] + price for unit in open_[key]}
+            exceeded += not all(map(GRANT.admits_state, paid.values()))
+            most = max(most, len(open_))
+        else:
+            unspent = price - rest if row.part % 2 else FilterState()
+            paid |= {unit: paid[unit] - unspent for unit in open_.pop(key)}
+    assert not open_
+    assert Counted(paid.values()) == Counted(dict(ledger.unit_balances()))
+    return wrong, exceeded, most
+
+
+def race(opened: Callable[[], Any]) -> tuple[int, int, int]:
+    children = [fork(lambda name=f"q{number}": ask_many(opened(), name)) for number in range(ASKERS)]
+    for child in children:
+        assert os.waitpid(child, 0)[1] == 0
+    return replayed(opened())
+
+
+def schedule(opened: Callable[[], Any]) -> tuple[int, int, int]:
+    """The same without chance: all askers reserve, and then all settle, each time in another order."""
+    ledgers, order = {f"q{number}": opened() for number in range(ASKERS)}, random.Random(0)
+    for part in range(12):
+        for question in order.sample(sorted(ledgers), ASKERS):
+            ledgers[question].reserve(question, part, prices()[0], asked_of(question, part))
+        for question in order.sample(sorted(ledgers), ASKERS):
+            ledgers[question].settle(question, part, prices()[part % 2])
+    return replayed(opened())
+
+
+@pytest.mark.parametrize("asked", [race, schedule])
+def test_admission_counts_all_that_is_in_the_air(kept: Kept, asked: Callable[..., tuple[int, int, int]]) -> None:
+    """The limit holds at every moment, though counts that nothing was released for are returned."""
+    price, rest = prices()
+    assert rest != price
+    kept(GRANT)
+    wrong, exceeded, most = asked(kept)
+    assert (wrong, exceeded) == (0, 0)
+    assert 1 < most <= ASKERS
+    ledger = kept()
+    # Refunds leave room for more questions than full prices would, and in the end some unit was refused.
+    full = max(part for part in range(50) if GRANT.admits(price.times(part)))
+    parts = [(f"q{number}", part) for number in range(ASKERS) for part in range(12)]
+    payments = Counted(unit for key in parts for unit in ledger.payers(*key))
+    assert full < max(payments.values()) < max(Counted(unit for key in parts for unit in asked_of(*key)).values())
+
+
+class SmallerPrice(SqliteLedger):
+    """A broken twin: admits by the price that is left if nothing is released."""
+
+    def _admit(self, state: Any, common: FilterState, numbers: Any) -> Any:
+        return super()._admit(state, GRANT.filter_state(prices()[1]), numbers)
+
+
+class SettledAlone(SqliteLedger):
+    """A broken twin: admits by what was settled, without what is in the air."""
+
+    def _admit(self, state: Any, common: FilterState, numbers: Any) -> Any:
+        able = [
+            GRANT.admits_state(FilterState(*map(int, state._readings[:, number])) + common - in_the_air(state, number))
+            for number in numbers
+        ]
+        return np.array(able)
+
+
+def in_the_air(state: Any, number: int) -> FilterState:
+    there = [one for one in state.open.values() if one.payers is not None and number in one.payers]
+    return sum((GRANT.filter_state(one.most) for one in there), FilterState())
+
+
+@pytest.mark.parametrize("twin", [SmallerPrice, SettledAlone])
+def test_ledger_that_forgets_a_part_of_what_is_in_the_air_is_caught(tmp_path: Path, twin: type[SqliteLedger]) -> None:
+    path = tmp_path / "twin.sqlite"
+    twin.create(path, GRANT)
+    wrong, exceeded, _ = schedule(lambda: twin.open(path))
+    assert wrong > 0
+    assert exceeded > 0
 
 
 OPEN_DAMAGE = {
