@@ -14,6 +14,7 @@ from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
 from discreet.privacy.mechanisms.selection_curves import read_curve
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
@@ -21,7 +22,7 @@ from discreet.privacy.noise import WHOLE, Noise
 from discreet.privacy.private import Change, Relation
 from discreet_lab.audit.case import FAILURE, rho_of
 from discreet_lab.audit.mechanisms import MechanismCase
-from discreet_lab.audit.votes import leader_at_the_line, list_of, names_of
+from discreet_lab.audit.votes import leader_at_the_line, list_of, names_of, order_selection_of
 
 ADD_REMOVE = Change(1, Relation.ADD_REMOVE)
 COIN = 0.2
@@ -192,6 +193,15 @@ class BrokenOverflow:
         return counted, self.count.draw(shares if fits else (), noise)
 
 
+class BrokenOrderCandidates(OrderSelection[str]):
+    """BROKEN: the answers of the voters are taken for public candidates."""
+
+    def draw(self, shares: Sequence[str | None], noise: Noise) -> tuple[str, ...]:
+        """Give a start to every answer that a voter gave."""
+        named = sorted({share for share in shares if share is not None})
+        return OrderSelection[str](self.table, self.delta, self.orders, tuple(named)).draw(shares, noise)
+
+
 class BrokenEstimate(CountedSelection[str]):
     """BROKEN: the released count is the sealed one; only the selection is random."""
 
@@ -245,6 +255,9 @@ def vote_twins(epsilon: float) -> Iterator[MechanismCase]:
     yield case("counted-selection", "the sealed count of what is released", estimate, crowd, (*crowd, "b"))
     named = BrokenCountedCandidates(epsilon, FAILURE)
     yield case("counted-selection", "candidates that the voters name", named, (), ("y",))
+    curve = order_selection_of(epsilon, ADD_REMOVE)
+    started = BrokenOrderCandidates(curve.table, curve.delta, curve.orders)
+    yield case("order-selection", "candidates that the voters name", started, (), ("y",))
     counts = ThresholdedCounts.calibrated(rho_of(epsilon), FAILURE, ADD_REMOVE)
     lower = BrokenThresholdCandidates(counts.sigma, counts.threshold)
     yield case("thresholded-counts", "candidates that the voters name", lower, [], [("y",)], see=names_of)

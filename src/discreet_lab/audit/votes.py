@@ -14,6 +14,7 @@ from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
 from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.private import Change, Relation
@@ -22,6 +23,8 @@ from discreet_lab.audit.case import FAILURE, claim_of, rho_of
 
 Pairs = Iterator[tuple[str, Any, Sequence[Any], Sequence[Any], Callable[[Any], Key]]]
 """How the inputs differ, the mechanism, the inputs, and what is looked at."""
+ORDER = 1024.0
+"""The order of the price of order selection. A claim there is nearly that of a pure epsilon, which audits can reach."""
 COIN = 0.5
 """The probability of a secret coin."""
 LED, RARE = 30, 1e-5
@@ -55,6 +58,30 @@ def counted_selection_pairs(epsilon: float, change: Change) -> Pairs:
     common = ("a",) * near + ("b",) * near
     yield "a vote more for a candidate", known, (*common, "a") if replaced else common, (*common, "b"), counts_of
     yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), counts_of
+
+
+def order_selection_pairs(epsilon: float, change: Change) -> Pairs:
+    """Yield the pairs of order selection: near the line, with a candidate, and an answer of one unit."""
+    made = order_selection_of(epsilon, change)
+    replaced = change.relation is Relation.REPLACE
+    line = made.votes_needed(0.25) or 1
+    common = ("a",) * line + ("b",) * (line - 1)
+    yield "a vote more at the line", made, (*common, "a") if replaced else common, (*common, "b"), list_of
+    known = made.with_candidates(("a", "b"))
+    near = known.candidate_votes_needed(0.1) or 1
+    common = ("a",) * near + ("b",) * near
+    yield "a vote more for a candidate", known, (*common, "a") if replaced else common, (*common, "b"), list_of
+    yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), list_of
+
+
+def order_selection_of(epsilon: float, change: Change) -> OrderSelection[str]:
+    """Return an order selection whose claim is `epsilon`, at the price of one order."""
+    moves = 2 if change.relation is Relation.REPLACE else 1
+
+    def made(price: float) -> OrderSelection[str]:
+        return OrderSelection.best(((ORDER, price),), FAILURE / moves)
+
+    return made(largest(lambda price: claim_of(made(price).cost(change))[0] <= epsilon, 1e-2 * epsilon, epsilon))
 
 
 def leader_selection_pairs(epsilon: float, change: Change) -> Pairs:
@@ -153,6 +180,7 @@ def gaussian_sample(epsilon: float) -> SecretSample[Any, tuple[CountedAnswer, ..
 VOTE_MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {
     "optimal-selection": optimal_selection_pairs,
     "counted-selection": counted_selection_pairs,
+    "order-selection": order_selection_pairs,
     "leader-selection": leader_selection_pairs,
     "thresholded-counts": thresholded_counts_pairs,
     "secret-sample": secret_sample_pairs,
