@@ -21,7 +21,7 @@ from discreet.algorithms.common.plan import Plan
 from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.planning.prices import vault_budget
-from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.accounting import Budget, Spending, compose
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.ledger import MemoryLedger
@@ -322,6 +322,22 @@ def test_answer_of_more_units_costs_less(uses: int) -> None:
     assert all(later.within(costs[0]) for later in costs)
     assert costs[-1].curve[0] < 0.2 * costs[0].curve[0]
     assert costs[-1].failure_atto < 0.5 * costs[0].failure_atto
+
+
+@pytest.mark.parametrize(("epsilon", "uses"), [(2.0, 2), (2.0, 8), (10.0, 8), (10.0, 20), (20.0, 40)])
+def test_no_cheaper_answer_exceeds_what_was_reserved(epsilon: float, uses: int) -> None:
+    """At every order, infinity included, where a curve with smaller prices at its own orders may cost more."""
+    rounds = MuRAGAda(uses=uses).calibrate(vault_budget(epsilon, 1e-5), 1000)
+    assert isinstance(rounds, VotingBudget)
+    assert rounds.inner is not None
+    most = rounds.inner.units_needed(rounds)
+    for units in range(most, 5 * most, max(1, most // 5)):
+        made = price_by_support(rounds, units)
+        paid, reserved = (
+            compose(one.cost(ADD_REMOVE_ONE) for one in rounds.inner.mechanisms(*of, ADD_REMOVE_ONE, 0))
+            for of in ((made.epsilon, made.delta), (rounds.epsilon, rounds.delta))
+        )
+        assert paid.within(reserved)
 
 
 def test_units_of_large_support_take_part_in_more_questions(tmp_path: Path) -> None:

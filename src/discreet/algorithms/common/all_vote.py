@@ -187,8 +187,8 @@ def price_by_support(rounds: VotingBudget, units: int) -> VotingBudget:
     inner = rounds.inner
     assert inner is not None
     # Thresholds are whole numbers, so a release may use less than its delta. A cheaper one must not use more.
-    priced = inner.mechanisms(rounds.epsilon, rounds.delta, rounds.change, 0)
-    delta = sum(one.cost(rounds.change).delta for one in priced) or rounds.delta
+    most = _cost_of(inner, rounds)
+    delta = most.delta or rounds.delta
 
     def cheaper(step: int) -> VotingBudget:
         part = 2 ** (-step / STEPS_TO_HALF)
@@ -201,7 +201,16 @@ def price_by_support(rounds: VotingBudget, units: int) -> VotingBudget:
             return False
 
     steps = bisect_left(range(1, MOST_STEPS + 1), True, key=lambda step: not suffices(step))
+    # A curve with smaller prices at its own orders may cost more at another one. That would exceed what was reserved.
+    while steps and not _cost_of(inner, cheaper(steps)).within(most):
+        steps -= 1
     return cheaper(steps) if steps else rounds
+
+
+def _cost_of(inner: VoterEnsemble, rounds: RoundBudget) -> Spending:
+    """Return what all releases of an answer cost."""
+    releases = inner.mechanisms(rounds.epsilon, rounds.delta, rounds.change, 0)
+    return sum((Spending.of(one.cost(rounds.change)) for one in releases), Spending.nothing())
 
 
 @dataclass(frozen=True)
