@@ -308,8 +308,13 @@ def usual_uses(
             return False
         return (made.inner or inner).units_needed(made) <= USUAL_UNITS
 
-    # More questions need more votes, so the largest number is found by bisection.
-    return USUAL_USES[max(0, bisect_left(USUAL_USES, True, key=lambda uses: not suffices(uses)) - 1)]
+    # More questions need more votes, so the largest number is found by bisection: from small ones on, since a curve for
+    # many questions of a small grant is long.
+    low, high = 0, 1
+    while high < len(USUAL_USES) and suffices(USUAL_USES[high]):
+        low, high = high, 2 * high
+    high = min(high, len(USUAL_USES))
+    return USUAL_USES[bisect_left(USUAL_USES, True, low + 1, high, key=lambda uses: not suffices(uses)) - 1]
 
 
 def _counts(limit: _Limit, failure: float) -> list[tuple[Count, Count]]:
@@ -360,8 +365,9 @@ def _at_order(
             continue
         made = _planned(curved, limit, bins, rule, receipt.epsilon, delta, vocabulary)
         found += [made] if made else []
-        if made and not made.crowded and made.enough == curved.units_needed(made):
-            break  # all of them have rows; more precise counts would leave less for the answer
+        needed = curved.units_needed(made) if made else most + 1
+        if made is None or needed > most or (made.enough == needed and not made.crowded):
+            break  # all of them have rows, or no count helps; a more precise one would leave less for the answer
     return min(found, key=_rank, default=None)
 
 

@@ -52,7 +52,7 @@ _FAR = 1e-6
 """A difference of two logarithms of moments, far above the error of floats: it is below 1e-9 for orders up to 1024."""
 _ROUNDED = 1e-9
 """The part of delta for the rounding of the first entry."""
-_MOST_VOTES = 1_000
+_MOST_VOTES = 200
 _DIGITS_OF_ROOTS = 50
 _GUESS_STEPS, _NEWTON_STEPS, _LARGEST_LOGIT = 30, 8, 100.0
 _CLOSE = 1e-6
@@ -61,6 +61,7 @@ _SMALL = Decimal("1e-15")
 """After a relative step so small, Newton's method is exact to 30 digits."""
 _LEAST = Decimal(2) ** -70
 """Less than the unit of a table."""
+Law = tuple[tuple[Decimal, Decimal], tuple[Decimal, Decimal]]
 Inequality = tuple[float, float, bool]
 """An order, its price, and whether one vote more is the likelier law."""
 
@@ -270,37 +271,47 @@ def certify(table: tuple[int, ...], delta: float, order: float) -> float:
     at most `delta` of the likelier law is cut off. Every step is rounded up. Floats leave out those pairs whose moment
     is smaller than the largest one by more than their own error, by far.
     """
-    pairs, floats = _log_pairs(table, delta)
+    laws, logs = _neighbouring_laws(table, delta)
+    if math.isinf(order):
+        moments = np.max(logs[:, :, 0] - logs[:, :, 1], axis=1)
+    else:
+        moments = np.logaddexp.reduce(order * logs[:, :, 0] + (1 - order) * logs[:, :, 1], axis=1)
+    if math.isinf(top := float(np.max(moments))):
+        return math.inf
+    largest = [laws[place] for place in np.flatnonzero(moments >= top - _FAR)]
     with localcontext(Context(prec=_DIGITS)):
         if math.isinf(order):
-            return _up(max(p - q for pair in pairs for p, q in pair))
-        logs = np.logaddexp.reduce(order * floats[:, :, 0] + (1 - order) * floats[:, :, 1], axis=1)
-        if math.isinf(top := float(np.max(logs))):
-            return math.inf
-        a, largest = Decimal(order), [pairs[place] for place in np.flatnonzero(logs >= top - _FAR)]
-        most = max(sum((a * p + (1 - a) * q).exp() for p, q in pair) for pair in largest) * (1 + _ERROR)
+            return _up(max(_ln(p) - _ln(q) for law in largest for p, q in law if p > 0))
+        a = Decimal(order)
+        most = max(sum((a * _ln(p) + (1 - a) * _ln(q)).exp() for p, q in law if p > 0) for law in largest)
+        most *= 1 + _ERROR
         return _up(most.ln() / (a - 1)) if most > 1 else 0.0
 
 
 @lru_cache(maxsize=512)
-def _log_pairs(table: tuple[int, ...], delta: float) -> tuple[list[tuple[tuple[Decimal, Decimal], ...]], Curve]:
-    """Return, for each two neighbouring laws, ln P and ln Q of "released" and of "nothing"; also as floats.
+def _neighbouring_laws(table: tuple[int, ...], delta: float) -> tuple[list[Law], Curve]:
+    """Return each two neighbouring laws, and the logarithms of their probabilities as floats.
 
-    P is the likelier law of the two outcomes, less `delta` of the outcome that it makes likelier.
+    A law has (P, Q) of "released" and of "nothing". P is the likelier one, less `delta` of the outcome that it makes
+    likelier: 0 or less if P has no more of it.
     """
     with localcontext(Context(prec=_DIGITS)):
         whole, cut = Decimal(WHOLE), Decimal(delta)
-        found: list[tuple[tuple[Decimal, Decimal], ...]] = []
+        found: list[Law] = []
         for before, after in (*pairwise(table), (table[-1], table[-1])):
             x, y = Decimal(before) / whole, Decimal(after) / whole
-            found.append((_logs(y - cut, x), _logs(1 - y, 1 - x)))
-            found.append((_logs(x, y), _logs(1 - x - cut, 1 - y)))
-        return found, np.array(found, dtype=np.float64)
+            found += [((y - cut, x), (1 - y, 1 - x)), ((x, y), (1 - x - cut, 1 - y))]
+        logs = [[(_log(p), _log(q)) if p > 0 else (-math.inf, 0.0) for p, q in law] for law in found]
+        return found, np.array(logs, dtype=np.float64)
 
 
-def _logs(p: Decimal, q: Decimal) -> tuple[Decimal, Decimal]:
-    """Return ln p and ln q. An outcome that P lacks adds nothing to a moment."""
-    return (p.ln(), q.ln()) if p > 0 else (Decimal("-inf"), Decimal(0))
+def _log(probability: Decimal) -> float:
+    return math.log(probability) if probability > 0 else -math.inf
+
+
+@lru_cache(maxsize=65_536)
+def _ln(probability: Decimal) -> Decimal:
+    return probability.ln()
 
 
 def _up(value: Decimal) -> float:
