@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine
 
@@ -107,10 +108,13 @@ class LogLedger:
         Raises:
             LedgerError: if it is older, or another copy. Nothing was written.
         """
+        self._check_newest(found)
+        found.append(entry)
+
+    def _check_newest(self, found: Transaction[Units]) -> None:
         if self.counter is not None:
             # Under the lock, all rows that the counter may name are committed.
             self.counter.check(lambda: found.state.reached, lambda row: chain.hash_at(found.connection, row))
-        found.append(entry)
 
     @property
     def _replay(self) -> Replay[Units]:
@@ -341,6 +345,17 @@ class LogLedger:
         with self._reporting() as found:
             return reports.questions_of(chain.read(found.connection), found.state.names_of(unit))
 
+    def traces_of(self, unit: bytes) -> tuple[bool, frozenset[str]]:
+        """Return whether a hash of a unit is kept, and in which open parts it is a payer. For the custodian only.
+
+        The closing of a log carries open parts on with their payers. Their questions are in no row of the new log.
+        """
+        with self._reporting() as found:
+            names = found.state.names_of(unit)
+            payers = ((question, held.payers) for (question, _), held in found.state.open.items())
+            opened = {question for question, paying in payers if paying is not None and np.isin(paying, names).any()}
+            return bool(names[0] != UNKNOWN), frozenset(opened)
+
     def count_corpora(self) -> int:
         """Return the number of synthetic corpora that were paid for."""
         with self._reporting() as found:
@@ -397,7 +412,9 @@ class LogLedger:
                 in the database's files.
         """
         with self._writing() as found:
+            self._check_newest(found)
             found.appended = True  # an error from here on throws the state away
+            self._replay.drop_snapshot()  # it names the payers of parts that were open when it was written
             rows = partial(self._rows, found.connection)
             if isinstance(keep, Path):
                 SqliteFile(keep).make(lambda target: chain.copy(target, rows()), rights=0o600)

@@ -98,6 +98,13 @@ class Replay(Generic[S]):
         with self.lock:
             self._state = None
 
+    def drop_snapshot(self) -> None:
+        """Delete the snapshot, which is a cache: it may have what its log loses."""
+        with self.lock:
+            self._trusted = None
+            if self._snapshot is not None:
+                self._snapshot.unlink(missing_ok=True)
+
     def check(self, connection: Connection, *, large: bool = False) -> S:
         """Replay the whole log, and keep the state. Return it.
 

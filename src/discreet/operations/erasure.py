@@ -11,7 +11,6 @@ from typing import Any
 from discreet.config import DEFAULT_STORE
 from discreet.export.vectors import FOLDER as EXPORTS
 from discreet.ledger.records import LogStart
-from discreet.privacy.accounting import FilterState
 from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.system.database_url import is_postgres
@@ -74,23 +73,24 @@ def erasure_report(vault: Vault, unit: str) -> ErasureReport:
     """
     unit = canonical_unit(unit)
     time, erased = vault.inventory.erased(unit) or (None, 0)
-    paid, spent, in_ledger = frozenset[str](), None, False
+    paid, opened, spent, in_ledger = frozenset[str](), frozenset[str](), None, False
     if vault.settings.payment == "unit":
         key = unit_key(unit, vault.components.secret)
         budget = vault.ledger.budget
         paid = vault.ledger.questions_of(key)
         own = vault.ledger.balance(key)
         spent = budget.epsilon - budget.left_state(budget.filter_state(vault.ledger.spent()) + own)
-        in_ledger = bool(paid) or own != FilterState()  # a log that was closed has the balance alone
+        in_ledger, opened = vault.ledger.traces_of(key)  # a log that was closed has no more
     start, granted = vault.ledger.start(), vault.settings.epsilon
-    remains = tuple(_remains(vault, time is not None, paid, spent if in_ledger else None, start))
+    remains = tuple(_remains(vault, time is not None, (paid, opened), spent if in_ledger else None, start))
     documents = len(vault.inventory.documents(unit))
     return ErasureReport(unit, time, erased, documents, len(paid), start.time, in_ledger, spent, granted, remains)
 
 
 def _remains(
-    vault: Vault, erased: bool, paid: frozenset[str], spent: float | None, start: LogStart
+    vault: Vault, erased: bool, asked: tuple[frozenset[str], frozenset[str]], spent: float | None, start: LogStart
 ) -> Iterator[Remainder]:
+    paid, opened = asked
     folder = vault.path
     in_database = is_postgres(vault.settings.store)
     where = "the store's database" if in_database else "VAULT/store"
@@ -131,6 +131,11 @@ def _remains(
         yield Remainder(
             f"in which questions this hash took part since {start.time[:10]}, in the ledger's log: {len(paid)}",
             "they are kept until the custodian closes the log. To close it: discreet close-log VAULT --destroy",
+        )
+    if opened:
+        yield Remainder(
+            f"this hash as a payer of questions that broke off: {len(opened)}",
+            "their payments stay reserved, and the closing of the log carries them on",
         )
     if start.tables:
         yield Remainder(

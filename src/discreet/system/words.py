@@ -29,8 +29,8 @@ def part_of_grant(epsilon: float, granted: float, uses: int | None, unit: str) -
 
 
 def such_questions(uses: int | None) -> str:
-    """Return which part of a grant a question is that so many times fits into it: empty if that is not known."""
-    return "" if uses is None else f": 1 of {uses:,} such questions" if uses > 1 else ": the only such question"
+    """Return which part of a grant a question is that so many times fits into it: empty if not known, or none."""
+    return "" if not uses else f": 1 of {uses:,} such questions" if uses > 1 else ": the only such question"
 
 
 def percent(part: float) -> str:

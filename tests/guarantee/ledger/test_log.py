@@ -678,3 +678,36 @@ def test_sum_of_cut_sums_is_exact(parts: list[tuple[int, bool]]) -> None:
             left.append(value)
     assert sums.total().loss_nano.tolist() == [min(sum(left), CUT)] * len(ORDERS)
     assert sums.total().failure_atto == len(left)
+
+
+def test_closing_leaves_no_snapshot_and_names_who_pays_for_what_is_open(tmp_path: Path) -> None:
+    """A snapshot has the payers of parts that were open when it was written. The open parts of now go on."""
+    ledger = SqliteLedger.create(tmp_path / "ledger.sqlite", BUDGET)
+    ledger.reserve("settled", 0, of(0.2), UNITS[:3])
+    ledger.settle("settled", 0, of(0.1))
+    ledger.reserve("open", 0, of(0.2), UNITS[2:5])
+    snapshot = tmp_path / "ledger.sqlite-snapshot"
+    snapshot.write_bytes(b"who took part")
+    ledger.close_log(keep=False)
+    assert not snapshot.exists()
+    again = SqliteLedger.open(tmp_path / "ledger.sqlite")
+    assert [again.traces_of(unit) for unit in (UNITS[0], UNITS[3], UNITS[9])] == [
+        (True, frozenset()),
+        (True, frozenset({"open"})),
+        (False, frozenset()),
+    ]
+
+
+def test_closing_of_an_older_copy_is_refused(tmp_path: Path) -> None:
+    """The counter is looked at under the lock of the closing, too."""
+    path = tmp_path / "ledger.sqlite"
+    ledger = SqliteLedger.create(path, BUDGET)
+    ledger.reserve("first", 0, of(0.2), UNITS[:3])
+    ledger.check_counter(Counter(tmp_path / "counter.json"))
+    ledger.note()
+    shutil.copy(path, tmp_path / "older")
+    ledger.reserve("second", 0, of(0.2), UNITS[:3])
+    older = SqliteLedger.open(tmp_path / "older")
+    older.counter = ledger.counter
+    with pytest.raises(LedgerError):
+        older.close_log(keep=False)

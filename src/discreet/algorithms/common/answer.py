@@ -19,8 +19,9 @@ class Support:
 
     Attributes:
         count: the number, with noise; at most `of`, if that is released. None if it was not released.
-        low, high: the interval. The probability that an answer is released and the true number is outside is at most
-            0.05. Without a count there is no `high`: that fewer than `low` units are enough is so improbable.
+        low, high: the interval. For each answer by itself, the probability that it is released and the true number is
+            outside is at most 0.05. Without a count there is no `high`: that fewer than `low` units are enough is so
+            improbable.
         of: the number of units that could have given it, with noise; 0 if it was not released.
     """
 

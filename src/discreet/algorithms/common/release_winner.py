@@ -56,7 +56,7 @@ def release_answers(
         histogram, votes.map(lambda vote: _NO_VALUE if vote is None else places.get(vote, _NO_VALUE))
     )
     ranked = sorted(zip(counts, released, strict=True), key=lambda pair: -pair[0])
-    most, margin = ranked[0][0], least_threshold(histogram.sigma, (1 - CONFIDENCE) / 2) - 1
+    most, margin = ranked[0][0], least_threshold(histogram.sigma, (1 - CONFIDENCE) / 2 / len(released)) - 1
     return tuple(answer for _, answer in ranked), Support(most, max(0, most - margin), max(0, most + margin))
 
 

@@ -43,7 +43,7 @@ Prices = tuple[tuple[float, float], ...]
 """Orders, each with the price that a curve may have there, in nats."""
 
 _DIGITS = 80
-"""Entries of a table are exact with so many digits, and what is left of 1."""
+"""Entries of a table are exact with so many digits, and what is left of 1; delta is rounded to them."""
 _ERROR = Decimal("1e-60")
 """More than the relative error of a term: ln and exp are rounded correctly, and an exponent is below 10^6."""
 _CERTIFIED = (*np.arange(1.25, 4, 0.25), *np.arange(4, 16, 0.5), *np.exp2([4, 4.5, 5, 5.5, 6, 7, 8, 9, 10]))
@@ -117,8 +117,10 @@ class OrderSelection(Generic[V]):
     def __post_init__(self) -> None:
         if list(self.table) != sorted(self.table) or self.table[:1] != (0,) or self.table[-1] != WHOLE:
             raise ValueError("A curve begins at 0, never falls, and ends at 2^64.")
-        if not 0 <= self.delta < 1 or not 0 <= self.prior <= 1 or not self.orders:
-            raise ValueError(f"Delta and prior are probabilities, and one order is given: {self}.")
+        if not 0 <= self.delta < 1 or not 0 <= self.prior <= 1:
+            raise ValueError(f"Delta and prior are probabilities, not {self.delta} and {self.prior}.")
+        if not self.orders or any(not 1 < order <= ORDERS[-2] for order in self.orders):
+            raise ValueError(f"Orders lie above 1, and are at most {ORDERS[-2]:g}, not {self.orders}.")
 
     def __str__(self) -> str:
         at = f"price {certify(self.table, self.delta, self.orders[0]):.6g} at order {self.orders[0]:g}"
