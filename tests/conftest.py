@@ -245,6 +245,14 @@ def write_jsonl(tmp_path: Path) -> Callable[[Sequence[Record], str], Path]:
 
 
 @pytest.fixture
+def packaged_vault(tmp_path: Path) -> "Vault":
+    """A vault with the hashing embedder and the packaged model, for tests in which an answer counts."""
+    from discreet.vault import Vault
+
+    return Vault.create(tmp_path / "packaged", epsilon=20, delta=1e-5, unit_field="patient", embedder="hashing")
+
+
+@pytest.fixture
 def vault(tmp_path: Path, small_model: Path) -> "Vault":
     """A vault with the hashing embedder and the tiny model, which is loaded at the first question."""
     from discreet.vault import Vault

@@ -64,7 +64,7 @@ def test_wanted_questions_fit_the_stated_grant() -> None:
     wanted = plan.wanted[0]
     assert wanted.uses == 4  # 200 questions of 80 people each, over 5000
     # With as many votes as a usual question.
-    assert wanted.grant == 6.19
+    assert wanted.grant == 4.85
     assert make_plan(5000, wanted.grant, 1e-6, questions=200).wanted[0].likely == 12
     assert plan.wanted[3].uses == 200
     assert plan.wanted[3].likely is None

@@ -18,6 +18,7 @@ from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.retrieval.documents import Document
+from discreet.synthesis import base
 from discreet.synthesis.base import CorpusPlan, SynthesisAlgorithm
 from discreet.synthesis.checkpoint import RunCheckpoint
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
@@ -167,8 +168,10 @@ def test_a_run_of_another_version_is_not_gone_on_with(filled: Vault, monkeypatch
     shop = workshop(filled)
     shop.make(PLENTY)
     monkeypatch.setattr("discreet.synthesis.dp_synrag.parameters.KEYWORD_SHARE", 0.3)
+    base._shared_out.cache_clear()  # another version is another process
     with pytest.raises(UsageError, match="another version"):
         shop.make(PLENTY)
+    base._shared_out.cache_clear()
 
 
 def test_whatever_a_model_writes_is_found_again(tmp_path: Path) -> None:
@@ -332,8 +335,13 @@ def test_corpus_is_written_later_if_there_was_no_room(filled: Vault, tmp_path: P
     assert {path.name for path in tmp_path.glob("c.*")} == {"c.jsonl", "c.receipt.json"}
 
 
-def test_a_corpus_is_asked_for_nothing(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:
-    corpus = tmp_path / "c.jsonl"
+def test_a_corpus_is_asked_for_nothing(packaged_vault: Vault, tmp_path: Path) -> None:
+    vault, corpus = packaged_vault, tmp_path / "c.jsonl"
+
+    def run(*words: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, [words[0], str(vault.path), *words[1:]])
+        return result.exit_code, result.output
+
     corpus.write_text('{"text": "A patient with numb thumbs has Winterhand; the treatment is warm sand."}\n')
     code, told = run("ask", "What is the treatment for Winterhand?", "--corpus", str(corpus), "--json")
     assert code == 0, told

@@ -73,7 +73,7 @@ class OnQdrant:
             forget(connect(), store)
 
     def open(self, engine: Engine, folder: Path, prefix: str) -> QdrantStore:
-        return QdrantStore(folder, SIZE, None, engine, prefix, self.cap)
+        return QdrantStore(folder, SIZE, engine, prefix, self.cap)
 
     @pytest.fixture
     def reopen(self, connect: Callable[[], Engine], tmp_path: Path) -> Callable[[QdrantStore], Store]:

@@ -62,7 +62,7 @@ class Groups(PointScores):
 def make(tmp_path: Path) -> Callable[[], GroupingStore]:
     def new() -> GroupingStore:
         shutil.rmtree(tmp_path / "case", ignore_errors=True)
-        return GroupingStore(tmp_path / "case", SIZE, None, EdgeEngine(tmp_path / "case" / "qdrant"), "s-")
+        return GroupingStore(tmp_path / "case", SIZE, EdgeEngine(tmp_path / "case" / "qdrant"), "s-")
 
     return new
 
@@ -112,7 +112,7 @@ def test_without_the_factor_of_the_cap_units_starve(tmp_path: Path, monkeypatch:
     def of_one_point(*arguments: Any) -> nearest.Read:
         return right(*arguments[:-1], 1)
 
-    made = QdrantStore(tmp_path / "s", SIZE, None, EdgeEngine(tmp_path / "qdrant"), "s-", 120)
+    made = QdrantStore(tmp_path / "s", SIZE, EdgeEngine(tmp_path / "qdrant"), "s-", 120)
     put_crowd(made, HEAVY)
     assert len(made.nearest_units(ahead(1.0), WANTED)) == WANTED
     monkeypatch.setattr(store, "read_nearest", of_one_point)

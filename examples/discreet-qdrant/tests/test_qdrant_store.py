@@ -35,7 +35,7 @@ def engine(tmp_path: Path) -> EdgeEngine:
 
 def open_store(engine: EdgeEngine, folder: Path, cap: int = 0, size: int = SIZE) -> QdrantStore:
     engine.dimension = size
-    return QdrantStore(folder, size, None, engine, PREFIX, cap)
+    return QdrantStore(folder, size, engine, PREFIX, cap)
 
 
 def of_known_key(engine: EdgeEngine, folder: Path, cap: int = 0, size: int = SIZE) -> QdrantStore:
