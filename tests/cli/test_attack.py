@@ -27,8 +27,8 @@ QUICK = ("--target", "rag", "--members", 2, "--questions", 1, "--planted", 1, "-
 
 def test_report_for_the_custodian_alone(packaged_vault: Vault, tmp_path: Path) -> None:
     packaged_vault.add_documents(documents(12))
-    report = tmp_path / "report.html"
-    result = run(packaged_vault.path, *QUICK, "--out", report, "--json")
+    notes, report = packaged_vault.path, tmp_path / "report.html"
+    result = run(notes, *QUICK, "--out", report, "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert "custodian only" in told["notice"]
