@@ -149,7 +149,13 @@ class Consensus(PassageConfig, VoterEnsemble):
 
         Raises:
             UsageError: if the budget is too small. The message names the epsilon or the number of voters that suffices.
+                Or if a count is wanted where votes are replaced, and would cost more than the answer.
         """
+        if self.with_count and not comes_and_goes(rounds.change):
+            raise UsageError(
+                "A count is bought where each unit that votes comes or goes by itself: with murag or murag-ada, and a "
+                "vault in which units pay. Leave out --with-count. Nothing was paid."
+            )
         selection = self._stages(rounds.epsilon, rounds.delta, rounds.change)[0]
         if not isinstance(selection, OpenSelection):
             return
@@ -376,7 +382,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         if self.choices:
             return self._choice.mechanisms(epsilon, change)
         selection = self._open.selection(self._share * epsilon, self._share * delta, change)
-        return [selection, *(self.bought_later() if not counts_votes(selection) else ())]
+        return [selection, *(self.bought_later() if comes_and_goes(change) and not counts_votes(selection) else ())]
 
     @property
     def _share(self) -> float:

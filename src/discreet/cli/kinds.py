@@ -131,8 +131,9 @@ def _parsed(param: Sequence[str]) -> dict[str, Any]:
 
 def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bool) -> None:
     """Print what a question would cost, of what kind it is, and how far off a number may be. Nothing is paid."""
-    price, grant = vault.price(question, algorithm), vault.ledger.budget
-    uses = times(grant, vault.most(question, algorithm)) if price else None
+    estimate, grant = vault.estimate(question, algorithm), vault.ledger.budget
+    price = 0.0 if estimate.released else estimate.epsilon
+    uses = times(grant, estimate.most) if price else None
     unit = unit_word(vault.settings.unit_field)
     about: dict[str, Any] = {"kind": FACT, "algorithm": algorithm.name, "epsilon": price, "granted": grant.epsilon}
     about["uses"] = uses

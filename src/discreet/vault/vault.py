@@ -19,7 +19,6 @@ from discreet.export.vectors import Export, Exported, export_vectors
 from discreet.generation.model import VotingModel
 from discreet.ledger.opening import open_ledger
 from discreet.planning.prices import FAILURE_SHARE
-from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import Receipt
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
@@ -28,7 +27,7 @@ from discreet.query.derived import check_sample
 from discreet.query.in_english import stand_in
 from discreet.query.latency import at_a_multiple
 from discreet.query.odometer import Odometer
-from discreet.query.pipeline import AskOptions, QueryPipeline, Simulation
+from discreet.query.pipeline import AskOptions, Price, QueryPipeline, Simulation
 from discreet.query.proposals import check_hears
 from discreet.query.question_kinds import check_answerable
 from discreet.query.recall import widen_answer
@@ -254,10 +253,10 @@ class Vault(VaultDocuments, VaultReading):
         asked = stand_in(question, self.settings, self.components.language)
         return self.pipeline.price(asked, algorithm or self.algorithm_for(asked), AskOptions(reuse=reuse))
 
-    def most(self, question: str, algorithm: Algorithm | None = None, *, reuse: bool = True) -> Spending:
-        """Return the most that a question may cost a unit, as a sum of charges; else as `price`."""
+    def estimate(self, question: str, algorithm: Algorithm) -> Price:
+        """Return the price of a question with the sum of its charges, also if it was released; else as `price`."""
         asked = stand_in(question, self.settings, self.components.language)
-        return self.pipeline.most(asked, algorithm or self.algorithm_for(asked), AskOptions(reuse=reuse))
+        return self.pipeline.estimate(asked, algorithm, AskOptions())
 
     @property
     def pipeline(self) -> QueryPipeline:

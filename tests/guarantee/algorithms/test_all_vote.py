@@ -479,6 +479,17 @@ def test_answer_by_the_curve_says_how_many_said_so_at_least(tmp_path: Path) -> N
     assert spent == {("at least", "said"): 2, ("at least", "nothing"): 2, ("about", "said"): 3, ("about", "nothing"): 2}
 
 
+@pytest.mark.parametrize("dealt", [Consensus(), MuRAG(all_vote=False), NaiveMultiRAG()])
+def test_a_count_is_refused_where_votes_are_replaced(dealt: Consensus | MuRAG | NaiveMultiRAG) -> None:
+    """A replaced vote moves two counts, which would cost more than the answer. The refusal is before any payment."""
+    budget = vault_budget(20.0, 1e-6)
+    inner = Consensus(with_count=True)
+    with pytest.raises(UsageError, match="murag"):
+        (inner if isinstance(dealt, Consensus) else replace(dealt, inner=inner)).plan(budget, 1000)
+    with pytest.raises(UsageError, match="--vote-shares"):
+        replace(inner, choices=("yes", "no"))
+
+
 def test_units_beyond_the_rows_are_sampled(tmp_path: Path) -> None:
     corpus = read_once(corpus_of(tmp_path, {f"u{n}": "winter hand" for n in range(1, 61)}))
     account = UnitAccount(MemoryLedger(vault_budget(20.0, 1e-5)), "q", noise=InsecureSeededNoise(1))

@@ -32,6 +32,10 @@ def check_parameters(given: "Consensus") -> None:
     if len(given.propose) > MOST_PROPOSED:
         raise UsageError(f"{len(given.propose)} proposed answers are more than {MOST_PROPOSED}. Propose fewer.")
     if given.choices:
+        if given.with_count:
+            raise UsageError(
+                "Among choices, --vote-shares releases the votes, for half of the price. Leave out --with-count."
+            )
         if given.propose:
             raise UsageError("With choices, no other answer can be released. Leave out `propose` or the choices.")
         check_choices(given.choices)
