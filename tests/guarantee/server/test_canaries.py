@@ -83,6 +83,14 @@ def test_canary_that_a_broken_twin_lets_out_is_found(tmp_path: Path, twin: str, 
     assert where in server.find(PRIVATE)
 
 
+def test_canary_that_a_broken_twin_repeats_is_found(tmp_path: Path) -> None:
+    with serving_canaries(tmp_path, "messages") as server:
+        with pytest.raises(AssertionError):
+            send_to_private_sockets(server)
+        assert server.find(PRIVATE)
+        assert not any(name.endswith("output") for name in server.find(ASKED, replies=False))
+
+
 def use_every_route(server: CanaryServer, secret: str) -> None:
     """Call each route with no key, a wrong one and a good one, and with bodies that are no request."""
     for route in ROUTES:

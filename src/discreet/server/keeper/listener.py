@@ -10,7 +10,6 @@ import stat
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +35,6 @@ _BACKLOG = 1024
 _CLOSE = {"connection": "close"}
 
 
-@dataclass(frozen=True)
-class Owner:
-    """Who may use a socket, beside the keeper's own user."""
-
-    uid: int
-    gid: int
-
-
 def share_with_group(path: Path) -> None:
     """Let the group of a folder use a socket in it, if the folder passes its group on: the front is another user."""
     if path.parent.stat().st_mode & stat.S_ISGID:
@@ -58,11 +49,11 @@ class Listener:
         wire: what may cross it.
         reply: returns the reply to a message, or the refusal.
         log: where errors are named.
-        owner: the user who may connect; the keeper's if None.
+        owner: the user who may connect, and the group: two ids; the keeper's own if None.
     """
 
     def __init__(
-        self, path: Path, wire: Wire, reply: Callable[[Any], Any], log: Log, owner: Owner | None = None
+        self, path: Path, wire: Wire, reply: Callable[[Any], Any], log: Log, owner: tuple[int, int] | None = None
     ) -> None:
         self._path = path
         bound = _bind(path, owner)
@@ -168,7 +159,7 @@ async def _in_thread(act: Callable[[], Response]) -> Response:
     return await asyncio.wrap_future(done)
 
 
-def _bind(path: Path, owner: Owner | None) -> socket.socket:
+def _bind(path: Path, owner: tuple[int, int] | None) -> socket.socket:
     """Return a socket that listens, and that its owner alone may use."""
     path.unlink(missing_ok=True)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -178,6 +169,6 @@ def _bind(path: Path, owner: Owner | None) -> socket.socket:
     finally:
         os.umask(before)
     if owner is not None:
-        os.chown(path, owner.uid, owner.gid)
+        os.chown(path, *owner)
     bound.listen(_BACKLOG)
     return bound

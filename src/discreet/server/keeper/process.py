@@ -14,7 +14,7 @@ from discreet.server.held_state import KEEPER_LOCK, lock_file
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.custody import Custody
 from discreet.server.keeper.hardening import Log, harden, open_log
-from discreet.server.keeper.listener import Listener, Owner, share_with_group
+from discreet.server.keeper.listener import Listener, share_with_group
 from discreet.server.keeper.served import Opener
 from discreet.server.wire import ANALYSTS
 from discreet.vault import Vault
@@ -64,8 +64,8 @@ def _serve(config: ServeConfig, open_vault: Opener, log: Log) -> int:
     return 0 if loaded else FAILED
 
 
-def find_owner(name: str) -> Owner | None:
-    """Return the user as whom the front runs; None for the keeper's own.
+def find_owner(name: str) -> tuple[int, int] | None:
+    """Return the ids of the user as whom the front runs, and of its group; None for the keeper's own.
 
     Raises:
         UsageError: if there is no such user.
@@ -76,7 +76,7 @@ def find_owner(name: str) -> Owner | None:
         found = pwd.getpwnam(name)
     except KeyError:
         raise UsageError(f"There is no user '{name}'. Make one (useradd --system {name}), or name another.") from None
-    return Owner(found.pw_uid, found.pw_gid)
+    return found.pw_uid, found.pw_gid
 
 
 @contextmanager
