@@ -65,7 +65,7 @@ class FakeKeeper:
         return len({question.id for question in self.asked if question.model != "free"})
 
     async def ask(self, question: Question) -> Answered | Refused:
-        assert decode(encode(question)) == question
+        assert decode(Question, encode(question)) == question
         if self.gone:
             raise KeeperGone(sent=self.gone.pop(0))
         self.asked.append(question)
@@ -91,7 +91,7 @@ class FakeKeeper:
         return Estimated(Charge.nothing() if question.model == "free" else charge(self.price), free)
 
     async def condense(self, asked: Condense) -> Condensed | Refused:
-        assert decode(encode(asked)) == asked
+        assert decode(Condense, encode(asked)) == asked
         if self.gone_condensing:
             raise KeeperGone(sent=True)
         self.condensings.append(asked)

@@ -15,8 +15,14 @@ RECEIPT = {
     "relation": "add-remove",
     "unit": "patient",
     "charges": [{"mechanism": "x", "change": "y", "cost": {}, "times": 2}],
-    "payment": "each unit that took part",
+    "accountant": "renyi",
+    "noise": "system",
     "private": True,
+    "payment": "each unit that took part",
+    "reused": 0,
+    "each": 1,
+    "public_corpus": "",
+    "caveat": "",
 }
 
 

@@ -25,6 +25,7 @@ from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.condensing import condense
 from discreet.server.keeper.presets import PUBLIC, Preset, Presets
 from discreet.server.wire import (
+    MOST_EPSILON,
     Answered,
     Charge,
     Condense,
@@ -34,7 +35,6 @@ from discreet.server.wire import (
     Question,
     VaultCard,
 )
-from discreet.server.wire_messages import MOST_EPSILON
 from discreet.vault import Vault
 
 Opener = Callable[[Path], Vault]
@@ -265,7 +265,7 @@ class Served:
 
 
 def describe(answer: Answer) -> dict[str, Any]:
-    """Return the fields of an answer that may leave; `wire_answer` checks each of them."""
+    """Return the fields of an answer that may leave; `wire.AnswerFields` names each of them."""
     text = answer.public_text if answer.stopped == "public" else answer.text
     described: dict[str, Any] = _finite(answer.describe(show_public=False))
     return described | {"text": text.strip()}
