@@ -29,7 +29,7 @@ from discreet.server.front.routes_accounts import accounts_router
 from discreet.server.front.routes_chat import chat_router
 from discreet.server.front.routes_health import health_router
 from discreet.server.front.routes_models import models_router
-from discreet.server.front.services import Services, read_body
+from discreet.server.front.services import Services
 
 FORGETTING = 3600.0
 """Seconds between two deletions of old replies."""
@@ -72,7 +72,7 @@ def create_app(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: Aud
         exception_handlers=_handlers(),
     )
     app.state.services = services
-    own = accounts_router(accounts, log, current_key, read_body, services.catalog.usual)
+    own = accounts_router(accounts, log, current_key, services.catalog.usual)
     pages = pages_router(services, log, SignOn(config.oidc, accounts, log))
     for router in (chat_router(services), models_router(services), health_router(services), own, pages):
         app.include_router(router)

@@ -14,6 +14,7 @@ from discreet.server.accounts import Key
 from discreet.server.accounts.requests import LARGEST, LONGEST_REASON
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.access_log import type_name
+from discreet.server.front.bodies import read_body
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.pages.connecting import snippets
@@ -26,7 +27,7 @@ from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import Reply
 from discreet.server.front.requests import ChatRequest
 from discreet.server.front.routes_models import estimate_of
-from discreet.server.front.services import Services, read_body
+from discreet.server.front.services import Services
 
 SIGN_IN = "/sign-in"
 A_PAGE = 50
