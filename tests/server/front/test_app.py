@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from starlette.routing import Route as StarletteRoute
 
-from discreet.server.front.estimating import STEP
+from discreet.server.front.gate import ROUTES, find_route
 from discreet.server.front.pacing import default_quantum
-from discreet.server.front.routes import ROUTES, find_route
+from discreet.server.front.preparing import STEP
 from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, Front, code, drive, receipt, running
 
 CANARY = "canary-of-a-patient"
@@ -252,7 +252,7 @@ def test_stream_comments_until_the_quantum(tmp_path: Path, monkeypatch: pytest.M
     async def test() -> None:
         keeper = FakeKeeper()
         keeper.delay = 0.1
-        monkeypatch.setattr("discreet.server.front.events.with_comments.__defaults__", (0.05,))
+        monkeypatch.setattr("discreet.server.front.routes_chat.with_comments.__defaults__", (0.05,))
         async with running(tmp_path, keeper, quantum=2.0) as front:
             _, secret = front.key()
             reply = await front.ask(secret, stream=True, stream_options={"include_usage": True})
@@ -388,8 +388,8 @@ def test_description_names_each_route(tmp_path: Path) -> None:
             paths = (await front.get("/openapi.json", secret)).json()["paths"]
             assert {"/v1/chat/completions", "/v1/models", "/v1/estimate", "/health/live"} <= set(paths)
             schemas = front.app.openapi()["components"]["schemas"]
-            assert set(schemas["Options"]["properties"]) == {"epsilon", "choices", "anew", "follow_up"}
-            assert schemas["Options"]["additionalProperties"] is False
+            assert set(schemas["OwnFields"]["properties"]) == {"epsilon", "choices", "anew", "follow_up"}
+            assert schemas["OwnFields"]["additionalProperties"] is False
             assert "HTTPValidationError" not in schemas
 
     drive(test)

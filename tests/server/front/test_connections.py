@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from discreet.server.front.connections import PatientProtocol
-from discreet.server.front.main import uvicorn_config
+from discreet.server.front.main import PatientProtocol, uvicorn_config
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: h\r\n\r\n"
 

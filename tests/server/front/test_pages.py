@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 from discreet.server.accounts import Key
 from discreet.server.accounts.books import BY_NAME
 from discreet.server.front.app import FORGETTING
+from discreet.server.front.gate import ROUTES
 from discreet.server.front.pages import connecting, forms, views
-from discreet.server.front.routes import ROUTES
 from discreet.server.wire import Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, Front
 from tests.server.front.test_replies import INVENTED

@@ -11,7 +11,7 @@ from discreet.server.front.requests import (
     LARGEST_BODY,
     ChatBody,
     ChatRequest,
-    Options,
+    OwnFields,
     parse_chat,
 )
 
@@ -180,7 +180,7 @@ def test_field_that_stands_twice_is_refused(more: str) -> None:
 def test_refusal_says_what_is_expected_and_repeats_nothing() -> None:
     canary = "canary-of-a-patient"
     wrongs: list[dict[str, Any]] = [{name: canary} for name in ChatBody.model_fields if name not in ("model", "stop")]
-    wrongs += [{"discreet": {name: canary}} for name in (*Options.model_fields, canary)]
+    wrongs += [{"discreet": {name: canary}} for name in (*OwnFields.model_fields, canary)]
     wrongs += [{"messages": [{"role": canary}]}, {"max_tokens": {canary: canary}}, {f"epsilon {canary}": 1}]
     for fields in wrongs:
         body = refused(chat(**fields)).body()

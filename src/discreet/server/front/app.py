@@ -14,22 +14,20 @@ from starlette.responses import JSONResponse
 from discreet.server.accounts import Accounts, AccountsError, Key
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
-from discreet.server.front.access_log import note_failure
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Keeper
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import Gate, error_response
 from discreet.server.front.mcp import mcp_app, mcp_server
-from discreet.server.front.metrics import Metrics
-from discreet.server.front.pacing import Pacer, default_quantum
+from discreet.server.front.pacing import SHARE, Pacer, Queue, default_quantum
 from discreet.server.front.pages.routes import pages_router
 from discreet.server.front.pages.sign_on import SignOn
-from discreet.server.front.queue import SHARE, Queue
 from discreet.server.front.routes_accounts import accounts_router
 from discreet.server.front.routes_chat import chat_router
 from discreet.server.front.routes_health import health_router
 from discreet.server.front.routes_models import models_router
 from discreet.server.front.services import Services
+from discreet.server.front.telling import Metrics, note_failure
 
 FORGETTING = 3600.0
 """Seconds between two deletions of old replies."""

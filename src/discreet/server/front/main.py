@@ -1,4 +1,7 @@
-"""The front as a process: uvicorn without its access log, its server header and its tracebacks."""
+"""The front as a process: uvicorn without its access log, its server header and its tracebacks.
+
+Connections that bring no request are closed: else a few thousand idle ones would keep every client out.
+"""
 
 import asyncio
 import logging
@@ -11,19 +14,65 @@ from types import FrameType, TracebackType
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from discreet.errors import DiscreetError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
-from discreet.server.front.access_log import LOGGER, type_name
 from discreet.server.front.app import create_app
 from discreet.server.front.asking import Asker, settle_lost
-from discreet.server.front.connections import PATIENCE, PatientProtocol
 from discreet.server.front.keeper_client import KeeperClient
-from discreet.server.front.metrics import metrics_app
+from discreet.server.front.telling import LOGGER, metrics_app, type_name
 from discreet.server.ports import check_ports
 from discreet.server.shared_accounts import read_server_id
+
+PATIENCE = 30.0
+"""Seconds in which the head of a request must have come, after the connection or after the reply before it."""
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP/1.1 of uvicorn, which closes idle connections only after a first request."""
+
+    patience = PATIENCE
+    _waits: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait_or_not()
+
+    def data_received(self, data: bytes) -> None:
+        """Read what came; wait on if it is no whole head of a request."""
+        super().data_received(data)
+        self._wait_or_not()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._wait_or_not()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait_or_not(self) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop()
+        elif self._waits is None and not self.transport.is_closing():
+            self._waits = self.loop.call_later(self.patience, self._end)
+
+    def _stop(self) -> None:
+        if self._waits is not None:
+            self._waits.cancel()
+            self._waits = None
+
+    def _end(self) -> None:
+        self._waits = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
 
 LARGEST_HEADERS = 16 * 1024
 CONNECTIONS = 2048

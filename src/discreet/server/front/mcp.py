@@ -21,16 +21,16 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from discreet.server.accounts import Key
-from discreet.server.front.access_log import note_failure
 from discreet.server.front.bodies import check_body
 from discreet.server.front.errors import FrontError, invalid
-from discreet.server.front.estimating import STEP
 from discreet.server.front.pacing import Arrival
+from discreet.server.front.preparing import STEP
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import FINGERPRINT, Reply
 from discreet.server.front.requests import LARGEST_BODY, ChatRequest, parse_chat
 from discreet.server.front.routes_models import estimate_of
 from discreet.server.front.services import Services
+from discreet.server.front.telling import note_failure
 
 INSTRUCTIONS = (
     "Answers questions over documents about individuals, with differential privacy. 'ask' pays from the budget of the "

@@ -160,7 +160,7 @@ class ResponseFormat(OpenModel):
     json_schema: JsonSchema | None = None
 
 
-class Options(ClosedModel):
+class OwnFields(ClosedModel):
     """What OpenAI's parameters have no name for."""
 
     epsilon: Annotated[
@@ -179,7 +179,7 @@ class Options(ClosedModel):
     ] = None
 
 
-_OPTIONS = ", ".join(Options.model_fields)
+_OPTIONS = ", ".join(OwnFields.model_fields)
 
 
 class ChatBody(OpenModel):
@@ -190,7 +190,7 @@ class ChatBody(OpenModel):
         tuple[Message, ...],
         Field(strict=False, min_length=1, description="a list of messages with roles and text, with the user's last"),
     ]
-    discreet: Annotated[Options | None, Field(description=f"an object of these fields alone: {_OPTIONS}")] = None
+    discreet: Annotated[OwnFields | None, Field(description=f"an object of these fields alone: {_OPTIONS}")] = None
     max_tokens: MaybeTokens = None
     max_completion_tokens: MaybeTokens = None
     stop: Annotated[
@@ -219,7 +219,7 @@ class ChatBody(OpenModel):
     guided_grammar: Unguided = None
 
 
-_SETTINGS = frozenset(_letters(name) for name in (*ChatBody.model_fields, *Options.model_fields))
+_SETTINGS = frozenset(_letters(name) for name in (*ChatBody.model_fields, *OwnFields.model_fields))
 
 
 def expected_of(model: type[BaseModel], before: str = "") -> dict[str, str]:
@@ -378,7 +378,7 @@ def request_of(body: ChatBody) -> ChatRequest:
         raise invalid("messages", "The last message must be the user's.")
     if not (question := last.text):
         raise invalid("messages", "The last message must have text.")
-    options = body.discreet or Options()
+    options = body.discreet or OwnFields()
     turns = _turns(earlier) if options.follow_up == "condense" else ()
     choices, shape = _choices(body, options)
     found: list[str] = []
@@ -419,7 +419,7 @@ def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
     return tuple(Turn(one.role, text) for one in spoken if (text := one.text))
 
 
-def _choices(body: ChatBody, options: Options) -> tuple[tuple[str, ...], AnswerShape | None]:
+def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], AnswerShape | None]:
     """Return the choices, which stand in one of four fields or are the same in each, and the shape of the answer."""
     named: list[tuple[str, ...] | None] = [body.guided_choice, options.choices]
     shape = None

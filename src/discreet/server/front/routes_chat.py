@@ -1,7 +1,9 @@
 """POST /v1/chat/completions: an answer with its receipt, at once or as a stream."""
 
+import asyncio
+import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
@@ -9,19 +11,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from discreet.server.accounts import Key
-from discreet.server.front.access_log import type_name
 from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import RESPONSES, FrontError
-from discreet.server.front.estimating import STEP
-from discreet.server.front.events import DONE, event, with_comments
 from discreet.server.front.gate import error_response
-from discreet.server.front.outcomes import Outcome
 from discreet.server.front.pacing import Arrival
+from discreet.server.front.preparing import STEP
 from discreet.server.front.replay import Boarding
-from discreet.server.front.replies import Reply, role_chunk
+from discreet.server.front.replies import Outcome, Reply, role_chunk
 from discreet.server.front.requests import ChatBody, ChatRequest, request_of
 from discreet.server.front.services import Services
+from discreet.server.front.telling import type_name
 
 Idempotency = Annotated[
     str | None,
@@ -154,3 +154,26 @@ class Chat:
             self._line |= {"code": found.code, "exception": type_name(error)}
         await self._pace(outcome)
         return [*parts, DONE]
+
+
+CADENCE = 5.0
+"""Seconds between comments: proxies and clients do not break the connection off."""
+COMMENT = b": waiting\n\n"
+DONE = b"data: [DONE]\n\n"
+
+
+def event(data: dict[str, Any]) -> bytes:
+    """Return the bytes of an event."""
+    return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+
+
+async def with_comments(awaited: Awaitable[list[bytes]], cadence: float = CADENCE) -> AsyncIterator[bytes]:
+    """Yield a comment every `cadence` seconds until `awaited` is there, then its events."""
+    task = asyncio.ensure_future(awaited)
+    try:
+        while not (await asyncio.wait({task}, timeout=cadence))[0]:
+            yield COMMENT
+    finally:
+        task.cancel()  # does nothing to one that is done; the question itself runs in a task of its own
+    for part in task.result():
+        yield part

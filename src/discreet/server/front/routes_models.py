@@ -11,7 +11,7 @@ from discreet.server.accounts import Key
 from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import RESPONSES, invalid
-from discreet.server.front.estimating import is_free
+from discreet.server.front.preparing import is_free
 from discreet.server.front.requests import ChatBody, ChatRequest, request_of
 from discreet.server.front.services import Services
 from discreet.server.wire import Charge

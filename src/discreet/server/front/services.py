@@ -8,10 +8,10 @@ from discreet.server.accounts import Accounts, AccountsError, Key
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Keeper, Servable
 from discreet.server.front.errors import FrontError
-from discreet.server.front.metrics import Metrics
 from discreet.server.front.pacing import Arrival, Pacer
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import KeyNumbers
+from discreet.server.front.telling import Metrics
 
 
 @dataclass(frozen=True)

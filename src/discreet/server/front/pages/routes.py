@@ -13,7 +13,6 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Key
 from discreet.server.accounts.requests import LARGEST, LONGEST_REASON
 from discreet.server.audit_log import AuditLog
-from discreet.server.front.access_log import type_name
 from discreet.server.front.bodies import read_body
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import FrontError, invalid
@@ -28,6 +27,7 @@ from discreet.server.front.replies import Reply
 from discreet.server.front.requests import ChatRequest
 from discreet.server.front.routes_models import estimate_of
 from discreet.server.front.services import Services
+from discreet.server.front.telling import type_name
 
 SIGN_IN = "/sign-in"
 A_PAGE = 50

@@ -4,9 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.server.front.outcomes import Outcome
-from discreet.server.front.replies import KeyNumbers
-from discreet.server.front.wording import unit_word
+from discreet.server.front.replies import KeyNumbers, Outcome, unit_word
 
 _LARGEST_FACTOR = 1e6
 STOPPED = {
