@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.errors import FrontError
-from discreet.server.front.pages.session import address, is_secure
+from discreet.server.front.pages.forms import address, is_secure
 from discreet.server.front.pages.views import go, page
 from discreet.server.front.telling import type_name
 from discreet.server.identities import Begun, Person, Provider, SignInFailed
