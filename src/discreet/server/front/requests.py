@@ -27,13 +27,13 @@ IGNORED = (
     *("temperature", "top_p", "top_k", "min_p", "seed", "user", "presence_penalty", "frequency_penalty"),
     *("repetition_penalty", "logit_bias", "metadata", "store", "service_tier", "reasoning_effort"),
     *("parallel_tool_calls", "tools", "functions", "function_call", "prediction", "verbosity", "safety_identifier"),
-    "prompt_cache_key",
+    *("prompt_cache_key", "reasoning", "thinking"),
 )
 """Known fields that change nothing. They are listed in the reply; a field of another name is not repeated."""
 
 _MEANT = re.compile(
     r"(?<!st)eps|[εδ]|delta|^dp|budget|priva|discr|anew|price|cost|ceiling|noise|choice|structured.?output"
-    r"|follow.?up|max.*token|extra.?body",
+    r"|follow.?up|max.*token|predict|extra.?body",
     re.IGNORECASE,
 )
 """Names with which a client means privacy, the price, or what decides it: an unknown field of one is refused."""
@@ -66,7 +66,8 @@ class OpenModel(ClosedModel):
     @model_validator(mode="after")
     def _refuse_misplaced(self) -> "OpenModel":
         extra = {name: value for name, value in (self.model_extra or {}).items() if name not in IGNORED}
-        if any(_MEANT.search(name) or _letters(name) in _SETTINGS for name in _names_in(extra)):
+        own = {_letters(name) for name in type(self).model_fields} if extra else ()
+        if any(_letters(name) in own for name in extra) or any(map(_MEANT.search, _names_in(extra))):
             raise invalid("discreet", _MISPLACED.format(_OPTIONS))
         return self
 
@@ -217,9 +218,6 @@ class ChatBody(OpenModel):
     guided_json: Unguided = None
     guided_regex: Unguided = None
     guided_grammar: Unguided = None
-
-
-_SETTINGS = frozenset(_letters(name) for name in (*ChatBody.model_fields, *OwnFields.model_fields))
 
 
 def expected_of(model: type[BaseModel], before: str = "") -> dict[str, str]:
