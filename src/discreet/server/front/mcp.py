@@ -18,17 +18,19 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.routing import Route
 
 from discreet.server.accounts import Key
-from discreet.server.front.access_log import note_failure
+from discreet.server.front.bodies import check_body
 from discreet.server.front.errors import FrontError, invalid
-from discreet.server.front.estimating import STEP
 from discreet.server.front.pacing import Arrival
+from discreet.server.front.preparing import STEP
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import FINGERPRINT, Reply
 from discreet.server.front.requests import LARGEST_BODY, ChatRequest, parse_chat
 from discreet.server.front.routes_models import estimate_of
 from discreet.server.front.services import Services
+from discreet.server.front.telling import note_failure
 
 INSTRUCTIONS = (
     "Answers questions over documents about individuals, with differential privacy. 'ask' pays from the budget of the "
@@ -45,10 +47,14 @@ Caller = Context[Any]
 
 
 class ToolServer(MCPServer[Any]):
-    """An MCP server of which no tool raises: an error is a result, with a body of the table."""
+    """An MCP server of which no tool raises or ignores an argument: an error is a result, with a body of the table."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Call a tool; return its result, or an error of the table."""
+        tool = self._tool_manager.get_tool(name)
+        if tool is not None and not arguments.keys() <= (known := tool.parameters["properties"]).keys():
+            # The SDK would drop it, and the question might cost more than its caller believes.
+            return error_result(invalid(None, f"The tool has these arguments alone: {', '.join(known) or 'none'}."))
         try:
             return await super().call_tool(name, arguments, context)
         except Exception as error:  # contained: its text may hold anything
@@ -102,18 +108,24 @@ def mcp_server(services: Services) -> ToolServer:
         meter = await asyncio.to_thread(services.accounts.odometer, key.id)
         return meter.describe()
 
+    for tool in server._tool_manager.list_tools():
+        tool.parameters["additionalProperties"] = False
     return server
 
 
 def mcp_app(server: ToolServer) -> Starlette:
     """Return the app with the route /mcp. The gate has authenticated each request; a foreign page has no key."""
-    return server.streamable_http_app(
+    app = server.streamable_http_app(
         streamable_http_path="/mcp",
         json_response=True,
         stateless_http=True,
         max_request_body_size=LARGEST_BODY,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
+    for route in app.routes:
+        assert isinstance(route, Route)
+        route.app = check_body(route.app)
+    return app
 
 
 def error_result(error: FrontError) -> CallToolResult:
