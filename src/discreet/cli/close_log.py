@@ -1,5 +1,6 @@
 """`discreet close-log`: who took part in which question is archived or destroyed."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,20 @@ from discreet.cli.undo import confirm
 from discreet.errors import UsageError
 from discreet.operations.close_log import ClosedLog, look
 from discreet.operations.close_log import close_log as close
+from discreet.system.plain import show_as
+
+
+@dataclass(frozen=True)
+class LogClosed(ClosedLog):
+    """A log that was closed.
+
+    Attributes:
+        kept: the file with the old rows; None if they were destroyed.
+        gone: whether they are out of the ledger's own files. If false, another process still reads them there.
+    """
+
+    kept: str | None
+    gone: bool
 
 
 @app.command(name="close-log")
@@ -43,7 +58,7 @@ def close_log(
     with doing("Closing the log"):
         gone = close(vault, keep)
     if as_json:
-        print_json(lost.describe() | {"kept": None if keep is None else str(keep), "gone": gone})
+        print_json(show_as(LogClosed, lost, kept=None if keep is None else str(keep), gone=gone))
     else:
         _print_closed(lost, keep, gone)
     return 0 if gone else 1

@@ -16,6 +16,7 @@ from discreet.planning.prices import times
 from discreet.query.requests import Kind
 from discreet.query.statistics import KINDS, build_statistic, check_known, statistic_asked
 from discreet.query.words import such_questions, unit_word
+from discreet.system.plain import Sparse, Unbounded
 from discreet.vault import Vault
 
 _HOW_IT_READS = {"units_per_voter", "document_tokens", "passage_tokens", "max_tokens"}
@@ -25,6 +26,29 @@ NAME_CHOICES = "Note: a choice between named answers usually costs less. Name ea
 _EITHER = re.compile(r"(?:is|are|was|were|do|does|did|should|which|what)\b.+\bor\b", re.IGNORECASE)
 FACT = "fact"
 """The kind of a question that voters answer."""
+
+
+@dataclass(frozen=True)
+class QuestionPriced(Sparse):
+    """What a question would cost.
+
+    Attributes:
+        kind: the kind of the statistic, or fact.
+        algorithm: the algorithm.
+        epsilon: the most that the question would cost any one unit.
+        granted: the epsilon of the grant.
+        uses: how many such questions fit into the grant; None for a free one.
+        set: the set of units, in words; absent for a fact.
+        deviation: the standard deviation of the noise, in units; absent for a fact.
+    """
+
+    kind: str
+    algorithm: str
+    epsilon: Unbounded
+    granted: float
+    uses: int | None
+    set: str | None = None
+    deviation: Unbounded | None = None
 
 
 def reads_before(vault: Vault, param: Sequence[str] | None, question: str = "") -> bool:
@@ -135,18 +159,17 @@ def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bo
     price = 0.0 if estimate.released else estimate.epsilon
     uses = times(grant, estimate.most) if price else None
     unit = unit_word(vault.settings.unit_field)
-    about: dict[str, Any] = {"kind": FACT, "algorithm": algorithm.name, "epsilon": price, "granted": grant.epsilon}
-    about["uses"] = uses
+    about = QuestionPriced(FACT, algorithm.name, price, grant.epsilon, uses)
     if isinstance(algorithm, Statistic):
-        about |= {"kind": algorithm.name, "set": str(algorithm.members), "deviation": algorithm.deviation(grant)}
+        about = replace(about, kind=algorithm.name, set=str(algorithm.members), deviation=algorithm.deviation(grant))
     if as_json:
         print_json(about)
         return
-    out.print(f"Kind: {about['kind']}, by {algorithm.name}.", markup=False)
+    out.print(f"Kind: {about.kind}, by {algorithm.name}.", markup=False)
     if isinstance(algorithm, Statistic):
         out.print(f"Understood as: {in_words(algorithm)}", markup=False)
-        out.print(f"Set: {about['set']}. Only {unit}s in it pay.", markup=False)
-        out.print(f"Noise of each count: a standard deviation of {about['deviation']:.3g} {unit}s.", markup=False)
+        out.print(f"Set: {about.set}. Only {unit}s in it pay.", markup=False)
+        out.print(f"Noise of each count: a standard deviation of {about.deviation:.3g} {unit}s.", markup=False)
     if not price:
         out.print("Price: nothing, since its answer was released before.")
         return

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import print_answer
@@ -79,7 +78,7 @@ def ask_each(
         raise UsageError("Standard input has no question. Write one question a line.")
     codes = []
     for question in questions:
-        about = {"question": question} if len(questions) > 1 or shown.named else {}
+        named = question if len(questions) > 1 or shown.named else None
         if len(questions) > 1 and not shown.as_json:
             err.print(f"> {question}", markup=False)
         try:
@@ -89,10 +88,10 @@ def ask_each(
         except DiscreetError as error:
             if len(questions) == 1:
                 raise
-            print_error(error, shown.as_json, about)
+            print_error(error, shown.as_json, named)
             codes.append(error.exit_code)
             continue
-        _show(answer, about, shown)
+        _show(answer, named, shown)
     return next(iter(codes), 0)
 
 
@@ -115,9 +114,9 @@ def answered(vault: Vault, question: str, ask: Ask, check: Check | None = None) 
     raise Interrupted(0.0)
 
 
-def _show(answer: Answer, about: dict[str, Any], shown: Shown) -> None:
+def _show(answer: Answer, question: str | None, shown: Shown) -> None:
     if shown.as_json:
-        print_json(about | answer.describe(shown.public))
+        print_json(answer.shown(shown.public, question))
     else:
         print_answer(answer, show_public=shown.public, verbose=shown.verbose)
 

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -46,10 +46,6 @@ class Corpus:
     epsilon: float
     time: str
     mechanisms: tuple[str, ...]
-
-    def describe(self) -> dict[str, Any]:
-        """Return the corpus as plain data."""
-        return asdict(self)
 
 
 class Costs:

@@ -3,7 +3,6 @@
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from discreet.config import VaultConfig, read_config
 from discreet.errors import UsageError
@@ -43,10 +42,6 @@ class ClosedLog:
     shares: int
     open: int
     tables: tuple[str, ...]
-
-    def describe(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return vars(self) | {"tables": list(self.tables)}
 
 
 def look(vault: Path, keep: Path | None) -> ClosedLog:

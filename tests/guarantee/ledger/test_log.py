@@ -576,7 +576,7 @@ def test_what_is_known_of_closed_logs(kept: Kept, tmp_path: Path) -> None:
         start = kept().start()
         assert (start.questions, start.answered) == (2 * number + 2, number + 1)
     assert len(start.tables) == 2
-    assert start.describe()["earlier_questions"] == 8
+    assert start.shown().earlier_questions == 8
 
 
 def test_archive_has_the_old_rows_for_its_owner_alone(kept: Kept, tmp_path: Path) -> None:
