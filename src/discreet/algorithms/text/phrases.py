@@ -9,7 +9,7 @@ from discreet.algorithms.text.tongues import Tongue, tongue_of
 _SPACES = frozenset(",|and|or|but".split("|"))
 _TOKEN = re.compile(r"\w+(?:['.&+]\w+)*|,")
 # A run of marks is looked at once, from its start: a text of marks alone takes linear time.
-_SENTENCES = re.compile(r"(?<![.!?;:()\[\]])[.!?;:()\[\]]++(?=\s|$)|[()\[\];]|\n")
+SENTENCES = re.compile(r"(?<![.!?;:()\[\]])[.!?;:()\[\]]++(?=\s|$)|[()\[\];]|\n")
 _NEGATION = re.compile(r"\b(?:no|not|never|without)\b")
 _BETWEEN = 3
 """The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
@@ -21,7 +21,7 @@ Span = tuple[list[str], int, int]
 def sentences_of(text: str) -> list[list[str]]:
     """Return the words and commas of each sentence of a text, without case."""
     plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'").casefold()
-    return [_TOKEN.findall(part) for part in _SENTENCES.split(plain)]
+    return [_TOKEN.findall(part) for part in SENTENCES.split(plain)]
 
 
 def spans_of(sentences: Sequence[list[str]], words: Sequence[str], tongue: Tongue | None = None) -> list[Span]:
