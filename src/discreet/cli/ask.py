@@ -48,7 +48,7 @@ def ask(
     ] = None,
     request: Annotated[
         list[str] | None,
-        typer.Option(metavar="REQUEST", help="What is asked, in its text form: 'count: \"fever\" or \"rash\"'."),
+        typer.Option(metavar="REQUEST", help='What is asked, in its text form: \'count: "fever" or "rash"\'.'),
     ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Ask again, and pay again.")] = False,
     reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", hidden=True)] = True,

@@ -38,6 +38,7 @@ KINDS: dict[str, type[Statistic]] = {
 """The statistics by the names of their kinds."""
 FACT: Literal["fact"] = "fact"
 _MOST_GROUPS = 6
+_OF_ALL = ("count", "trend", "summary")
 _CLAUSES = {
     "count": "among",
     "share": "among",
@@ -82,7 +83,7 @@ class Request(BaseModel):
     until: str = Field(default="", max_length=10)
     what: Literal["median", "mean", "quartiles"] = "median"
     most: int = Field(default=0, ge=0, le=1000)
-    question: str = Field(default="", max_length=65_536)
+    question: str = ""
     choices: tuple[str, ...] = Field(default=(), max_length=64)
 
     @model_validator(mode="after")
@@ -232,6 +233,10 @@ def _split(kind: str, text: str) -> tuple[str, dict[str, str]]:
 
 
 def _head(kind: str, said: str) -> dict[str, Any]:
+    if not said:
+        raise UsageError(
+            f"The request says nothing of what is asked. Write {kind}: {'all' if kind in _OF_ALL else '...'}"
+        )
     if kind == "difference":
         return {"groups": _versus(said)}
     if kind == FACT:
@@ -241,7 +246,7 @@ def _head(kind: str, said: str) -> dict[str, Any]:
     if kind == "typical":
         found = re.fullmatch(r"(?:(median|mean|quartiles) of )?(.*)", said, re.IGNORECASE | re.DOTALL)
         return {"what": (found[1] or "median").casefold(), "attribute": found[2]} if found else {}
-    return {"of": parse(said)} if said not in ("", "all") else {}
+    return {"of": parse(said)} if said != "all" else {}
 
 
 def _versus(said: str) -> tuple[Condition, ...]:

@@ -19,6 +19,7 @@ from discreet.query.question_kinds import check_answerable
 from discreet.query.request import FACT, Request, is_request, parse_request, request_of_statistic
 from discreet.query.requests import Kind
 from discreet.query.statistics import build_statistic, of_request, statistic_asked
+from discreet.query.validation import normalize_question
 from discreet.retrieval.attribute_schema import AttributeSchema
 
 Usual = Callable[[str, tuple[str, ...]], Algorithm]
@@ -95,6 +96,7 @@ class Router:
             question = stand_in(asked, self.settings, self.language)
             if statistics and not choices and (statistic := self._statistic(question, given, kind)) is not None:
                 return Decision(question, request_of_statistic(statistic), statistic)
+        question = normalize_question(question)
         algorithm = usual(question, tuple(choices))
         if check:
             public = tuple(choices) or algorithm.public_choices

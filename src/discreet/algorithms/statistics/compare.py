@@ -36,7 +36,8 @@ class Compare(Share):
         groups = (self.groups,) if isinstance(self.groups, str) else tuple(map(str, self.groups))
         object.__setattr__(self, "groups", groups)
         super().__post_init__()
-        different = {written(self.read(group).facts()) for group in self.groups if group}
+        few = [group for group in self.groups if group][: MOST_GROUPS + 1]
+        different = {written(self.read(group).facts()) for group in few}
         if not 2 <= len(different) == len(self.groups) <= MOST_GROUPS:
             raise UsageError(
                 f"A comparison has 2 to {MOST_GROUPS} different groups, not {len(different)} in {len(self.groups)}. "
