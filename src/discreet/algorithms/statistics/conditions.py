@@ -39,7 +39,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-_LONGEST = 2000
+_LONGEST = 65_536
 _MOST_PARTS = 64
 _C = TypeVar("_C", bound="_Condition")
 
