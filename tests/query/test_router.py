@@ -1,5 +1,6 @@
 """One decision for each question: the same request, price and refusal from the command line, Python and the keeper."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.algorithms.statistics.conditions import says
 from discreet.cli.kinds import Chooser
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import CannotAnswer, DiscreetError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.query.request import Request, is_request, parse_request, request_of_statistic
 from discreet.registry import Count
@@ -196,6 +197,29 @@ def test_table_of_what_was_wrong(path: Path) -> None:
     for test, held in (("day<=2026", True), ("day=2026-01", True), ("day=2026-02", False), ("day=2026", True)):
         record = UnitRecord(("x",), ({"day": "2026-01-05"},))
         assert Count(where=(test,)).members.holds(record) is held
+
+
+DECLARED = {"sex": "category(w=women/female patients, m=men)", "day": "date"}
+
+
+@pytest.mark.parametrize(
+    ("question", "request_"),
+    [
+        ("How many women have migraine?", 'count: "migraine", among sex = w'),
+        ("How many men with fever have a rash?", 'count: "rash", among sex = m and "fever"'),
+        ("Is migraine more common in women than in men?", 'compare: "migraine", groups sex = w versus sex = m'),
+        ("What share of women have migraine or gout?", 'share: "migraine" or "gout", among sex = w'),
+    ],
+)
+def test_words_for_declared_values_are_tests_of_fields(tmp_path: Path, question: str, request_: str) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", fields=DECLARED)
+    vault.add_documents(Document(f"d{n}", f"p{n}", "Fever.", fields={"sex": "w"}) for n in range(40))
+    assert str(vault.decide(question).request) == request_
+    for wrong, said in (("women", "Write sex=w"), ("x", "has the values w (women/female patients), m (men)")):
+        with pytest.raises(UsageError, match=re.escape(said)):
+            vault.price(f'count: "fever", among sex = {wrong}')
+    with pytest.raises(CannotAnswer, match="children"):
+        vault.decide("How many children have fever?")
 
 
 @settings(max_examples=100, deadline=None)

@@ -6,10 +6,20 @@ ask: a comparison with a number, a month, a second question, or joins that can b
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from discreet.algorithms.statistics.conditions import AnyOf, Condition, all_of, any_of, is_text_form, says
+from discreet.algorithms.statistics.conditions import (
+    AnyOf,
+    Condition,
+    FieldTest,
+    all_of,
+    any_of,
+    is_text_form,
+    narrowed,
+    parse,
+    says,
+)
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
 from discreet.query.requests import Request
@@ -108,17 +118,23 @@ def keep_words(question: str, request: Request) -> Request:
     )
 
 
-def as_condition(part: str, language: str, question: str) -> str:
+def as_condition(part: str, language: str, question: str, labels: Mapping[str, FieldTest] | None = None) -> str:
     """Return a part of a question as a condition in its text form; a phrase alone as it is.
 
     Args:
         part: such as "fever or chills"; "" for every unit.
         language: "de", "fr" or "es"; English if empty.
         question: the question, for the advice of an error.
+        labels: the tests of declared values by the words for these: "women".
 
     Raises:
         CannotAnswer: if it states none.
     """
+    for label, test in (labels or {}).items():
+        more = r"(?:\s+(?:with|having|who have|who had)\s+(.+))?"
+        if named := re.fullmatch(re.escape(label) + more, part, re.IGNORECASE):
+            rest = as_condition(named[1], language, question) if named[1] else ""
+            return str(narrowed(test, parse(rest)))
     found = _read(part, language, question) if part else None
     if found is None:
         return part

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.compare import Compare
-from discreet.algorithms.statistics.conditions import All, FieldTest, Not, all_of, parse
+from discreet.algorithms.statistics.conditions import All, FieldTest, Not, all_of, parse, where
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.difference import Difference
 from discreet.algorithms.statistics.list_values import ListValues
@@ -25,7 +25,7 @@ from discreet.algorithms.statistics.trend import MONTHS, Trend
 from discreet.algorithms.statistics.typical import Typical
 from discreet.algorithms.text.attributes import matches
 from discreet.algorithms.text.schema_words import Embed, attribute_meant, attribute_named
-from discreet.config import VaultConfig
+from discreet.config import VaultConfig, field_type, field_values
 from discreet.errors import CannotAnswer, UnknownName, UsageError
 from discreet.query.question_kinds import recognise
 from discreet.query.request import KINDS
@@ -82,7 +82,7 @@ def build_statistic(
         CannotAnswer: if the vault cannot release such a statistic.
         UsageError: if such a statistic has no such parameter.
     """
-    request = _with_conditions(request, question)
+    request = _with_conditions(request, question, settings)
     if request.statistic == "range":
         request = replace(request, statistic="quartiles")
     kind, own = _BUILD[request.kind](request, settings)
@@ -157,7 +157,13 @@ def _check_value(test: FieldTest, kind: str) -> None:
     Raises:
         UsageError: if it is none; the error has the accepted forms.
     """
-    name, value = test.field, test.value
+    name, value, values = test.field, test.value, field_values(kind)
+    kind = field_type(kind)
+    if values and value.casefold() not in map(str.casefold, values):
+        meant = next((one for one, labels in values.items() if value.casefold() in map(str.casefold, labels)), "")
+        known = ", ".join(f"{one} ({'/'.join(labels)})" if labels else one for one, labels in values.items())
+        form = f"{name}={meant or next(iter(values))}"
+        raise UsageError(f"The field '{name}' has the values {known}, and '{value}' is none. Write {form}.")
     if kind == "number" and not test.is_number:
         raise UsageError(f"The field '{name}' is a number, and '{value}' is none. Write {name}>=60, or {name}=60..69.")
     if kind == "date" and test.period is None:
@@ -171,15 +177,21 @@ def _check_value(test: FieldTest, kind: str) -> None:
         raise UsageError(f"'{value}' is a range, and is tested by = or !=. Write {name}={value}.")
 
 
-def _with_conditions(request: Request, question: str) -> Request:
+def _with_conditions(request: Request, question: str, settings: VaultConfig) -> Request:
     """Return the request with its phrases as conditions.
 
     Raises:
         CannotAnswer: if one is none.
     """
+    labels = {
+        label.casefold(): where(name, "=", value)
+        for name, kind in settings.fields.items()
+        for value, named in field_values(kind).items()
+        for label in named
+    }
 
     def condition(part: str) -> str:
-        return as_condition(part, request.language, question)
+        return as_condition(part, request.language, question, labels)
 
     found, negated = condition(request.condition), request.negated
     several = parse(found) if negated and found != request.condition else None
