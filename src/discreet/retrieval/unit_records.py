@@ -92,9 +92,15 @@ class UnitRecord:
         """The texts as a person reads them, without case, for a first look at all of them."""
         return tuple(as_read(text).casefold() for text in self.texts)
 
-    def texts_with(self, words: Sequence[str]) -> list[str]:
-        """Return the texts that have the letters of all words (without case, NFKC): a first look, which spares most."""
-        return [text for text, plain in zip(self.texts, self.plain, strict=True) if all(map(plain.__contains__, words))]
+    def texts_with(self, words: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the texts that have the letters of all words, each as it is and plain: a first look at all of them."""
+        pairs = zip(self.texts, self.plain, strict=True)
+        return [both for both in pairs if all(map(both[1].__contains__, words))]
+
+    @cached_property
+    def said(self) -> dict[object, bool]:
+        """What was found of phrases in this record, kept as long as the record."""
+        return {}
 
     def values(self, name: str) -> list[Value]:
         """Return the values of a declared field."""

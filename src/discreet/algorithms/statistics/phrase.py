@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from discreet.algorithms.text.phrases import SENTENCES, is_denied, sentences_of, spans_of
+from discreet.algorithms.text.phrases import is_denied, spans_of, split_sentences, words_in
 from discreet.algorithms.text.tongues import Tongue, tongue_of
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
@@ -28,10 +28,13 @@ _SMALL = frozenset(
 """Words that change nothing."""
 _BETWEEN = frozenset("of in at to for with by from about into onto".split())
 """Words that change nothing between two others."""
+_MOST_KEPT = 64
+"""So many phrases are kept of each record."""
 _NEAR = 3
 """The most other words between two words of a phrase."""
 _SHORT = re.compile(r"\b(mr|mrs|ms|dr|prof|st)\.(?=\s)", re.IGNORECASE)
 """A title, whose full stop ends no sentence."""
+_TITLES = ("mr.", "mrs.", "ms.", "dr.", "prof.", "st.")
 _MARK = re.compile(r"[.:;!?](?=\s)")
 _AT_THE_END = re.compile(r"(?<=\w)[-\u2010]\s*\n\s*(?=\w)")
 
@@ -59,8 +62,12 @@ class Phrase:
         """
         if not self.text:
             return True
-        found = self._in_fields(record) or any(map(self._in_text, record.texts_with(self.words)))
-        return found != self.denies
+        if (known := record.said.get(self)) is None:
+            found = self._in_fields(record) or any(self._in_text(*one) for one in record.texts_with(self.words))
+            known = found != self.denies
+            if len(record.said) < _MOST_KEPT:
+                record.said[self] = known
+        return known
 
     @cached_property
     def decides(self) -> tuple[str, ...]:
@@ -170,19 +177,27 @@ class Phrase:
             return False
         return not self._ordered or any(True for _ in self._spans_in_order(orders))
 
-    def _in_text(self, text: str) -> bool:
-        forms = (text, _AT_THE_END.sub("-", text)) if _AT_THE_END.search(text) else (text,)
-        return any(self._in_one_form(as_read(form)) for form in forms)
+    def _in_text(self, text: str, plain: str) -> bool:
+        """Return whether a text says it: the text as it is, and as it is read, without case."""
+        if "\n" in text and _AT_THE_END.search(text):
+            joined = _AT_THE_END.sub("-", text)
+            if self._in_one_form(joined, as_read(joined).casefold()):
+                return True
+        return self._in_one_form(text, plain)
 
-    def _in_one_form(self, text: str) -> bool:
-        whole = _SHORT.sub(r"\1", self._tongue.plain(text))
+    def _in_one_form(self, text: str, plain: str) -> bool:
+        whole = as_read(text) if self._ordered else plain  # a capital letter may count
+        if any(map(plain.__contains__, _TITLES)):
+            whole = _SHORT.sub(r"\1", whole)
+        whole = self._tongue.plain(whole).replace("\u2019", "'")
         if self._name:
-            plain = _MARK.sub("", self._said)
-            whole = self._name.sub(lambda _: plain, whole)
+            said = _MARK.sub("", self._said)
+            whole = self._name.sub(lambda _: said if self._ordered else said.casefold(), whole)
         if self._ordered:
-            spans = list(self._spans_in_order(SENTENCES.split(whole.replace("\u2019", "'"))))
+            spans = list(self._spans_in_order(split_sentences(whole)))
         else:
-            spans = spans_of(sentences_of(whole), self.words, self._tongue)
+            parts = (part for part in split_sentences(whole) if all(map(part.__contains__, self.words)))
+            spans = spans_of([words_in(part) for part in parts], self.words, self._tongue)
         return any(not is_denied(*span, self.has_negation, self._tongue) for span in spans)
 
     @cached_property
