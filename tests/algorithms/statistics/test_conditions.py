@@ -222,7 +222,7 @@ def test_equal_facts_hold_of_the_same_units() -> None:
 
 def test_number_that_follows_from_others_is_that_of_its_units() -> None:
     """Complements, inclusion and exclusion: each sum of counts that is found for a region is the region's own count."""
-    bases = [ALL, where("date", "=", "2026-06"), says("rash"), parse('"fever" and date = 2026-01')]
+    bases: list[Condition] = [ALL, where("date", "=", "2026-06"), says("rash"), parse('"fever" and date = 2026-01')]
     wholes = [narrowed(base, one) for base, one in itertools.product(bases, DEEP)]
     wholes += [*bases, *(~one for one in wholes)]
     numbers = {one.facts(): sum(one.holds(some) for some in UNITS) for one in wholes}
