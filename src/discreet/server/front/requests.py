@@ -20,8 +20,8 @@ LARGEST_BODY = 64 * 1024
 """Bytes."""
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e9
 MOST_TOKENS = 4096
-_DEEPEST = 8
-"""The most objects around the enum of a JSON schema."""
+_DEEPEST = 9
+"""So many objects and references of a JSON schema are looked into for its enum."""
 
 IGNORED = (
     *("temperature", "top_p", "top_k", "min_p", "seed", "user", "presence_penalty", "frequency_penalty"),
@@ -424,13 +424,10 @@ def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], Answe
     if body.structured_outputs is not None:
         named.append(body.structured_outputs.choice)
     if body.response_format is not None and body.response_format.type == "json_schema":
-        schema = body.response_format.json_schema.schema_ if body.response_format.json_schema else {}
-        path, enum = _find_enum(schema, schema, 0)
+        schema = body.response_format.json_schema
+        path, enum = _find_enum(schema.schema_ if schema else {})
         shape = AnswerShape(path)
-        try:
-            named.append(_ENUM.validate_python(enum))
-        except ValidationError:
-            raise invalid("response_format", _ONE_ENUM) from None
+        named.append(enum)
     found = {one for one in named if one is not None}
     if len(found) > 1:
         raise invalid("choices", "Choices stand in two parameters and differ. Send them once.")
@@ -438,33 +435,31 @@ def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], Answe
 
 
 _ENUM: TypeAdapter[tuple[str, ...]] = TypeAdapter(Choices, config=ConfigDict(strict=True, hide_input_in_errors=True))
-_ONE_ENUM = f"Its schema must be one enum, {_CHOICES}, or an object with one such property."
 
 
-def _find_enum(schema: object, root: Mapping[str, Any], depth: int) -> tuple[tuple[str, ...], object]:
+def _find_enum(root: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the objects around the one enum of a schema, and its values."""
-    wanted = invalid("response_format", _ONE_ENUM)
-    if depth > _DEEPEST or not isinstance(schema, dict):
-        raise wanted
-    if "$ref" in schema:
-        return _find_enum(_resolve(schema["$ref"], root), root, depth + 1)
-    if "enum" in schema:
-        if schema.get("type", "string") != "string":
-            raise wanted
-        return (), schema["enum"]
-    properties = schema.get("properties")
-    if schema.get("type", "object") != "object" or not isinstance(properties, dict) or len(properties) != 1:
-        raise wanted
-    ((name, inner),) = properties.items()
-    path, enum = _find_enum(inner, root, depth + 1)
-    return (name, *path), enum
+    path, schema = list[str](), root
+    for _ in range(_DEEPEST):
+        properties = schema.get("properties") if "enum" not in schema else None
+        if isinstance(reference := schema.get("$ref"), str):
+            inner = _resolve(reference, root)
+        elif "enum" in schema and schema.get("type", "string") == "string":
+            try:
+                return tuple(path), _ENUM.validate_python(schema["enum"])
+            except ValidationError:
+                break
+        elif schema.get("type", "object") == "object" and isinstance(properties, dict) and len(properties) == 1:
+            ((name, inner),) = properties.items()
+            path.append(name)
+        else:
+            break
+        schema = inner if isinstance(inner, dict) else {}
+    raise invalid("response_format", f"Its schema must be one enum, {_CHOICES}, or an object with one such property.")
 
 
-def _resolve(reference: object, root: Mapping[str, Any]) -> object:
+def _resolve(reference: str, root: Mapping[str, Any]) -> object:
     """Return the definition that `#/$defs/NAME` names in a schema; None if there is none."""
-    for place in ("$defs", "definitions"):
-        start = f"#/{place}/"
-        definitions = root.get(place)
-        if isinstance(reference, str) and reference.startswith(start) and isinstance(definitions, dict):
-            return definitions.get(reference.removeprefix(start))
-    return None
+    hash_sign, place, name = (*reference.split("/", 2), "", "")[:3]
+    definitions = root.get(place) if (hash_sign, place) in (("#", "$defs"), ("#", "definitions")) else None
+    return definitions.get(name) if isinstance(definitions, dict) else None
