@@ -79,6 +79,7 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> dict
         "epsilon_most": most.epsilon,
         "delta_most": most.delta,
         "free": found.free or is_free(most),
+        "understood": found.understood or None,
         "unit": asked.model.vault.unit,
         "fits": is_free(most) or (fits and not limited and not none_left),
         "key": {

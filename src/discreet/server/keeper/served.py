@@ -13,11 +13,13 @@ from discreet.algorithms.common.answer import Answer
 from discreet.algorithms.common.read_votes import names_attribute
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
+from discreet.config import field_type, field_values
 from discreet.errors import DiscreetError, UsageError
 from discreet.privacy.accounting import Spending
 from discreet.query.follow_ups import is_doubtful, one_question
 from discreet.query.latency import Pace
 from discreet.query.pipeline import AskOptions, Landed
+from discreet.query.request import FACT
 from discreet.query.router import Decision
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.condensing import condense
@@ -29,6 +31,7 @@ from discreet.server.wire import (
     Condense,
     Condensed,
     Estimated,
+    FieldCard,
     ModelCard,
     Question,
     VaultCard,
@@ -89,7 +92,9 @@ class Served:
         found, options = self._decide(preset, question), AskOptions(anew=question.anew, landed=landed)
         price = self._pipeline.estimate(found.question, found.algorithm, options, admit=air is not None)
         return Estimated(
-            self._price(price.most, price.epsilon), free=price.released or price.most == Spending.nothing()
+            self._price(price.most, price.epsilon),
+            free=price.released or price.most == Spending.nothing(),
+            understood=found.echo if found.request.kind != FACT else "",
         )
 
     def answer(self, question: Question) -> Answered:
@@ -150,6 +155,8 @@ class Served:
             language=self.vault.components.language,
             models=models,
             longest_answer_s=self.longest,
+            fields=tuple(_field_card(name, kind) for name, kind in settings.fields.items()),
+            read=tuple(schema.names) if (schema := self.vault.components.readings.schema) else (),
         )
 
     def writable(self) -> bool:
@@ -245,6 +252,11 @@ class Served:
 
     def _charge(self, spending: Spending) -> Charge:
         return Charge.of(spending, self.vault.ledger.budget)
+
+
+def _field_card(name: str, kind: str) -> FieldCard:
+    values = (f"{value} ({'/'.join(labels)})" if labels else value for value, labels in field_values(kind).items())
+    return FieldCard(name=name, type=field_type(kind), values=tuple(values))
 
 
 def describe(answer: Answer) -> dict[str, Any]:

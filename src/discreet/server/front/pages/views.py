@@ -36,9 +36,10 @@ def ended(stopped: str) -> str:
 def price_words(found: Mapping[str, Any]) -> list[str]:
     """Return sentences about the price of a question, from an estimate."""
     unit, key = unit_word(str(found["unit"])), found["key"]
+    asked = [f"What is asked: {found['understood']}."] if found.get("understood") else []
     if found["free"]:
-        return ["This question costs nothing.", f"Your key keeps epsilon {number(key['left'])}."]
-    words = [f"This question costs any one {unit} at most epsilon {number(found['epsilon_most'])}."]
+        return [*asked, "This question costs nothing.", f"Your key keeps epsilon {number(key['left'])}."]
+    words = [*asked, f"This question costs any one {unit} at most epsilon {number(found['epsilon_most'])}."]
     if found["fits"]:
         words.append(f"Your key has epsilon {number(key['left'])} left, and {number(key['left_after'])} afterwards.")
         words.append("What the answer does not use comes back.")
@@ -150,7 +151,7 @@ def snippets(address: str, model: str) -> tuple[Snippet, ...]:
             "MCP",
             '{"mcpServers": {"discreet": {"type": "http", "url": "' + address + '/mcp",\n'
             '  "headers": {"Authorization": "Bearer ${KEY}"}}}}',
-            "The tools are ask, estimate and budget. Asking pays.",
+            "Tools: ask, one for each kind of statistic, describe, estimate and budget. The last three are free.",
         ),
     )
 
