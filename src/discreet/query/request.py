@@ -142,7 +142,7 @@ def _fields_of(kind: str) -> set[str]:
 
 
 def _text(condition: Condition | None) -> str:
-    """Return a condition as the parameter of a statistic: a phrase alone as it is."""
+    """Return a condition as the parameter of a statistic: a phrase alone unchanged."""
     return "" if condition in (None, ALL) else str(condition)
 
 

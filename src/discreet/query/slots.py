@@ -119,7 +119,7 @@ def keep_words(question: str, request: Request) -> Request:
 
 
 def as_condition(part: str, language: str, question: str, labels: Mapping[str, FieldTest] | None = None) -> str:
-    """Return a part of a question as a condition in its text form; a phrase alone as it is.
+    """Return a part of a question as a condition in its text form; a phrase alone unchanged.
 
     Args:
         part: such as "fever or chills"; "" for every unit.

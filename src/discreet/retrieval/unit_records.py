@@ -93,7 +93,7 @@ class UnitRecord:
         return tuple(as_read(text).casefold() for text in self.texts)
 
     def texts_with(self, words: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the texts that have the letters of all words, each as it is and plain: a first look at all of them."""
+        """Return the texts that have the letters of all words, each itself and plain: a first look at all of them."""
         pairs = zip(self.texts, self.plain, strict=True)
         return [both for both in pairs if all(map(both[1].__contains__, words))]
 

@@ -339,7 +339,7 @@ class Vault(VaultDocuments, VaultReading):
         return Router(self.settings, self.components.language, self.components.readings.schema)
 
     def _decided(self, question: str | Request, algorithm: Algorithm | None) -> tuple[str, Algorithm]:
-        """Return the question that is asked, and its algorithm: the given one, whatever is asked."""
+        """Return the question that is asked, and its algorithm: the given one, if there is one."""
         if algorithm is None:
             found = self.decide(question)
             return found.question, found.algorithm

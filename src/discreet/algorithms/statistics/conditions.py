@@ -51,7 +51,7 @@ class Fact:
     Attributes:
         decides: what decides: the words of a phrase, or a test.
         holds: whether it holds.
-        within: the tests that a record passes if what it says counts.
+        within: the tests that a record must pass, so that its words count.
         either: the facts of which at least one holds, if it is one of several.
     """
 
@@ -145,7 +145,7 @@ class Says(_Condition):
 
     @property
     def phrase(self) -> Phrase:
-        """The phrase, as it is looked for."""
+        """The phrase, in the form that is searched for."""
         return _phrase(self.says, self.language)
 
     def holds(self, record: UnitRecord) -> bool:

@@ -178,7 +178,7 @@ class Phrase:
         return not self._ordered or any(True for _ in self._spans_in_order(orders))
 
     def _in_text(self, text: str, plain: str) -> bool:
-        """Return whether a text says it: the text as it is, and as it is read, without case."""
+        """Return whether a text says it: the text itself, and as a person reads it, without case."""
         if "\n" in text and _AT_THE_END.search(text):
             joined = _AT_THE_END.sub("-", text)
             if self._in_one_form(joined, as_read(joined).casefold()):

@@ -109,7 +109,7 @@ class Statistic(Algorithm):
 
     @property
     def tests(self) -> tuple[FieldTest, ...]:
-        """The tests of declared fields, wherever they stand."""
+        """The tests of declared fields in all conditions."""
         leaves = (leaf for one in self.conditions for leaf in one.leaves())
         return tuple(dict.fromkeys(leaf for leaf in leaves if isinstance(leaf, FieldTest)))
 
