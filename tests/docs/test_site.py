@@ -32,6 +32,7 @@ def test_reference_names_exist(name: str) -> None:
 
 
 def test_reference_has_the_public_names() -> None:
-    errors = {name for name in discreet.__all__ if issubclass(getattr(discreet, name), discreet.DiscreetError)}
+    types = {name: kind for name in discreet.__all__ if isinstance(kind := getattr(discreet, name), type)}
+    errors = {name for name, kind in types.items() if issubclass(kind, discreet.DiscreetError)}
     assert {f"discreet.{name}" for name in discreet.__all__ if name not in errors} <= set(NAMES)
     assert "discreet.errors" in NAMES
