@@ -54,7 +54,7 @@ def test_wheel_holds_every_file_of_both_packages(archive: zipfile.ZipFile) -> No
         if path.is_file() and path.suffix in (".py", ".json", ".typed", ".html", ".css", ".js", ".svg")
     }
     held = {name for name in archive.namelist() if not name.startswith(f"{DIST_INFO}/")}
-    assert {"discreet/py.typed", "discreet/schemas/answer.json", "discreet_lab/py.typed"} <= source
+    assert {"discreet/py.typed", "discreet_lab/py.typed"} <= source
     assert held == source
 
 

@@ -10,8 +10,8 @@ declares plug-ins, too: the laboratory's (`discreet_lab`). Their names are reser
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -34,11 +34,14 @@ class PluginCommand:
             command is called.
         summary: the line of the command in `discreet --help`.
         heading: the heading above this line.
+        prints: the dataclass of each object that it prints with --json, by the name of its schema: a name in `module`,
+            or MODULE:NAME.
     """
 
     module: str
     summary: str
     heading: str = "Plug-ins"
+    prints: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def test_broken_release_is_seen_and_the_sound_one_is_not(notes: Vault) -> None:
     assert exceeded(findings) == []  # epsilon 10 allows nearly all of it
     cheap = replace(broken, target=replace(broken.target, epsilon=0.1))
     assert exceeded(replace(findings, results=[cheap])) == ["broken, epsilon 0.1 (by what was read)"]
-    assert report.describe(findings)["targets"][0]["private_answers"] == sound.private
+    assert report.shown(findings).targets[0].private_answers == sound.private
 
 
 def test_copy_is_read_as_the_vault_was(notes: Vault) -> None:

@@ -172,7 +172,7 @@ def test_the_page_is_whole_and_tells_no_text(findings: Findings) -> None:
     assert "&lt;vault&gt;" in page
     assert "https" not in page
     assert report.NOTICE in page
-    told = page + str(report.describe(findings)) + "".join(map(str, report.secret_rows(findings)))
+    told = page + str(report.shown(findings)) + "".join(map(str, report.secret_rows(findings)))
     words = {word for number in range(24) for word in note(number).text.split() if word[0] in "ks"} - {"say:"}
     assert not words & set(re.findall(r"\w+", told))
     assert not any(canary.secrets[0] in told or canary.document.unit in told for canary in CANARIES)
@@ -180,7 +180,7 @@ def test_the_page_is_whole_and_tells_no_text(findings: Findings) -> None:
 
 
 def test_what_is_more_than_epsilon_allows_is_named(findings: Findings) -> None:
-    assert exceeded(findings) == report.describe(findings)["exceeded"] == []
+    assert exceeded(findings) == report.shown(findings).exceeded == []
     # Members of a file may differ from others by themselves.
     assert exceeded(replace(findings, left_out=False)) == []
     # As if votes told as much as plain RAG does.
@@ -197,7 +197,9 @@ def test_what_is_more_than_epsilon_allows_is_named(findings: Findings) -> None:
 def test_what_so_few_people_can_show_is_said(findings: Findings) -> None:
     few = most_shown(findings)
     assert few is not None
-    assert few == report.describe(findings)["most_epsilon_shown_by_rates"] < 0.5
+    assert few == report.shown(findings).most_epsilon_shown_by_rates
+    assert few is not None
+    assert few < 0.5
     assert most_shown(replace(findings, left_out=False)) is None
 
 

@@ -207,7 +207,7 @@ def test_cell_is_shown_in_three_digits() -> None:
 def test_arithmetic_runs_without_a_vault(name: str) -> None:
     found: BenchResult = run_table(find_table(name), BenchOptions(seed=4))
     assert found.rows
-    assert found.describe()["version"]
+    assert found.shown().version
     assert (found.seed, found.seeds, found.model) == (4, 1, "none")
     assert "runs" not in found.source()["data"]
 

@@ -1,14 +1,14 @@
 """Which schema belongs to a command's `--json`, and whether an output fits it."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from typer.main import get_group
 
 from discreet.cli.app import app
-from discreet.cli.schema import FOLDER, find_schemas
+from discreet.cli.schema import find_schemas, make_schema
 
 OPTIONS = {"add": "--preview", "ask": "--plan", "bench": "--list", "budget": "--analyst", "synthesize": "--plan"}
 """With this option, the command prints another object."""
@@ -48,5 +48,9 @@ def check(arguments: Sequence[str], content: Mapping[str, Any]) -> None:
     Raises:
         ValidationError: if it does not.
     """
-    schema = json.loads((FOLDER / f"{find_schema(arguments, content)}.json").read_text(encoding="utf-8"))
-    Draft202012Validator(schema).validate(content)
+    _validator(find_schema(arguments, content)).validate(content)
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(make_schema(name))

@@ -1,6 +1,5 @@
 import json
 import math
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from discreet.cli.schema import make_schema
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import ATTO, CUT, Budget, Spending
 from discreet.privacy.costs import ORDERS, Pure
@@ -254,7 +254,7 @@ def test_charge_is_a_spending_under_the_grant() -> None:
 def test_answer_passes_the_wall_with_these_fields_alone(tmp_path: Path) -> None:
     vault = Vault.open(make_vault(tmp_path / "v").path, model=ToyModel())
     found = describe(vault.ask("Which disease makes thumbs numb?"))
-    schema = json.loads((files("discreet") / "schemas" / "answer.json").read_text())
+    schema = make_schema("answer")
     assert found.keys() == {*schema["required"], "text"}
     assert decode(Answered, encode(Answered(found, Charge.nothing()))) == Answered(found, Charge.nothing())
     again = describe(vault.ask("Which disease makes thumbs numb?"))  # free, and of the moment of its release

@@ -26,8 +26,8 @@ def test_levels_count_every_unit_once() -> None:
     found = {(level.low, level.high): level.units for level in report.levels if level.units}
     assert found == {(0.0, 1.0): 2, (7.0, 8.0): 2, (9.0, 10.0): 46}
     assert report.spent == 0.0
-    assert (report.public()["left"], report.public()["answered"]) == (10.0, 0)
-    assert "levels" not in report.public()
+    assert (report.public().left, report.public().answered) == (10.0, 0)
+    assert not hasattr(report.public(), "levels")
 
 
 def test_the_estimate_follows_what_is_left() -> None:

@@ -14,10 +14,9 @@ from discreet.errors import Interrupted, MissingPart, UsageError
 from discreet.query.latency import at_a_multiple
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.front.errors import FrontError
-from discreet.server.front.estimating import error_of
-from discreet.server.front.outcomes import Outcome
+from discreet.server.front.preparing import error_of
+from discreet.server.front.replies import Outcome, no_answer
 from discreet.server.front.requests import parse_chat
-from discreet.server.front.wording import no_answer
 from discreet.server.keeper.presets import FREE, NoSuchModel
 from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Served

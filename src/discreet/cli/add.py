@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from discreet.reading.preview import Preview, grouped
 from discreet.reading.records import BadRecord
 from discreet.reading.stdin import kept_stdin
 from discreet.reading.units import UnitRules
+from discreet.system.plain import show_as
 from discreet.system.shell import quoted
 from discreet.vault import Vault
 from discreet.vault.ingestion import Added, How
@@ -26,6 +28,32 @@ from discreet.vault.ingestion import Added, How
 _STDIN = Path("-")
 _SHOWN = 10
 """The number of reasons for refused records that are printed without `--json`."""
+
+
+@dataclass(frozen=True)
+class PreviewShown:
+    """What `discreet add` would do.
+
+    Attributes:
+        preview: the preview.
+    """
+
+    preview: Preview
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditionShown(Added):
+    """What `discreet add` did.
+
+    Attributes:
+        units: the number of units: private.
+        warnings: what is worth a look.
+        summary: the same in words.
+    """
+
+    units: int
+    warnings: list[str]
+    summary: str
 
 
 @app.command()
@@ -82,7 +110,7 @@ def add(
             _show(seen, full=preview or asks)
         if preview:
             if as_json:
-                print_json({"preview": seen.describe()})
+                print_json(PreviewShown(seen))
             return BadData.exit_code if seen.refused else 0
         if asks and not typer.confirm("Add them?", default=False):
             err.print("Nothing was added.")
@@ -130,23 +158,7 @@ def _report(vault: Vault, seen: Preview, added: Added, *, as_json: bool) -> None
     units = vault.store.count_units()
     warnings = [*seen.doubts, *seen.notes, *_about_size(vault, units), *_about_reading(vault, added)]
     if as_json:
-        print_json(
-            {
-                "added": added.added,
-                "replaced": added.replaced,
-                "unchanged": added.unchanged,
-                "repeated": added.repeated,
-                "own_unit": added.own_unit,
-                "buried": added.buried,
-                "batch": added.batch,
-                "units": units,
-                "bad": [{"where": bad.where, "reason": bad.reason} for bad in added.bad],
-                "in_part": [{"where": part.where, "reason": part.reason} for part in added.in_part],
-                "conflicts": list(added.conflicts),
-                "warnings": warnings,
-                "summary": seen.summary,
-            }
-        )
+        print_json(show_as(AdditionShown, added, units=units, warnings=warnings, summary=seen.summary))
         return
     number = f" Batch {added.batch}." if added.batch else ""
     out.print(

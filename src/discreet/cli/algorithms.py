@@ -1,7 +1,8 @@
 """`discreet algorithms`: the algorithms, their guarantees and their parameters."""
 
 import sys
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -13,11 +14,60 @@ from discreet.cli.parameters import find_algorithm, list_inner_parameters, list_
 from discreet.cli.plugin_file import Plugin, register_files
 from discreet.generation.capabilities import Capability
 from discreet.parameters import Parameter, read_parameters
+from discreet.parameters.fields import ParameterShown
 from discreet.registry import ALGORITHMS, find_plugin_failures
 from discreet.synthesis.runner import METHODS
+from discreet.system.plain import show_as
 
 _group = typer.Typer(invoke_without_command=True, no_args_is_help=False)
 app.add_typer(_group, name="algorithms")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmShown:
+    """An algorithm, or a method of synthesis.
+
+    Attributes:
+        name: the name.
+        guarantee: what is guaranteed.
+        payment: who pays.
+        requires: what a vault needs for it.
+        paper: the paper and the number of the algorithm; None if it is of no paper.
+        summary: what it does, in words.
+    """
+
+    name: str
+    guarantee: str
+    payment: str
+    requires: list[str]
+    paper: str | None
+    summary: str
+
+
+@dataclass(frozen=True)
+class AlgorithmList:
+    """The algorithms that answer questions.
+
+    Attributes:
+        algorithms: the algorithms.
+        failures: plug-ins that cannot be loaded, with the reasons.
+    """
+
+    algorithms: list[AlgorithmShown]
+    failures: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmInFull(AlgorithmShown):
+    """An algorithm, or a method of synthesis, with its parameters.
+
+    Attributes:
+        parameters: its parameters.
+        inner_parameters: parameters of the algorithm inside.
+    """
+
+    parameters: list[ParameterShown]
+    inner_parameters: list[ParameterShown]
 
 
 @_group.callback()
@@ -32,11 +82,11 @@ def _list(*, as_json: bool) -> None:
     found = [describe_algorithm(name) for name in ALGORITHMS]
     failures = find_plugin_failures()
     if as_json:
-        print_json({"algorithms": found, "failures": [str(failure) for failure in failures]})
+        print_json(AlgorithmList(found, [str(failure) for failure in failures]))
         return
     table = Table("Name", "Guarantee", "What it does", box=None, pad_edge=False)
     for one in found:
-        table.add_row(one["name"], one["guarantee"], one["summary"] + (f" ({one['paper']})" if one["paper"] else ""))
+        table.add_row(one.name, one.guarantee, one.summary + (f" ({one.paper})" if one.paper else ""))
     out.print(table)
     for failure in failures:
         err.print(str(failure), markup=False)
@@ -58,46 +108,46 @@ def show(
     else:
         about, own, inner = describe_algorithm(name), list_own_parameters(name), list_inner_parameters(name)
     if as_json:
-        described = [one.describe() for one in own]
-        print_json(about | {"parameters": described, "inner_parameters": [one.describe() for one in inner]})
+        described = {"parameters": [one.shown() for one in own], "inner_parameters": [one.shown() for one in inner]}
+        print_json(show_as(AlgorithmInFull, about, **described))
         return
-    out.print(f"{name}: {about['summary']}", markup=False)
-    out.print(f"Guarantee: {about['guarantee']}. It charges {about['payment']}.", markup=False)
-    if about["paper"]:
-        out.print(f"Paper: {about['paper']}.", markup=False)
+    out.print(f"{name}: {about.summary}", markup=False)
+    out.print(f"Guarantee: {about.guarantee}. It charges {about.payment}.", markup=False)
+    if about.paper:
+        out.print(f"Paper: {about.paper}.", markup=False)
     _print_parameters("Parameters (--param NAME=VALUE)", own)
     if inner:
         answering = next(one.default for one in own if one.name == "inner")
         _print_parameters(f"Parameters of {answering.name}, its default `inner`", inner)
 
 
-def describe_algorithm(name: str) -> dict[str, Any]:
-    """Return the description of an algorithm: name, guarantee, payment, requirements, paper and summary.
+def describe_algorithm(name: str) -> AlgorithmShown:
+    """Return the description of an algorithm.
 
     Raises:
         UnknownName: if no algorithm has this name.
     """
     kind = find_algorithm(name)
-    return {
-        "name": name,
-        "guarantee": str(kind.guarantee),
-        "payment": str(kind.payment),
-        "requires": sorted(kind.requires),
-        "paper": getattr(kind, "paper", "") or None,
-        "summary": getattr(kind, "summary", "") or _summary(kind),
-    }
+    return AlgorithmShown(
+        name=name,
+        guarantee=str(kind.guarantee),
+        payment=str(kind.payment),
+        requires=sorted(map(str, kind.requires)),
+        paper=getattr(kind, "paper", "") or None,
+        summary=getattr(kind, "summary", "") or _summary(kind),
+    )
 
 
-def describe_method(name: str) -> dict[str, Any]:
+def describe_method(name: str) -> AlgorithmShown:
     """Return what is known of a method of synthesis, in the form of `describe_algorithm`."""
-    return {
-        "name": name,
-        "guarantee": str(Guarantee.DP),
-        "payment": "every unit whose documents it may read, once for the whole corpus",
-        "requires": [Capability.LOGITS.value],
-        "paper": None,
-        "summary": _summary(METHODS[name]),
-    }
+    return AlgorithmShown(
+        name=name,
+        guarantee=str(Guarantee.DP),
+        payment="every unit whose documents it may read, once for the whole corpus",
+        requires=[Capability.LOGITS.value],
+        paper=None,
+        summary=_summary(METHODS[name]),
+    )
 
 
 def _summary(kind: type) -> str:
@@ -124,7 +174,7 @@ def _print_parameters(title: str, parameters: list[Parameter]) -> None:
 
 
 def _default(one: Parameter) -> str:
-    default = one.describe()["default"]
+    default = one.shown().default
     if one.required:
         return "required"
     if isinstance(default, bool):

@@ -121,8 +121,8 @@ def _print_ledger(answer: Answer) -> None:
         f"'{receipt.unit}'; {counted(receipt.each, 'payment')} {_for_what(answer)}; made by {receipt.payment}",
         markup=False,
     )
-    for charge in receipt.describe()["charges"]:
-        out.print(f"    {charge['times']} x {charge['mechanism']}; {charge['change']}", markup=False)
+    for charge in receipt.shown().charges:
+        out.print(f"    {charge.times} x {charge.mechanism}; {charge.change}", markup=False)
 
 
 def _for_what(answer: Answer) -> str:

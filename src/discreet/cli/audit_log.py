@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +32,23 @@ def audit_log() -> None:
     """Check or print the audit log of a server."""
 
 
+@dataclass(frozen=True)
+class LogVerified:
+    """An audit log that is whole.
+
+    Attributes:
+        lines: the number of lines.
+        first: the number of the first one.
+        last: the number of the last one.
+        head: the digest of the last line.
+    """
+
+    lines: int
+    first: int
+    last: int
+    head: str
+
+
 @_group.command("verify")
 @explained
 def verify(
@@ -49,7 +67,7 @@ def verify(
         raise NoSuchVault(f"There is no vault, state folder or audit log at {path}. {near}")
     found = log.verify(wanted)
     if as_json:
-        print_json({"lines": found.count, "first": found.first, "last": found.last, "head": found.head})
+        print_json(LogVerified(found.count, found.first, found.last, found.head))
         return
     out.print(f"The audit log is whole: {counted(found.count, 'line')}, numbers {found.first} to {found.last}.")
     if found.first > 1:

@@ -1,5 +1,6 @@
 """`discreet backup`: copy a vault."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,34 @@ from discreet.cli.progress import doing
 from discreet.config import read_config
 from discreet.operations.backup import back_up
 from discreet.system.database_url import is_postgres
+from discreet.system.plain import show_as
+
+
+@dataclass(frozen=True)
+class BackupMade:
+    """A backup that was made.
+
+    Attributes:
+        backup: the path of the backup.
+        made: the moment it was made.
+        files: the number of files.
+        bytes: the size in bytes.
+        ledger: where the ledger is: "file" or "postgresql".
+        documents: where the documents are: "file" or "postgresql".
+        questions: the number of questions of the ledger; None if the ledger is in a database.
+        run_left_out: whether an unfinished synthesis was left out.
+        readings_left_out: whether what `discreet read` read was left out: a restored vault is to be read again.
+    """
+
+    backup: str
+    made: str
+    files: int
+    bytes: int
+    ledger: str
+    documents: str
+    questions: int | None
+    run_left_out: bool
+    readings_left_out: bool
 
 
 @app.command()
@@ -30,17 +59,16 @@ def backup(
     manifest, in_database = made.manifest, made.manifest.ledger != "file"
     if as_json:
         print_json(
-            {
-                "backup": str(made.out),
-                "made": manifest.made,
-                "files": len(manifest.files),
-                "bytes": made.size,
-                "ledger": manifest.ledger,
-                "documents": "postgresql" if is_postgres(settings.store) else "file",
-                "questions": None if in_database else manifest.questions,
-                "run_left_out": made.run_left_out,
-                "readings_left_out": manifest.readings_left_out,
-            }
+            show_as(
+                BackupMade,
+                manifest,
+                backup=str(made.out),
+                files=len(manifest.files),
+                bytes=made.size,
+                documents="postgresql" if is_postgres(settings.store) else "file",
+                questions=None if in_database else manifest.questions,
+                run_left_out=made.run_left_out,
+            )
         )
         return
     out.print(f"Backed up to {made.out}: {counted(len(manifest.files), 'file')}, {made.size:,} bytes.", markup=False)

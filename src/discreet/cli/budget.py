@@ -1,5 +1,6 @@
 """`discreet budget` and `discreet tune`: show the budget, and release a threshold."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,15 +12,47 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.planning.askable import too_few
+from discreet.privacy.filter import ReceiptShown
 from discreet.query.known_answers import read_questions
 from discreet.query.threshold_tuning import Tuning
 from discreet.query.words import percent, unit_word
 from discreet.retrieval.store_registry import count_units
+from discreet.system.plain import show_as
 from discreet.system.words import can_still_take_part
 from discreet.vault import Vault
-from discreet.vault.budget_report import BudgetReport
+from discreet.vault.budget_report import BudgetReport, BudgetShown
 
 _WIDTH = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class VaultBudget(BudgetShown):
+    """The budget of a vault.
+
+    Attributes:
+        model: the language model.
+        embedder: the embedder.
+        payment: who pays.
+    """
+
+    model: str
+    embedder: str
+    payment: str
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A suggested threshold.
+
+    Attributes:
+        similarity: the suggested threshold.
+        questions: the number of questions it was made for.
+        receipt: what was paid, as in an answer.
+    """
+
+    similarity: float
+    questions: int
+    receipt: ReceiptShown
 
 
 @app.command()
@@ -33,8 +66,7 @@ def budget(
     opened = Vault.open(vault)
     report, settings = opened.budget(), opened.settings
     if as_json:
-        made = {"model": settings.model, "embedder": settings.embedder, "payment": settings.payment}
-        print_json(report.public() if analyst else report.describe() | made)
+        print_json(report.public() if analyst else show_as(VaultBudget, settings, **vars(report.shown())))
         return
     paid = f" Charged to every unit: {report.spent:.4g}." if report.spent or settings.payment != "unit" else ""
     unit = unit_word(report.unit)
@@ -47,7 +79,7 @@ def budget(
     if report.still:
         out.print(can_still_take_part(report.still, unit, report.accountant), markup=False)
     if analyst:
-        out.print(f"Questions answered: {report.public()['answered']}.")
+        out.print(f"Questions answered: {report.public().answered}.")
         return
     payers = "each unit pays for itself" if settings.payment == "unit" else "all units pay for every question"
     out.print(f"Model {settings.model}, embedder {settings.embedder}; {payers}.", markup=False)
@@ -90,7 +122,7 @@ def tune(
     with doing("Tuning"):
         similarity, receipt = opened.tune(asked, Tuning(epsilon=epsilon, wanted=units))
     if as_json:
-        print_json({"similarity": similarity, "questions": len(asked), "receipt": receipt.describe()})
+        print_json(Suggestion(similarity, len(asked), receipt.shown()))
         return
     out.print(f"Suggestion: --similarity {similarity:.3f}, for about {units} units a question.")
     out.print(f"  receipt: epsilon {receipt.epsilon:.4g}, paid by {receipt.payment}")

@@ -3,6 +3,7 @@
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +18,26 @@ from discreet.cli.output import explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.demo import run
 from discreet.demo.corpus import QUESTIONS
+from discreet.vault.budget_report import BudgetShown
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """The demonstration with a fictional hospital.
+
+    Attributes:
+        documents: the number of documents.
+        units: the number of individuals.
+        questions: the comparisons.
+        budget: the budget afterwards, as `discreet budget --json` prints it.
+        seconds: the time of the whole demonstration.
+    """
+
+    documents: int
+    units: int
+    questions: list[run.DemoComparison]
+    budget: BudgetShown
+    seconds: float
 
 
 @app.command()
@@ -40,15 +61,7 @@ def demo(
         budget = vault.budget()
         seconds = time.perf_counter() - start
     if as_json:
-        print_json(
-            {
-                "documents": stored[0],
-                "units": stored[1],
-                "questions": [comparison.describe() for comparison in shown],
-                "budget": budget.describe(),
-                "seconds": seconds,
-            }
-        )
+        print_json(Demonstration(*stored, [comparison.shown() for comparison in shown], budget.shown(), seconds))
         return
     out.print(
         f"A fictional hospital: {stored[0]} notes of {stored[1]} patients, about diseases that do not exist. "

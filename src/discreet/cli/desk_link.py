@@ -1,5 +1,6 @@
 """`discreet desk-link`: another link to the custodian's pages of a server that runs."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,17 @@ from discreet.errors import UsageError
 from discreet.server.config import find_state
 from discreet.server.desk.links import make_another
 from discreet.system.shell import quoted
+
+
+@dataclass(frozen=True)
+class DeskLink:
+    """A way into the custodian's pages.
+
+    Attributes:
+        link: a link that logs the custodian in once, within an hour.
+    """
+
+    link: str
 
 
 @app.command(name="desk-link")
@@ -34,7 +46,7 @@ def desk_link(
             "folder: --state DIR"
         )
     if as_json:
-        print_json({"link": link})
+        print_json(DeskLink(link))
         return
     out.print(link, markup=False)
     err.print("It works once, within an hour. Its first reader acts as the custodian: keep it private.")

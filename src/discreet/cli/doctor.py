@@ -1,5 +1,6 @@
 """`discreet doctor`: check a vault."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -9,9 +10,22 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.operations.doctor import examine
-from discreet.operations.findings import problems
+from discreet.operations.findings import Finding, problems
 
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "bold red"}
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What `discreet doctor` found.
+
+    Attributes:
+        problems: the number of problems.
+        findings: the checks in order.
+    """
+
+    problems: int
+    findings: list[Finding]
 
 
 @app.command()
@@ -32,7 +46,7 @@ def doctor(
         found = examine(vault, expect=expect)
     wrong = problems(found)
     if as_json:
-        print_json({"problems": len(wrong), "findings": [one.describe() for one in found]})
+        print_json(Examination(len(wrong), found))
         return 1 if wrong else 0
     for one in found:
         out.print(f"[{_COLOURS[one.level]}]{one.level:8}[/] {one.check:12} {escape(one.what)}")

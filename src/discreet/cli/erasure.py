@@ -33,7 +33,7 @@ def erasure_report_(
             "nevertheless, add --anyway."
         )
     if as_json:
-        print_json(report.describe())
+        print_json(report)
         return
     out.print(f"The individual '{report.unit}' in the vault at {vault}", markup=False)
     out.print(f"  {_what_happened(report)}", markup=False)

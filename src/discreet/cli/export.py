@@ -1,5 +1,6 @@
 """`discreet export-vectors`: write vectors for an untrusted vector database."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,27 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.export.vectors import ROWS, SIZE, Export
+from discreet.privacy.filter import ReceiptShown
 from discreet.vault import Vault
+
+
+@dataclass(frozen=True)
+class VectorsWritten:
+    """A file of vectors with noise.
+
+    Attributes:
+        out: the path that was written.
+        rows: the number of rows of the file: public.
+        units: the number of units that have a row: private.
+        left_out: the number of units that got no row, or could not pay: private.
+        receipt: what was paid, as in an answer.
+    """
+
+    out: str
+    rows: int
+    units: int
+    left_out: int
+    receipt: ReceiptShown
 
 
 @app.command()
@@ -30,8 +51,7 @@ def export_vectors(
     with doing("Drawing noise"):
         made = opened.export_vectors(output, wanted, force=force)
     if as_json:
-        counts = {"out": str(output), "rows": rows, "units": made.units, "left_out": made.left_out}
-        print_json(counts | {"receipt": made.receipt.describe()})
+        print_json(VectorsWritten(str(output), rows, made.units, made.left_out, made.receipt.shown()))
         return
     out.print(f"{rows} rows of {k} numbers: {output}", markup=False)
     out.print(f"  private: {made.units} rows have a unit; {made.left_out} units got no row, or could not pay.")

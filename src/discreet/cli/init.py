@@ -1,6 +1,7 @@
 """`discreet init`: make a vault."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from discreet.planning.models import check_parts
 from discreet.planning.prices import times, usual_algorithm, vault_budget
 from discreet.query.words import unit_word
 from discreet.reading.fields import check_types
+from discreet.system.plain import show_as
 from discreet.system.shell import quoted
 from discreet.vault import Vault
 
@@ -33,6 +35,31 @@ Epsilon bounds what all answers together can reveal about each person. It cannot
 _DELTA = """
 Delta is the probability that this bound fails.
 It must be far below one over the number of people. A smaller delta costs little."""
+
+
+@dataclass(frozen=True)
+class VaultMade:
+    """A vault that was made.
+
+    Attributes:
+        vault: the folder of the vault.
+        epsilon: the epsilon of the grant.
+        delta: the delta of the grant.
+        people: the number of individuals; 0 if it was not given.
+        unit_field: the field that names the individual.
+        payment: who pays.
+        accept_claims: whether algorithms with claims in place of a guarantee may run.
+        fields: the types of declared fields, by name.
+    """
+
+    vault: str
+    epsilon: float
+    delta: float
+    people: int
+    unit_field: str
+    payment: str
+    accept_claims: bool
+    fields: dict[str, str]
 
 
 @app.command()
@@ -114,18 +141,7 @@ def init(
         people=people,
     )
     if as_json:
-        print_json(
-            {
-                "vault": str(made.path),
-                "epsilon": epsilon,
-                "delta": delta,
-                "people": people,
-                "unit_field": unit_field,
-                "payment": payment,
-                "accept_claims": accept_claims,
-                "fields": declared,
-            }
-        )
+        print_json(show_as(VaultMade, made.settings, vault=str(made.path)))
     else:
         _print_summary(made)
 

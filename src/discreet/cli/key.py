@@ -9,14 +9,19 @@ from rich.markup import escape
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.key_output import (
-    describe,
-    plain_requests,
+    Approval,
+    CopyAccepted,
+    Denial,
+    KeyList,
     print_key,
     print_keys,
     print_request,
     print_requests,
     print_secret,
     say_policy,
+    with_meter,
+    with_names,
+    with_secret,
 )
 from discreet.cli.key_values import make_accounts, open_accounts, served, state_of
 from discreet.cli.output import err, explained, out, print_json
@@ -98,7 +103,7 @@ def issue(
         _note_beyond(made.epsilon, vaults[0].grant.epsilon)
     _note_no_model(made, vault)
     if as_json:
-        print_json(describe(made, accounts) | {"key": secret})
+        print_json(with_secret(made, accounts, secret))
         return
     print_key(made, accounts)
     print_secret(secret)
@@ -128,7 +133,7 @@ def list_keys(vault: VaultPath, state: State = None, as_json: Json = False) -> N
     """List all keys, with what each has spent."""
     accounts, _ = open_accounts(vault, state)
     if as_json:
-        print_json({"keys": [describe(one, accounts) for one in accounts.list_keys()]})
+        print_json(KeyList([with_meter(one, accounts) for one in accounts.list_keys()]))
         return
     print_keys(accounts)
 
@@ -140,7 +145,7 @@ def show(vault: VaultPath, name: KeyName, state: State = None, as_json: Json = F
     accounts, _ = open_accounts(vault, state)
     found = _find(accounts, name)
     if as_json:
-        print_json(describe(found, accounts))
+        print_json(with_meter(found, accounts))
         return
     print_key(found, accounts)
 
@@ -170,7 +175,7 @@ def extend(
     values = replace(limits, models=None).columns()
     log.append("custodian", "key-extend", changed.id, **values, models=models)
     if as_json:
-        print_json(describe(changed, accounts))
+        print_json(with_meter(changed, accounts))
         return
     print_key(changed, accounts)
 
@@ -183,7 +188,7 @@ def rotate(vault: VaultPath, name: KeyName, state: State = None, as_json: Json =
     found, secret = accounts.rotate(_find(accounts, name).id)
     log.append("custodian", "key-rotate", found.id)
     if as_json:
-        print_json(describe(found, accounts) | {"key": secret})
+        print_json(with_secret(found, accounts, secret))
         return
     out.print(f"The old secret of {found.id} ({found.name}) is not valid any more.", markup=False)
     print_secret(secret)
@@ -197,7 +202,7 @@ def revoke(vault: VaultPath, name: KeyName, state: State = None, as_json: Json =
     found = accounts.revoke(_find(accounts, name).id)
     log.append("custodian", "key-revoke", found.id)
     if as_json:
-        print_json(describe(found, accounts))
+        print_json(with_meter(found, accounts))
         return
     out.print(f"The key {found.id} ({found.name}) is revoked. Its spending stays in the ledger.", markup=False)
 
@@ -214,7 +219,7 @@ def list_requests(
     accounts, _ = open_accounts(vault, state)
     found = accounts.requests(pending=not every)
     if as_json:
-        print_json({"requests": plain_requests(found, accounts)})
+        print_json(with_names(found, accounts))
         return
     print_requests(found, accounts, vault)
 
@@ -227,7 +232,7 @@ def approve(vault: VaultPath, number: Number, state: State = None, as_json: Json
     request, changed = accounts.approve(number)
     log.append("custodian", "request-approve", changed.id, request=number, epsilon=request.epsilon)
     if as_json:
-        print_json({"request": request.describe(), "key": describe(changed, accounts)})
+        print_json(Approval(request.shown(), with_meter(changed, accounts)))
         return
     print_request(request, changed)
     say_policy()
@@ -241,7 +246,7 @@ def deny(vault: VaultPath, number: Number, state: State = None, as_json: Json = 
     request = accounts.deny(number)
     log.append("custodian", "request-deny", request.key, request=number, epsilon=request.epsilon)
     if as_json:
-        print_json({"request": request.describe()})
+        print_json(Denial(request.shown()))
         return
     print_request(request, accounts.get(request.key))
 
@@ -269,7 +274,7 @@ def accept_copy(vault: VaultPath, state: State = None, as_json: Json = False) ->
     changes = accounts.database.changes()
     log.append("custodian", "accounts-accept-copy", "accounts", changes=changes)
     if as_json:
-        print_json({"changes": changes})
+        print_json(CopyAccepted(changes))
         return
     out.print(f"The copy with {changes} changes is accepted. The grant of each individual holds unchanged.")
 

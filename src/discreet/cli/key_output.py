@@ -1,19 +1,120 @@
 """How `discreet key` shows keys and requests."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.output import counted, out
 from discreet.server.accounts import CAP_IS_POLICY, Accounts, BudgetRequest, Key, Meter
+from discreet.server.accounts.keys import KeyShown
+from discreet.server.accounts.meters import MeterShown
+from discreet.server.accounts.requests import RequestShown
+from discreet.system.plain import show_as
 
 
-def describe(key: Key, accounts: Accounts) -> dict[str, Any]:
-    """Return a key and its odometer as plain data."""
-    return {"id": key.id} | key.describe() | {"meter": accounts.odometer(key.id).describe(), "note": CAP_IS_POLICY}
+@dataclass(frozen=True, kw_only=True)
+class KeyWithMeter(KeyShown):
+    """A key, and what it has spent.
+
+    Attributes:
+        meter: how its spending is counted.
+        note: what a cap is, and is not.
+    """
+
+    meter: MeterShown
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyWithSecret(KeyWithMeter):
+    """A key with its secret.
+
+    Attributes:
+        key: the key itself: it is shown once.
+    """
+
+    key: str
+
+
+@dataclass(frozen=True)
+class KeyList:
+    """All keys.
+
+    Attributes:
+        keys: the keys.
+    """
+
+    keys: list[KeyWithMeter]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedRequest(RequestShown):
+    """A request for more budget, with the name of its key.
+
+    Attributes:
+        name: the name of the key.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True)
+class RequestList:
+    """The requests of analysts for more budget.
+
+    Attributes:
+        requests: the requests, the oldest first.
+    """
+
+    requests: list[NamedRequest]
+
+
+@dataclass(frozen=True)
+class Approval:
+    """A request that was approved.
+
+    Attributes:
+        request: the request that was decided.
+        key: the key after the decision.
+    """
+
+    request: RequestShown
+    key: KeyWithMeter
+
+
+@dataclass(frozen=True)
+class Denial:
+    """A request that was denied.
+
+    Attributes:
+        request: the request that was decided.
+    """
+
+    request: RequestShown
+
+
+@dataclass(frozen=True)
+class CopyAccepted:
+    """An older copy of the accounts that was accepted.
+
+    Attributes:
+        changes: the number of changes of the copy.
+    """
+
+    changes: int
+
+
+def with_meter(key: Key, accounts: Accounts) -> KeyWithMeter:
+    """Return a key and its odometer as they leave."""
+    return show_as(KeyWithMeter, key.shown(), meter=accounts.odometer(key.id).shown(), note=CAP_IS_POLICY)
+
+
+def with_secret(key: Key, accounts: Accounts, secret: str) -> KeyWithSecret:
+    """Return a key, its odometer and its secret as they leave."""
+    return show_as(KeyWithSecret, with_meter(key, accounts), key=secret)
 
 
 def say_policy() -> None:
@@ -66,10 +167,10 @@ def print_keys(accounts: Accounts) -> None:
     say_policy()
 
 
-def plain_requests(requests: Sequence[BudgetRequest], accounts: Accounts) -> list[dict[str, Any]]:
-    """Return requests as plain data, each with the name of its key."""
+def with_names(requests: Sequence[BudgetRequest], accounts: Accounts) -> RequestList:
+    """Return requests as they leave, each with the name of its key."""
     names = _names(accounts)
-    return [one.describe() | {"name": names.get(one.key, "")} for one in requests]
+    return RequestList([show_as(NamedRequest, one.shown(), name=names.get(one.key, "")) for one in requests])
 
 
 def print_requests(requests: Sequence[BudgetRequest], accounts: Accounts, vault: Path) -> None:

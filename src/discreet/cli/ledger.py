@@ -1,5 +1,6 @@
 """`discreet ledger`: what a vault released about what."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -8,8 +9,21 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.errors import UnknownName
 from discreet.query.release_list import FACT, ReleaseEntry, list_releases
-from discreet.query.statistics import KINDS
+from discreet.query.request import KINDS
 from discreet.vault import Vault
+
+
+@dataclass(frozen=True)
+class ReleaseList:
+    """What a vault released.
+
+    Attributes:
+        releases: what was released, oldest first. All of it is public.
+        more: whether there are more rows.
+    """
+
+    releases: list[ReleaseEntry]
+    more: bool
 
 
 @app.command()
@@ -30,7 +44,7 @@ def ledger(
     found = list_releases(opened.history, kind)
     shown = found[-limit:] if limit else found
     if as_json:
-        print_json({"releases": [one.describe() for one in shown], "more": len(shown) < len(found)})
+        print_json(ReleaseList(shown, len(shown) < len(found)))
         return
     if not opened.settings.history:
         out.print("This vault keeps no released answers (init --no-history). Charges: discreet budget.")

@@ -1,6 +1,7 @@
 """`discreet list`: list the content of a vault, for its custodian."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 import typer
@@ -11,7 +12,7 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.unit_names import never_filled, unknown_unit
 from discreet.errors import UnknownName, UsageError
-from discreet.retrieval.entries import ALL
+from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, UnitEntry
 from discreet.retrieval.inventory import Inventory
 from discreet.vault import Vault
 
@@ -21,6 +22,48 @@ _HEADINGS = {"time": "time (UTC)", "first": "first batch", "last": "last batch",
 
 class _Entry(Protocol):
     def describe(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class UnitList:
+    """The units of a vault.
+
+    Attributes:
+        units: the units: private.
+        more: whether there are more rows.
+    """
+
+    units: list[UnitEntry]
+    more: bool
+
+
+@dataclass(frozen=True)
+class DocumentList:
+    """The documents of a vault.
+
+    Attributes:
+        documents: the documents, without their texts: private.
+        more: whether there are more rows.
+    """
+
+    documents: list[DocumentEntry]
+    more: bool
+
+
+@dataclass(frozen=True)
+class BatchList:
+    """The batches of a vault.
+
+    Attributes:
+        batches: the batches, oldest first: private.
+        more: whether there are more rows.
+    """
+
+    batches: list[BatchEntry]
+    more: bool
+
+
+_LISTS: dict[str, Any] = {"units": UnitList, "documents": DocumentList, "batches": BatchList}
 
 
 @app.command(name="list")
@@ -49,7 +92,7 @@ def list_(
     entries = [] if never_filled(opened) else _entries(opened.inventory, what, unit, wanted, skip)
     more, entries = limit > 0 and len(entries) > limit, entries[: limit or None]
     if as_json:
-        print_json({what: [entry.describe() for entry in entries], "more": more})
+        print_json(_LISTS[what](entries, more))
         return
     if not entries:
         out.print(f"There are no {what} to list.")

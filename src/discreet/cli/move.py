@@ -1,5 +1,6 @@
 """`discreet move`: move a vault to another folder."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,21 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.operations.move import move as move_vault
+
+
+@dataclass(frozen=True)
+class VaultMoved:
+    """A vault that was moved.
+
+    Attributes:
+        vault: the folder of the vault.
+        copied: whether files were copied to another disk.
+        relative_models: models whose paths are relative.
+    """
+
+    vault: str
+    copied: bool
+    relative_models: list[str]
 
 
 @app.command()
@@ -22,7 +38,7 @@ def move(
     with doing("Moving the vault"):
         made = move_vault(vault, target)
     if as_json:
-        print_json({"vault": str(made.vault), "copied": made.copied, "relative_models": list(made.paths)})
+        print_json(VaultMoved(str(made.vault), made.copied, list(made.paths)))
         return
     out.print(f"The vault is at {made.vault} now.", markup=False)
     if made.copied:

@@ -2,11 +2,11 @@
 
 import functools
 import json
-import math
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, runtime_checkable
 
 import typer
@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from discreet.errors import BudgetExhausted, DiscreetError, Interrupted, StoreError, UsageError
+from discreet.system.plain import Sparse, Unbounded, to_json
 from discreet.system.words import is_unicode
 
 P = ParamSpec("P")
@@ -78,10 +79,10 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def print_json(content: dict[str, Any]) -> None:
-    """Print one JSON object on standard output. Infinite numbers and NaN become null."""
+def print_json(content: Any) -> None:
+    """Print an object of a dataclass as JSON on standard output. Infinite numbers and NaN become null."""
     plain = "utf" not in (sys.stdout.encoding or "").lower()  # without UTF-8, JSON escapes all but ASCII
-    text = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(_finite(content), ensure_ascii=plain))
+    text = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(to_json(content), ensure_ascii=plain))
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
@@ -168,33 +169,42 @@ def _check_texts(arguments: dict[str, Any]) -> None:
             raise UsageError(f"The value of '{name}' is not UTF-8. Type the value again in a UTF-8 terminal.")
 
 
-def print_error(error: DiscreetError, as_json: bool, about: dict[str, Any] | None = None) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ErrorShown(Sparse):
+    """An error of any command.
+
+    Attributes:
+        question: the question that failed; absent if only one was asked.
+        error: the kind of the error.
+        message: what is wrong, what is expected, and what mends it.
+        exit_code: the exit code: 1, 2, 3 or 4.
+        asked: the epsilon that was asked for; absent unless the budget is exhausted.
+        left: the epsilon that is left; absent unless the budget is exhausted.
+        would_fit: the epsilon that would fit; absent unless the budget is exhausted.
+    """
+
+    question: str | None = None
+    error: str
+    message: str
+    exit_code: int
+    asked: Unbounded | None = None
+    left: Unbounded | None = None
+    would_fit: Unbounded | None = None
+
+
+def print_error(error: DiscreetError, as_json: bool, question: str | None = None) -> None:
     """Print an error: as text on standard error, or as a JSON object on standard output.
 
     Args:
         error: the error.
         as_json: whether to print a JSON object.
-        about: further entries of the JSON object, such as the question.
+        question: the question that failed, if the object is to have it.
     """
     if as_json:
-        content: dict[str, Any] = (about or {}) | {
-            "error": type(error).__name__,
-            "message": str(error),
-            "exit_code": error.exit_code,
-        }
+        shown = ErrorShown(question=question, error=type(error).__name__, message=str(error), exit_code=error.exit_code)
         if isinstance(error, BudgetExhausted):
-            content |= {"asked": error.asked, "left": error.left, "would_fit": error.would_fit}
-        print_json(content)
+            shown = replace(shown, asked=error.asked, left=error.left, would_fit=error.would_fit)
+        print_json(shown)
     else:
         err.print(f"[bold red]{type(error).__name__}[/]: ", end="")
         err.print(str(error), markup=False)
-
-
-def _finite(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    return content

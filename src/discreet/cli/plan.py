@@ -40,7 +40,7 @@ def plan(
         if plot is not None:
             draw_plan(made, plot)
     if as_json:
-        print_json(made.describe())
+        print_json(made)
         return
     _show(made)
     if plot is not None:
@@ -111,7 +111,7 @@ def _bars(plan: Plan) -> None:
 
 
 def _name(row: Row) -> str:
-    return f"{row.name}{' *' * row.everybody}"
+    return f"{row.name}{' *' * row.all_pay}"
 
 
 def _votes(votes: int | None) -> str:

@@ -1,5 +1,6 @@
 """`discreet public`: set the public corpus that a vault's public prompt reads."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,21 @@ from discreet.cli.output import explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.errors import UsageError
 from discreet.vault import Vault
+
+
+@dataclass(frozen=True)
+class PublicCorpus:
+    """The public corpus of a vault.
+
+    Attributes:
+        texts: the number of texts.
+        sha256: the SHA-256 of the file; None if there is none.
+        removed: whether it was removed.
+    """
+
+    texts: int
+    sha256: str | None
+    removed: bool
 
 
 @app.command()
@@ -37,8 +53,7 @@ def public(
             context.use(corpus, force=force)
     texts = context.texts
     if as_json:
-        content = {"texts": len(texts) if texts else 0, "sha256": texts.digest if texts else None}
-        print_json(content | {"removed": removed})
+        print_json(PublicCorpus(len(texts) if texts else 0, texts.digest if texts else None, removed))
         return
     if texts is None:
         out.print("The public corpus is removed." if removed else "No public corpus is set.")

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import print_answer
@@ -11,20 +10,10 @@ from discreet.cli.output import err, print_error, print_json
 from discreet.cli.progress import doing
 from discreet.errors import DiscreetError, Interrupted, UsageError
 from discreet.query.in_english import stand_in
-from discreet.query.question_kinds import check_answerable
 from discreet.vault import Vault
 
 Check = Callable[[str], None]
 Ask = Callable[[str], Answer]
-
-
-def answerable(vault: Vault, choices: Sequence[str] = ()) -> Check:
-    """Return a function that raises `CannotAnswer` for a question of an unsupported kind."""
-
-    def check(question: str) -> None:
-        check_answerable(question, language=vault.components.language, unit=vault.settings.unit_field, choices=choices)
-
-    return check
 
 
 def in_english(vault: Vault, question: str) -> str:
@@ -79,7 +68,7 @@ def ask_each(
         raise UsageError("Standard input has no question. Write one question a line.")
     codes = []
     for question in questions:
-        about = {"question": question} if len(questions) > 1 or shown.named else {}
+        named = question if len(questions) > 1 or shown.named else None
         if len(questions) > 1 and not shown.as_json:
             err.print(f"> {question}", markup=False)
         try:
@@ -89,10 +78,10 @@ def ask_each(
         except DiscreetError as error:
             if len(questions) == 1:
                 raise
-            print_error(error, shown.as_json, about)
+            print_error(error, shown.as_json, named)
             codes.append(error.exit_code)
             continue
-        _show(answer, about, shown)
+        _show(answer, named, shown)
     return next(iter(codes), 0)
 
 
@@ -115,9 +104,9 @@ def answered(vault: Vault, question: str, ask: Ask, check: Check | None = None) 
     raise Interrupted(0.0)
 
 
-def _show(answer: Answer, about: dict[str, Any], shown: Shown) -> None:
+def _show(answer: Answer, question: str | None, shown: Shown) -> None:
     if shown.as_json:
-        print_json(about | answer.describe(shown.public))
+        print_json(answer.shown(shown.public, question))
     else:
         print_answer(answer, show_public=shown.public, verbose=shown.verbose)
 

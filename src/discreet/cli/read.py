@@ -1,7 +1,8 @@
 """`discreet read`: read the statements of all texts once, so that lists and votes need no model later."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,8 +12,23 @@ from discreet.cli.progress import doing, doing_steps
 from discreet.errors import UsageError
 from discreet.query.requests.lists import is_plural
 from discreet.retrieval.attribute_schema import FILE, AttributeSchema
+from discreet.system.plain import Sparse
 from discreet.system.shell import quoted
 from discreet.vault import Vault
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatWasRead(Sparse):
+    """What `discreet read` read.
+
+    Attributes:
+        texts: the number of texts that were read now; absent with --propose-schema.
+        attributes: the names of the attributes of the schema; empty without a schema. With --propose-schema, the
+            attributes themselves.
+    """
+
+    texts: int | None = None
+    attributes: list[str | dict[str, Any]]
 
 
 @app.command()
@@ -70,7 +86,7 @@ def read(
         texts = opened.read(on_text, ray=ray, schema=given, drop_schema=no_schema)
     found = opened.components.readings.schema
     if as_json:
-        print_json({"texts": texts, "attributes": list(found.names) if found else []})
+        print_json(WhatWasRead(attributes=list(found.names) if found else [], texts=texts))
         return
     out.print(f"{counted(texts, 'text')} read. Nothing was charged.")
     if found:
@@ -110,7 +126,7 @@ def _propose(vault: Vault, public: Path, written: Path, *, as_json: bool) -> Non
     except OSError as error:
         raise UsageError(f"{written} cannot be written: {error.strerror}. Name another file: --out FILE.") from error
     if as_json:
-        print_json(found.describe())
+        print_json(WhatWasRead(**found.describe()))
         return
     out.print(f"{counted(len(found.attributes), 'attribute')}: {', '.join(found.names)}.", markup=False)
     then = f"discreet read {quoted(vault.path)} --schema {quoted(written)}"

@@ -1,5 +1,6 @@
 """`discreet remove` and `discreet readmit`: erase documents, and permit an erased individual again."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -12,6 +13,28 @@ from discreet.cli.unit_names import check_filled, unknown_unit
 from discreet.errors import UsageError
 from discreet.system.shell import quoted
 from discreet.vault import Vault
+
+
+@dataclass(frozen=True)
+class DocumentsErased:
+    """What `discreet remove` erased.
+
+    Attributes:
+        removed: the number of documents that were erased.
+    """
+
+    removed: int
+
+
+@dataclass(frozen=True)
+class Readmitted:
+    """What `discreet readmit` did.
+
+    Attributes:
+        readmitted: the individual whose documents may be added again.
+    """
+
+    readmitted: str
 
 
 @app.command()
@@ -62,7 +85,7 @@ def remove(
         if not count:
             raise UsageError(f"The vault has no document '{document}'. Check the id: discreet list VAULT documents.")
     if as_json:
-        print_json({"removed": count})
+        print_json(DocumentsErased(count))
         return
     out.print(f"{counted(count, 'document')} erased.")
     if unit is not None:
@@ -99,6 +122,6 @@ def readmit(
     if not opened.inventory.readmit(unit):
         raise UsageError(f"The vault does not refuse the individual '{unit}'. Check the spelling.")
     if as_json:
-        print_json({"readmitted": unit})
+        print_json(Readmitted(unit))
     else:
         out.print(f"Documents of '{unit}' may be added again. The balance is unchanged.", markup=False)

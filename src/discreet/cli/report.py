@@ -35,6 +35,6 @@ def report(
         if output is not None:
             write_private(output, as_page(found))
     if as_json:
-        print_json(found.describe())
+        print_json(found.shown())
         return
     out.print(f"The report is in {output}. Only you may read the file: parts of it are private.", markup=False)

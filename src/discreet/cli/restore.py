@@ -1,5 +1,6 @@
 """`discreet restore`: make a vault from a backup."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,33 @@ from discreet.config import read_config
 from discreet.operations.restore import restore as restore_backup
 from discreet.system.database_url import is_postgres
 from discreet.system.shell import quoted
+
+
+@dataclass(frozen=True)
+class VaultRestored:
+    """A vault that was made from a backup.
+
+    Attributes:
+        vault: the folder of the vault.
+        backup_made: the moment of the backup.
+        ledger: where the ledger is: "file" or "postgresql".
+        questions: the number of questions of the ledger; None if the ledger is in a database.
+        questions_lost: questions after the backup, whose charges it lacks.
+        payments_lost: payments after the backup.
+        other_copy: the path of a vault of the same ledger; None if none was found.
+        erased_since: individuals that were erased after the backup; None if unknown.
+        read_again: whether the vault had been read, and is to be read again: discreet read VAULT.
+    """
+
+    vault: str
+    backup_made: str
+    ledger: str
+    questions: int | None
+    questions_lost: int
+    payments_lost: int
+    other_copy: str | None
+    erased_since: int | None
+    read_again: bool
 
 
 @app.command()
@@ -35,17 +63,17 @@ def restore(
         made = restore_backup(backup, vault, expect=expect, force=force)
     if as_json:
         print_json(
-            {
-                "vault": str(made.vault),
-                "backup_made": made.manifest.made,
-                "ledger": made.manifest.ledger,
-                "questions": made.manifest.questions if made.manifest.ledger == "file" else None,
-                "questions_lost": made.lost.questions if made.lost else 0,
-                "payments_lost": made.lost.payments if made.lost else 0,
-                "other_copy": str(made.other) if made.other else None,
-                "erased_since": made.erased,
-                "read_again": made.manifest.readings_left_out,
-            }
+            VaultRestored(
+                vault=str(made.vault),
+                backup_made=made.manifest.made,
+                ledger=made.manifest.ledger,
+                questions=made.manifest.questions if made.manifest.ledger == "file" else None,
+                questions_lost=made.lost.questions if made.lost else 0,
+                payments_lost=made.lost.payments if made.lost else 0,
+                other_copy=str(made.other) if made.other else None,
+                erased_since=made.erased,
+                read_again=made.manifest.readings_left_out,
+            )
         )
         return
     out.print(f"Restored {made.vault} from a backup of {made.manifest.made}.", markup=False)

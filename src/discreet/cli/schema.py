@@ -1,22 +1,88 @@
 """`discreet schema`: the JSON Schema of what a command prints with `--json`."""
 
 import json
-from collections.abc import Sequence
-from importlib.resources import files
-from typing import Annotated
+import pkgutil
+import re
+from dataclasses import fields
+from functools import cache
+from typing import Annotated, Any, Union
 
 import typer
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 from discreet.cli.app import app
 from discreet.cli.completion import complete_from
 from discreet.cli.output import err, explained, out
 from discreet.errors import UnknownName
+from discreet.parameters.docstrings import read_attributes
+from discreet.plugins import COMMANDS, PluginCommand, load_usable
+from discreet.system.plain import Sparse, is_required, key_of
 
-FOLDER = files("discreet") / "schemas"
-SCHEMAS = sorted(file.name.removesuffix(".json") for file in FOLDER.iterdir() if file.name.endswith(".json"))
-"""The names of all schemas: of a command "key issue" it is "key-issue"."""
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_PRINTED = {
+    "add": "cli.add:AdditionShown",
+    "add-preview": "cli.add:PreviewShown",
+    "algorithms": "cli.algorithms:AlgorithmList",
+    "algorithms-show": "cli.algorithms:AlgorithmInFull",
+    "answer": "algorithms.common.answer:AnswerShown",
+    "ask-plan": "cli.kinds:QuestionPriced",
+    "audit-log-verify": "cli.audit_log:LogVerified",
+    "backup": "cli.backup:BackupMade",
+    "budget": "cli.budget:VaultBudget",
+    "budget-analyst": "vault.budget_report:PublicBudget",
+    "close-log": "cli.close_log:LogClosed",
+    "demo": "cli.demo:Demonstration",
+    "desk-link": "cli.desk_link:DeskLink",
+    "doctor": "cli.doctor:Examination",
+    "erasure-report": "operations.erasure:ErasureReport",
+    "error": "cli.output:ErrorShown",
+    "export-vectors": "cli.export:VectorsWritten",
+    "init": "cli.init:VaultMade",
+    "key-accept-copy": "cli.key_output:CopyAccepted",
+    "key-approve": "cli.key_output:Approval",
+    "key-deny": "cli.key_output:Denial",
+    "key-extend": "cli.key_output:KeyWithMeter",
+    "key-issue": "cli.key_output:KeyWithSecret",
+    "key-list": "cli.key_output:KeyList",
+    "key-requests": "cli.key_output:RequestList",
+    "key-revoke": "cli.key_output:KeyWithMeter",
+    "key-rotate": "cli.key_output:KeyWithSecret",
+    "key-show": "cli.key_output:KeyWithMeter",
+    "ledger": "cli.ledger:ReleaseList",
+    "list-batches": "cli.listing:BatchList",
+    "list-documents": "cli.listing:DocumentList",
+    "list-units": "cli.listing:UnitList",
+    "move": "cli.move:VaultMoved",
+    "plan": "planning.plan:Plan",
+    "public": "cli.public:PublicCorpus",
+    "read": "cli.read:WhatWasRead",
+    "readmit": "cli.remove:Readmitted",
+    "remove": "cli.remove:DocumentsErased",
+    "report": "operations.report:ReportShown",
+    "restore": "cli.restore:VaultRestored",
+    "synthesize": "cli.synthesize:CorpusMade",
+    "synthesize-plan": "cli.synthesize:CorpusPriced",
+    "tune": "cli.budget:Suggestion",
+    "undo": "cli.undo:BatchErased",
+    "units-join": "cli.units:UnitsJoined",
+}
+"""The class of each object that a built-in command prints, by the name of its schema."""
 _VARIANTS = ("", "-preview", "-plan", "-analyst", "-units", "-documents", "-batches", "-tables")
 """What an option or an argument of a command adds to the name."""
+
+
+@cache
+def list_schemas() -> dict[str, str]:
+    """Return the class of each object that a command prints, as MODULE:CLASS, by the name of its schema, in order.
+
+    The name of what "key issue" prints is "key-issue".
+    """
+    plugins = [one for one in load_usable(COMMANDS).values() if isinstance(one, PluginCommand)]
+    own = {
+        name: kind if ":" in kind else f"{one.module}:{kind}" for one in plugins for name, kind in one.prints.items()
+    }
+    return dict(sorted((own | {name: f"discreet.{path}" for name, path in _PRINTED.items()}).items()))
 
 
 def find_schemas(command: str) -> list[str]:
@@ -24,7 +90,49 @@ def find_schemas(command: str) -> list[str]:
     if command == "ask":
         return ["answer", "ask-plan"]
     name = "-".join(command.split())
-    return [one for one in (f"{name}{variant}" for variant in _VARIANTS) if one in SCHEMAS]
+    return [one for one in (f"{name}{variant}" for variant in _VARIANTS) if one in list_schemas()]
+
+
+def make_schema(*names: str) -> dict[str, Any]:
+    """Return the JSON Schema of the objects with these names: of any one of them, if there are several."""
+    return schema_of(*(pkgutil.resolve_name(list_schemas()[name]) for name in names))
+
+
+def schema_of(*kinds: type) -> dict[str, Any]:
+    """Return the JSON Schema of the objects of a dataclass: of any one of them, if there are several."""
+    one: Any = Union[kinds]  # noqa: UP007 - of a list
+    made = TypeAdapter(one).json_schema(mode="serialization", schema_generator=_Generator)
+    return {"$schema": DIALECT, **made}
+
+
+class _Generator(GenerateJsonSchema):
+    """The schema of a dataclass, with the descriptions of its docstring. An object has no other keys."""
+
+    def dataclass_schema(self, schema: Any) -> dict[str, Any]:
+        made, kind, properties, required = super().dataclass_schema(schema), schema["cls"], {}, []
+        texts = read_attributes(kind)
+        for field in fields(kind):
+            part = {name: value for name, value in made["properties"][field.name].items() if name != "default"}
+            properties[key_of(field)] = {"description": _sentence(texts.get(field.name, "")), **part}
+            if is_required(field) or not issubclass(kind, Sparse):
+                required.append(key_of(field))
+        return {
+            "title": (kind.__doc__ or "").partition("\n")[0],
+            "type": "object",
+            "required": required,
+            "properties": properties,
+            "additionalProperties": False,
+        }
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def sort(self, value: Any, parent_key: str | None = None) -> Any:
+        return value  # the order of the fields says what belongs together
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + re.sub(r"\bNone\b", "null", text[1:])
 
 
 @app.command()
@@ -35,7 +143,7 @@ def schema(
         typer.Argument(
             metavar="COMMAND",
             help="A command: ask, key issue. Default: list all.",
-            autocompletion=complete_from(SCHEMAS),
+            autocompletion=lambda incomplete: complete_from(list_schemas())(incomplete),
         ),
     ] = None,
 ) -> None:
@@ -45,27 +153,13 @@ def schema(
     that fails. If an option changes what a command prints, that schema has a name of its own, such as ask-plan.
     """
     if not command:
-        out.print("\n".join(SCHEMAS), markup=False)
+        out.print("\n".join(list_schemas()), markup=False)
         return
     given = " ".join(command)
-    found = [given] if given in SCHEMAS else find_schemas(given)
+    found = [given] if given in list_schemas() else find_schemas(given)
     if not found:
-        raise UnknownName("schema", given, SCHEMAS)
-    if given == "list":  # no option, but an argument that must be given decides
-        print(_any_of(given, found))
-        return
-    print(_read(found[0]), end="")
-    if others := [name for name in find_schemas(given) if name != found[0]]:
+        raise UnknownName("schema", given, list(list_schemas()))
+    shown = found if given == "list" else found[:1]  # no option, but an argument that must be given decides
+    print(json.dumps(make_schema(*shown), indent=2))
+    if others := [name for name in find_schemas(given) if name not in shown]:
         err.print(f"Other schemas of this command: {', '.join(others)}.", markup=False)
-
-
-def _any_of(command: str, names: Sequence[str]) -> str:
-    """Return the schema of a command whose argument decides which object it prints, in the text of JSON."""
-    parts = [json.loads(_read(name)) for name in names]
-    (dialect,) = {part.pop("$schema") for part in parts}
-    whole = {"$schema": dialect, "title": f"What discreet {command} prints with --json", "anyOf": parts}
-    return json.dumps(whole, indent=2)
-
-
-def _read(name: str) -> str:
-    return (FOLDER / f"{name}.json").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """`discreet synthesize`: a corpus that is paid for once, and answers any number of questions."""
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,10 +13,75 @@ from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import Params, accept_parameters, choose_method
 from discreet.cli.progress import doing, doing_steps
 from discreet.errors import UsageError
+from discreet.privacy.filter import ReceiptShown
 from discreet.synthesis.base import CorpusPlan, SynthesisAlgorithm
 from discreet.synthesis.runner import METHODS, Synthetic, make_corpus, receipt_path
 from discreet.system.output_path import check_output_path
+from discreet.system.plain import Sparse, Unbounded
 from discreet.vault import Vault
+
+Drawn = dict[str, str | int | dict[str, Unbounded | int | str]]
+"""A mechanism, as plain data."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusPriced(Sparse):
+    """What a synthetic corpus would cost. A key that the method has no use for is absent.
+
+    Attributes:
+        method: the method.
+        epsilon: the epsilon of the whole corpus.
+        delta: the delta of the whole corpus.
+        rho: the zCDP cost.
+        keyword_sigma: the standard deviation of the noise on the counts of keywords.
+        keyword_threshold: the noisy count from which a keyword is released.
+        drawn_in_each_cluster: what is drawn in each cluster: `what`, how many `times`, and its `cost`.
+        clusters_of_a_unit: the most clusters that a unit is in.
+        clusters_in_order_of: by what the clusters of a unit are chosen first.
+        clip: the bound on what a unit adds to the score of a token.
+        voices_needed: about how many units must agree on a token for it to exceed the noise.
+        subsets: the number of subsets.
+        drawn_in_each_subset: what is drawn in each subset, in the same form.
+        fact_sigma: the standard deviation of the noise on the counts of facts.
+        fact_threshold: the noisy count from which a fact is released.
+        keywords_in_order_of: by what the keywords of a unit are chosen first.
+    """
+
+    method: str
+    epsilon: float | None
+    delta: float | None
+    rho: float
+    keyword_sigma: float | None = None
+    keyword_threshold: int | None = None
+    drawn_in_each_cluster: list[Drawn] | None = None
+    clusters_of_a_unit: int | None = None
+    clusters_in_order_of: str | None = None
+    clip: float | None = None
+    voices_needed: int | None = None
+    subsets: int | None = None
+    drawn_in_each_subset: list[Drawn] | None = None
+    fact_sigma: float | None = None
+    fact_threshold: int | None = None
+    keywords_in_order_of: str | None = None
+
+
+@dataclass(frozen=True)
+class CorpusMade:
+    """A synthetic corpus.
+
+    Attributes:
+        out: the path of the corpus.
+        written: the number of texts.
+        kept: the number of texts that stay after the filter.
+        plan: the plan, as `synthesize --plan` prints it, and the texts that the method began with.
+        receipt: what was paid, as in an answer.
+    """
+
+    out: str
+    written: int
+    kept: int
+    plan: dict[str, Any]
+    receipt: ReceiptShown
 
 
 @app.command()
@@ -51,7 +117,8 @@ def synthesize(
         with doing("Computing the plan"):
             plan, vocabulary = opened.workshop().plan(parameters), opened.model.vocabulary_size
         if as_json:
-            print_json({"method": method} | plan.describe(vocabulary))
+            described: dict[str, Any] = plan.describe(vocabulary)
+            print_json(CorpusPriced(method=method, **described))
         else:
             print_plan(plan, vocabulary, out)
             out.print("Nothing is paid yet.")
@@ -66,8 +133,7 @@ def synthesize(
     with doing_steps("Making the corpus") as on_progress:
         made = make_corpus(shop, output, parameters, only_new=only_new, force=force, told=on_progress, ray=ray)
     if as_json:
-        summary = {"out": str(output), "written": len(made.texts), "kept": len(made.kept), "plan": made.plan}
-        print_json(summary | {"receipt": made.receipt.describe()})
+        print_json(CorpusMade(str(output), len(made.texts), len(made.kept), made.plan, made.receipt.shown()))
         return
     print_made(made, output)
     ask = shlex.join(["discreet", "ask", str(vault), "QUESTION", "--corpus", str(output)])

@@ -1,6 +1,7 @@
 """`discreet undo`: erase the documents of one `add`."""
 
 import sys
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -13,6 +14,19 @@ from discreet.errors import UsageError
 from discreet.vault import Vault
 
 Yes = Annotated[bool, typer.Option("--yes", help="Erase without asking, also if earlier texts cannot return.")]
+
+
+@dataclass(frozen=True)
+class BatchErased:
+    """What `discreet undo` erased.
+
+    Attributes:
+        removed: the number of documents that were erased.
+        batch: the number of the batch.
+    """
+
+    removed: int
+    batch: int
 
 
 @app.command()
@@ -31,7 +45,7 @@ def undo(
     check_filled(opened)
     count = remove_batch(opened, batch, yes=yes)
     if as_json:
-        print_json({"removed": count, "batch": batch})
+        print_json(BatchErased(count, batch))
     else:
         out.print(f"{counted(count, 'document')} of batch {batch} erased. Charges of their units stay.")
 

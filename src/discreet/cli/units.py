@@ -1,5 +1,6 @@
 """`discreet units join`: two names of one individual become one unit."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -19,6 +20,21 @@ app.add_typer(_group, name="units")
 @_group.callback()
 def units() -> None:
     """Join two names of one individual."""
+
+
+@dataclass(frozen=True)
+class UnitsJoined:
+    """Two names of one individual that became one unit.
+
+    Attributes:
+        joined: the name that stays, in the given spelling.
+        documents: the number of documents that moved.
+        spent: the epsilon of all charges of both together; None in a vault with corpus payment.
+    """
+
+    joined: str
+    documents: int
+    spent: float | None
 
 
 @_group.command("join")
@@ -43,7 +59,7 @@ def join(
         moved = opened.join_units(name, into)
     spent, grant = erasure_report(opened, into).spent, opened.settings.epsilon
     if as_json:
-        print_json({"joined": into, "documents": moved, "spent": spent})
+        print_json(UnitsJoined(into, moved, spent))
         return
     paid = "" if spent is None else f" Together they have spent epsilon {spent:.4g} of {grant:g}."
     out.print(

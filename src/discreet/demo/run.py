@@ -1,14 +1,14 @@
 """The demonstration: the same questions without documents, with plain RAG, and privately."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.common.answer import Answer, AnswerShown
 from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
 from discreet.query.known_answers import matches
 from discreet.registry import RAG, Consensus, MuRAGAda, NonRAG
+from discreet.system.plain import KEY, Sparse
 from discreet.vault import Vault
 from discreet.vault.ingestion import Progress
 
@@ -33,17 +33,40 @@ class Shown:
         """Return whether an answer is right; None if the question has no right answer."""
         return matches(answer.text_or_public, self.asked.answers) if self.asked.answers else None
 
-    def describe(self) -> dict[str, Any]:
-        """Return the comparison as plain data."""
-        return {
-            "question": self.asked.question,
-            "note": self.asked.note,
-            "non-rag": self.without.describe(),
-            "rag": self.plain.describe(),
-            "private": self.private.describe(),
-            "leaked_by_rag": list(self.leaked),
-            "leaked_privately": list(self.leaked_privately),
-        }
+    def shown(self) -> "DemoComparison":
+        """Return the comparison as it leaves."""
+        return DemoComparison(
+            self.asked.question,
+            self.asked.note,
+            self.without.shown(),
+            self.plain.shown(),
+            self.private.shown(),
+            self.leaked,
+            self.leaked_privately,
+        )
+
+
+@dataclass(frozen=True)
+class DemoComparison(Sparse):
+    """A question that was asked in three ways.
+
+    Attributes:
+        question: the question.
+        note: what it shows.
+        without: the answer without documents.
+        rag: the answer of plain RAG.
+        private: the answer with a guarantee.
+        leaked_by_rag: names of patients in the answer of plain RAG.
+        leaked_privately: names of patients in the answer with a guarantee.
+    """
+
+    question: str
+    note: str
+    without: AnswerShown = field(metadata={KEY: "non-rag"})
+    rag: AnswerShown
+    private: AnswerShown
+    leaked_by_rag: tuple[str, ...]
+    leaked_privately: tuple[str, ...]
 
 
 def build_vault(folder: Path, progress: Progress | None = None) -> Vault:

@@ -4,12 +4,13 @@ import hashlib
 import json
 import secrets
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Self
 
 from discreet.errors import LedgerError, VaultVersionError
 from discreet.log import CORRUPT
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS
+from discreet.system.plain import Sparse, Unbounded, show_as
 
 _ORDERS_DIGEST = hashlib.sha256(ORDERS.astype("<f8").tobytes()).hexdigest()[:16]
 
@@ -71,9 +72,24 @@ class LogStart:
     answered: int
     tables: tuple[str, ...]
 
-    def describe(self) -> dict[str, Any]:
-        """Return the start as plain data."""
-        return {"since": self.time, "earlier_questions": self.questions, "closed_logs": list(self.tables)}
+    def shown(self) -> "LogShown":
+        """Return the start as it leaves."""
+        return LogShown(self.time, self.questions, self.tables)
+
+
+@dataclass(frozen=True)
+class LogShown:
+    """Since when the ledger's log lists questions and who took part in them.
+
+    Attributes:
+        since: the time of its first row, UTC, ISO 8601.
+        earlier_questions: the number of questions in logs that were closed.
+        closed_logs: tables of the database with rows of logs that were closed.
+    """
+
+    since: str
+    earlier_questions: int
+    closed_logs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -102,15 +118,31 @@ class QuestionRecord:
     epsilon: float
     spending: Spending
 
-    def describe(self) -> dict[str, Any]:
-        """Return the record as plain data."""
-        content = {
-            "id": self.id,
-            "time": self.time,
-            "algorithm": self.algorithm,
-            "private": self.private,
-            "stopped": self.stopped,
-            "charges": self.charges,
-            "epsilon": self.epsilon if self.private else None,
-        }
-        return content | ({"question": self.text} if self.text is not None else {})
+    def shown(self) -> "QuestionShown":
+        """Return the record as it leaves."""
+        return show_as(QuestionShown, self, epsilon=self.epsilon if self.private else None, question=self.text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionShown(Sparse):
+    """A question, with its cost.
+
+    Attributes:
+        id: an identifier.
+        time: the moment, UTC, ISO 8601.
+        algorithm: the algorithm.
+        private: whether there is a guarantee.
+        stopped: why the answer ended; None after a crash or an interruption.
+        charges: the number of charges.
+        epsilon: the most that the question cost any one unit; None without a guarantee.
+        question: its text; absent if the vault keeps no texts of questions.
+    """
+
+    id: str
+    time: str
+    algorithm: str
+    private: bool
+    stopped: str | None
+    charges: int
+    epsilon: Unbounded | None
+    question: str | None = None

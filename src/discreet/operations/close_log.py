@@ -3,7 +3,6 @@
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from discreet.config import VaultConfig, read_config
 from discreet.errors import UsageError
@@ -44,10 +43,6 @@ class ClosedLog:
     open: int
     tables: tuple[str, ...]
 
-    def describe(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return vars(self) | {"tables": list(self.tables)}
-
 
 def look(vault: Path, keep: Path | None) -> ClosedLog:
     """Return what a log has that would be lost. Nothing changes.
@@ -78,8 +73,10 @@ def look(vault: Path, keep: Path | None) -> ClosedLog:
         return ClosedLog(time_of(first(connection)), rows, questions, corpora, shares, len(state.open), tables)
 
 
-def close_log(vault: Path, keep: Path | None) -> None:
+def close_log(vault: Path, keep: Path | None) -> bool:
     """Close the log of a vault. The old rows are in the new file `keep`, or gone for good if it is None.
+
+    Return whether they are gone from the ledger's own files, too.
 
     Raises:
         UsageError: as `look`.
@@ -87,7 +84,7 @@ def close_log(vault: Path, keep: Path | None) -> None:
     """
     settings = read_config(vault)
     _check_unused(vault, settings)
-    open_ledger(vault, settings).close_log(keep=False if keep is None else keep)
+    return open_ledger(vault, settings).close_log(keep=False if keep is None else keep)
 
 
 def _check_unused(vault: Path, settings: VaultConfig) -> None:

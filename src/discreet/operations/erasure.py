@@ -20,7 +20,12 @@ from discreet.vault.derived_data import SYNTHESIS
 
 @dataclass(frozen=True)
 class Remainder:
-    """A trace that an erasure leaves, with the reason."""
+    """A trace that an erasure leaves.
+
+    Attributes:
+        what: the trace.
+        why: the reason.
+    """
 
     what: str
     why: str

@@ -1,7 +1,7 @@
 """The findings of checks of a vault, with their remedies."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["ok", "warning", "problem"]
@@ -22,10 +22,6 @@ class Finding:
     level: Level
     what: str
     remedy: str = ""
-
-    def describe(self) -> dict[str, str]:
-        """Return the finding as plain data."""
-        return asdict(self)
 
 
 def sound(check: str, what: str) -> Finding:

@@ -4,7 +4,6 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from discreet.config import VaultConfig, read_config
 from discreet.errors import StoreError
@@ -34,10 +33,6 @@ class Erasure:
     time: str
     documents: int
     key: bytes = field(repr=False)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the erasure as plain data, without the key."""
-        return {"time": self.time, "documents": self.documents}
 
 
 def outcome(question: QuestionRecord) -> str:

@@ -4,12 +4,11 @@ import platform
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from discreet import __version__
 from discreet.config import VaultConfig
 from discreet.ledger.questions import EXPORT, Corpus
-from discreet.ledger.records import QuestionRecord
+from discreet.ledger.records import LogShown, QuestionRecord, QuestionShown
 from discreet.operations import models
 from discreet.operations.check_ledger import utc_now
 from discreet.operations.doctor import examine
@@ -18,8 +17,9 @@ from discreet.operations.odds import PRIORS, at_most
 from discreet.operations.releases import Erasure, corpora, erasures, outcome
 from discreet.retrieval.public import digest_of
 from discreet.retrieval.store_registry import stored_dimension
+from discreet.system.plain import show_as
 from discreet.vault import Vault
-from discreet.vault.budget_report import BudgetReport
+from discreet.vault.budget_report import BudgetReport, Level
 
 PACKAGES = ("opendp", "numpy", "sqlalchemy", "torch", "transformers")
 
@@ -74,33 +74,159 @@ class Report:
         """Return pairs of an attacker's prior belief and the bound on the belief after all answers."""
         return [(prior, at_most(prior, self.settings.epsilon)) for prior in PRIORS]
 
-    def describe(self) -> dict[str, Any]:
-        """Return the report as plain data, with the keys of `discreet report --json`."""
-        outcomes = Counter(outcome(one) for one in self.questions)
-        budget = self.budget.describe()
-        return {
-            "schema": 1,
-            "vault": self.vault,
-            "made": self.made,
-            "grant": {"epsilon": self.settings.epsilon, "delta": self.settings.delta, "unit": self.settings.unit_field},
-            "odds": [{"before": before, "at_most": after} for before, after in self.odds()],
-            "payment": self.settings.payment,
-            "private": {"documents": self.documents, "units": self.units, "levels": budget["levels"]},
-            "spent_by_everybody": self.budget.spent,
-            "log": budget["log"],
-            "questions": [one.describe() | {"outcome": outcome(one)} for one in self.questions],
-            "outcomes": dict(outcomes),
-            "without_guarantee": [one.describe() for one in self.unprotected],
-            "exports": [one.describe() for one in self.exports],
-            "corpora": [one.describe() for one in self.corpora],
-            "erased": [one.describe() for one in self.erased],
-            "model": {"name": self.settings.model, "sha256": self.digests["model"]},
-            "embedder": {"name": self.settings.embedder, "sha256": self.digests["embedder"]},
-            "public_corpus": self.public_corpus,
-            "accept_claims": self.settings.accept_claims,
-            "versions": self.versions,
-            "findings": [one.describe() for one in self.findings],
-        }
+    def shown(self) -> "ReportShown":
+        """Return the report as it leaves: the object of `discreet report --json`."""
+        budget, settings = self.budget.shown(), self.settings
+        return show_as(
+            ReportShown,
+            self,
+            schema=1,
+            grant=GrantShown(settings.epsilon, settings.delta, settings.unit_field),
+            odds=tuple(Belief(*one) for one in self.odds()),
+            payment=settings.payment,
+            private=PrivateFigures(self.documents, self.units, budget.levels),
+            spent_by_everybody=budget.spent,
+            log=budget.log,
+            questions=tuple(show_as(QuestionWithOutcome, one.shown(), outcome=outcome(one)) for one in self.questions),
+            outcomes=dict(Counter(outcome(one) for one in self.questions)),
+            without_guarantee=tuple(one.shown() for one in self.unprotected),
+            exports=tuple(one.shown() for one in self.exports),
+            erased=tuple(show_as(ErasureShown, one) for one in self.erased),
+            model=ModelShown(settings.model, self.digests["model"]),
+            embedder=ModelShown(settings.embedder, self.digests["embedder"]),
+            accept_claims=settings.accept_claims,
+        )
+
+
+@dataclass(frozen=True)
+class GrantShown:
+    """The bound on what all answers together may reveal about any one unit.
+
+    Attributes:
+        epsilon: the epsilon of the grant.
+        delta: the delta of the grant.
+        unit: the field that names the unit.
+    """
+
+    epsilon: float
+    delta: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What epsilon means in odds.
+
+    Attributes:
+        before: what an attacker believed before, as a probability.
+        at_most: the most that the attacker believes after all answers.
+    """
+
+    before: float
+    at_most: float
+
+
+@dataclass(frozen=True)
+class PrivateFigures:
+    """What must not leave the custodian: private.
+
+    Attributes:
+        documents: the number of documents: private.
+        units: the number of units: private.
+        levels: units by what they have left: private.
+    """
+
+    documents: int
+    units: int
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionWithOutcome(QuestionShown):
+    """A question, with its cost and what came of it.
+
+    Attributes:
+        outcome: what came of it, in words.
+    """
+
+    outcome: str
+
+
+@dataclass(frozen=True)
+class ErasureShown:
+    """The erasure of a unit, or of a name that was joined to another (with 0 documents).
+
+    Attributes:
+        time: the time of the erasure, UTC, ISO 8601.
+        documents: the number of erased documents.
+    """
+
+    time: str
+    documents: int
+
+
+@dataclass(frozen=True)
+class ModelShown:
+    """A model.
+
+    Attributes:
+        name: the name.
+        sha256: the SHA-256 of its weights; empty if they are not available.
+    """
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportShown:
+    """A report on a vault, for its custodian and supervisor.
+
+    Attributes:
+        schema: the version of this schema.
+        vault: the name of the vault's folder.
+        made: the moment it was made, UTC, ISO 8601.
+        grant: the bound on what all answers together may reveal about any one unit.
+        odds: what epsilon means in odds.
+        payment: who pays.
+        private: what must not leave the custodian: private.
+        spent_by_everybody: the epsilon that every unit has paid.
+        log: since when the ledger's log lists questions and who took part in them.
+        questions: the questions with a guarantee.
+        outcomes: the number of questions by outcome.
+        without_guarantee: the questions that were answered without a guarantee.
+        exports: the exports of vectors.
+        corpora: the synthetic corpora that were paid for.
+        erased: the erased units, and names that were joined to others.
+        model: the language model.
+        embedder: the embedder.
+        public_corpus: the SHA-256 of the public corpus; empty if there is none.
+        accept_claims: whether algorithms with claims in place of a guarantee may run.
+        versions: the versions of programs.
+        findings: the checks in order.
+    """
+
+    schema: int
+    vault: str
+    made: str
+    grant: GrantShown
+    odds: tuple[Belief, ...]
+    payment: str
+    private: PrivateFigures
+    spent_by_everybody: float
+    log: LogShown
+    questions: tuple[QuestionWithOutcome, ...]
+    outcomes: dict[str, int]
+    without_guarantee: tuple[QuestionShown, ...]
+    exports: tuple[QuestionShown, ...]
+    corpora: tuple[Corpus, ...]
+    erased: tuple[ErasureShown, ...]
+    model: ModelShown
+    embedder: ModelShown
+    public_corpus: str
+    accept_claims: bool
+    versions: dict[str, str]
+    findings: tuple[Finding, ...]
 
 
 def gather(path: Path) -> Report:

@@ -1,6 +1,6 @@
 """The plan of a grant, from public numbers only. It needs no vault, no document and no model."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.algorithms.common.ensemble import check_number
@@ -23,6 +23,7 @@ from discreet.planning.prices import (
 )
 from discreet.privacy.accounting import Budget
 from discreet.system.notebook_html import plan_html
+from discreet.system.plain import KEY, Sparse, to_plain
 
 PRIORS = (0.01, 0.1, 0.5)
 USED = 80
@@ -31,11 +32,12 @@ _MOST_QUESTIONS = 10_000
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Sparse):
     """The questions of one kind that a grant pays for. Its first three fields are those of `Kind`.
 
     Attributes:
         name, what: the algorithm, and the description of the kind.
+        all_pay: whether every unit pays for every question.
         epsilon: the cost of one question for a unit that takes part.
         times: the number of such questions that one unit can pay for.
         vault: the number of such questions in all, if they fall evenly on all units.
@@ -46,7 +48,7 @@ class Row:
 
     name: str
     what: str
-    everybody: bool
+    all_pay: bool = field(metadata={KEY: "everybody"})
     epsilon: float
     times: int
     vault: int
@@ -77,7 +79,13 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Odds:
-    """An attacker's largest belief about one individual: before the first answer, after one, and after all."""
+    """An attacker's largest belief about one individual.
+
+    Attributes:
+        prior: before the first answer.
+        one_answer: after one answer.
+        all_answers: after all answers.
+    """
 
     prior: float
     one_answer: float
@@ -111,7 +119,7 @@ class Plan:
 
     def describe(self) -> dict[str, Any]:
         """Return the plan as plain data, with the keys of `discreet plan --json`."""
-        return asdict(self)
+        return to_plain(self)
 
     def _repr_html_(self) -> str:
         return plan_html(self.describe())

@@ -5,9 +5,10 @@ the vault's budget. Both must admit a charge.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from discreet.errors import DiscreetError, LedgerError, PrivateValueError
 from discreet.privacy.accounting import Budget, Spending
@@ -16,6 +17,7 @@ from discreet.privacy.ledger import CeilingReached, Charge, Ledger, Reservation
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.private import Change, Private, unseal
 from discreet.system.notebook_html import receipt_html
+from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
 
 S = TypeVar("S")
 S_in = TypeVar("S_in", contravariant=True)
@@ -107,36 +109,78 @@ class Receipt:
     assumed: tuple[str, ...] = ()
     spending: Spending | None = field(default=None, repr=False, compare=False)
 
+    def shown(self) -> "ReceiptShown":
+        """Return the receipt as it leaves. Equal charges are one entry, with their number."""
+        loss = {} if self.private else {"epsilon": None, "delta": None}
+        return show_as(ReceiptShown, self, charges=grouped(self.charges), **loss)
+
     def describe(self) -> dict[str, Any]:
-        """Return the receipt as plain data. Equal charges are one entry, with their number."""
-        return {
-            "epsilon": self.epsilon if self.private else None,
-            "delta": self.delta if self.private else None,
-            "relation": self.relation,
-            "unit": self.unit,
-            "charges": grouped(self.charges),
-            "accountant": self.accountant,
-            "noise": self.noise,
-            "private": self.private,
-            "payment": self.payment,
-            "reused": self.reused,
-            "each": self.each,
-            "public_corpus": self.public_corpus,
-            "caveat": self.caveat,
-            **({"assumed": list(self.assumed)} if self.assumed else {}),
-        }
+        """Return the receipt as plain data: `shown`."""
+        return to_plain(self.shown())
 
     def _repr_html_(self) -> str:
         return receipt_html(self.describe())
 
 
-def grouped(charges: Sequence[Charge]) -> list[dict[str, Any]]:
-    """Return charges as plain data, each kind once, in order of first occurrence, with its number (`times`)."""
-    groups: dict[str, dict[str, Any]] = {}
-    for charge in charges:
-        described = charge.describe()
-        groups.setdefault(repr(described), described | {"times": 0})["times"] += 1
-    return list(groups.values())
+@dataclass(frozen=True)
+class ChargeShown:
+    """A kind of charge on a receipt.
+
+    Attributes:
+        mechanism: the mechanism, with its parameters.
+        change: what one unit can change in the mechanism's input.
+        cost: the privacy cost of one such charge: its kind, with its numbers.
+        times: how often it was charged.
+    """
+
+    mechanism: str
+    change: str
+    cost: dict[str, Unbounded | int | str]
+    times: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReceiptShown(Sparse):
+    """What was paid, and what it means.
+
+    Attributes:
+        epsilon: the epsilon that all charges of the answer come to; None without a guarantee.
+        delta: the delta that all charges of the answer come to; None without a guarantee.
+        relation: what neighbouring vaults differ in: the presence of one unit.
+        unit: the word for what is protected, such as the name of a field.
+        charges: the charges, each kind once, in order of its first.
+        accountant: the rule that added the charges up.
+        noise: the source of the noise.
+        private: whether the answer has a guarantee.
+        payment: who paid.
+        reused: on how many earlier answers this one depends; if no unit paid, it is one of them.
+        each: the most charges that any one unit paid.
+        public_corpus: the SHA-256 of the public corpus whose texts the prompt had; empty if it had none.
+        caveat: why a published bound behind the answer is no guarantee; empty if there is none.
+        assumed: what the guarantee takes for granted without a check; absent if nothing.
+    """
+
+    epsilon: float | None
+    delta: float | None
+    relation: str
+    unit: str
+    charges: list[ChargeShown]
+    accountant: str
+    noise: str
+    private: bool
+    payment: Literal["every unit", "each unit that took part", "nobody"]
+    reused: int
+    each: int
+    public_corpus: str
+    caveat: str
+    assumed: tuple[str, ...] = ()
+
+
+def grouped(charges: Sequence[Charge]) -> list[ChargeShown]:
+    """Return charges as they leave, each kind once, in order of first occurrence, with its number (`times`)."""
+    kinds = [(one.mechanism, str(one.change), one.cost.describe()) for one in charges]
+    times = Counter(map(repr, kinds))
+    return [ChargeShown(*kind, times[repr(kind)]) for kind in {repr(kind): kind for kind in kinds}.values()]
 
 
 def released_before(unit: str) -> Receipt:

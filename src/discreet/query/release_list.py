@@ -1,10 +1,10 @@
 """What a vault has released, as a list: about which units, what, when, and at which price. All of it is public."""
 
 from dataclasses import dataclass
-from typing import Any
 
+from discreet.algorithms.common.answer import Figure
 from discreet.query.answer_cache import AnswerCache, Released
-from discreet.query.statistics import KINDS
+from discreet.query.request import KINDS
 
 FACT = "fact"
 """The kind of an answer of voters."""
@@ -35,12 +35,8 @@ class ReleaseEntry:
     condition: str
     groups: tuple[str, ...]
     answer: str | None
-    table: tuple[dict[str, Any], ...]
+    table: tuple[Figure, ...]
     epsilon: float | None
-
-    def describe(self) -> dict[str, Any]:
-        """Return the release as plain data."""
-        return vars(self) | {"groups": list(self.groups), "table": list(self.table)}
 
 
 def list_releases(history: AnswerCache, kind: str = "") -> list[ReleaseEntry]:
@@ -64,7 +60,7 @@ def _entry(released: Released) -> ReleaseEntry:
         ", ".join(one for one in ("not " * bool(said and parts.get("negated")) + said, *more) if one),
         tuple(str(group) for group in _several(parts.get("groups"))),
         released.answer if released.is_answer else None,
-        tuple(released.table),
+        tuple(Figure(**one) for one in released.table),
         released.epsilon,
     )
 

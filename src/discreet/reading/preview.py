@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.reading.records import BadRecord
+from discreet.system.plain import to_plain
 
 _NEARLY_ALL, _SOME = 0.95, 20
 _FEW, _MANY = 20, 100
@@ -20,11 +21,11 @@ class Preview:
         unit_field: the field that names the unit.
         files: the number of files that can be read.
         records: the number of documents in them.
-        units: the number of units of these documents.
+        units: the number of units of these documents: private.
         largest: the number of documents of the largest unit.
-        largest_unit: the name of the largest unit.
+        largest_unit: the name of the largest unit: private.
         single: the number of units with one document.
-        examples: the names of some units.
+        examples: the names of some units: private.
         repeated: the number of records that repeat one of the same unit in the same file; they are kept.
         own_unit: the number of records without a unit, which become units.
         refused: the records that cannot be added, with position and reason.
@@ -65,22 +66,7 @@ class Preview:
 
     def describe(self) -> dict[str, Any]:
         """Return the preview as plain data."""
-        return {
-            "files": self.files,
-            "records": self.records,
-            "units": self.units,
-            "unit_field": self.unit_field,
-            "largest": self.largest,
-            "largest_unit": self.largest_unit,
-            "single": self.single,
-            "examples": list(self.examples),
-            "repeated": self.repeated,
-            "own_unit": self.own_unit,
-            "refused": [{"where": bad.where, "reason": bad.reason} for bad in self.refused],
-            "formats": list(self.formats),
-            "doubts": list(self.doubts),
-            "notes": list(self.notes),
-        }
+        return to_plain(self)
 
 
 def unit_figures(units: Counter[str]) -> dict[str, Any]:

@@ -32,7 +32,12 @@ class Record:
 
 @dataclass(frozen=True)
 class BadRecord:
-    """A part of a file that could not be read, with the reason. The reason never contains text of the file."""
+    """A part of a file that could not be read.
+
+    Attributes:
+        where: the file and the place in it.
+        reason: why it was left out. It never contains text of the file.
+    """
 
     where: str
     reason: str

@@ -37,7 +37,13 @@ class BatchEntry:
 
 @dataclass(frozen=True)
 class UnitEntry:
-    """A unit, with the number of its documents and its first and last batch (0: none)."""
+    """A unit of a vault.
+
+    Attributes:
+        unit: its name.
+        documents: the number of its documents.
+        first, last: the number of its first and of its last batch; 0: none.
+    """
 
     unit: str
     documents: int
@@ -51,13 +57,21 @@ class UnitEntry:
 
 @dataclass(frozen=True)
 class DocumentEntry:
-    """A document without its text, with the number of its batch (0: none)."""
+    """A document without its text.
+
+    Attributes:
+        id: its identifier.
+        unit: the name of its unit.
+        batch: the number of its batch; 0: none.
+        source: the file it came from.
+        fields: the values of declared fields, by name.
+    """
 
     id: str
     unit: str
     batch: int
     source: str
-    fields: dict[str, str | float]
+    fields: dict[str, str | int | float]
 
     def describe(self) -> dict[str, Any]:
         """Return the entry as plain data."""

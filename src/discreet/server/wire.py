@@ -287,10 +287,12 @@ class Estimated(Message):
     Attributes:
         most: the most that any one unit pays if the question is answered anew.
         free: whether the answer costs nothing: it was released before, or reads no document.
+        understood: of a statistic, what is asked, as a request in words; "" for another question.
     """
 
     most: Charge
     free: bool
+    understood: Annotated[str, Field(max_length=LONGEST_QUESTION)] = ""
 
 
 class Answered(Message):
@@ -368,6 +370,20 @@ class ModelCard(Message):
     most: Charge
 
 
+class FieldCard(Message):
+    """A declared field of a vault.
+
+    Attributes:
+        name: its name.
+        type: "date", "category" or "number".
+        values: the public values of a category, each with other words for it; none if none were declared.
+    """
+
+    name: Name
+    type: Word
+    values: Annotated[tuple[Name, ...], Field(max_length=1000)] = ()
+
+
 class VaultCard(Message):
     """A vault that is served, in public values.
 
@@ -380,6 +396,8 @@ class VaultCard(Message):
         language: the code of the language that the model reads; "" if it is not known.
         models: what can be asked.
         longest_answer_s: seconds that the longest answer took on public dummies.
+        fields: its declared fields.
+        read: the attributes for which its documents were read under a schema.
     """
 
     name: Name
@@ -390,6 +408,8 @@ class VaultCard(Message):
     language: Word
     models: Annotated[tuple[ModelCard, ...], Field(max_length=1000)]
     longest_answer_s: Size
+    fields: Annotated[tuple[FieldCard, ...], Field(max_length=1000)] = ()
+    read: Annotated[tuple[Name, ...], Field(max_length=1000)] = ()
 
 
 class Catalogued(Message):

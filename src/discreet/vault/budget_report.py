@@ -8,24 +8,31 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
-from discreet.ledger.records import LogStart, QuestionRecord
+from discreet.ledger.records import LogShown, LogStart, QuestionRecord, QuestionShown
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Budget, FilterState, Spending, how_many
+from discreet.privacy.accounting import CUT, Budget, FilterState, Spending, how_many
 from discreet.privacy.ledger import UnitLedger
 from discreet.query.odometer import Odometer
 from discreet.system.frames import frame
 from discreet.system.notebook_html import budget_html
+from discreet.system.plain import show_as, to_plain
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import LogLedger
 
 STEPS = 10
+UNKNOWN = -1
 COLUMNS = ("id", "time", "algorithm", "private", "stopped", "charges", "epsilon")
 
 
 @dataclass(frozen=True)
 class Level:
-    """The number of units that have between `low` and `high` of epsilon left."""
+    """The number of units that have between `low` and `high` of epsilon left.
+
+    Attributes:
+        low, high: the ends.
+        units: the number of units: private.
+    """
 
     low: float
     high: float
@@ -65,28 +72,20 @@ class BudgetReport:
     accountant: str = "renyi"
     start: LogStart = field(default_factory=lambda: LogStart("", 0, 0, ()))
 
-    def public(self) -> dict[str, Any]:
-        """Return the public part, for analysts, as plain data."""
-        return {
-            "granted": self.granted,
-            "delta": self.delta,
-            "spent": self.spent,
-            "left": self.left,
-            "unit": self.unit,
-            "odometer": self.odometer,
-            "part": self.part,
-            "still": dict(self.still),
-            "answered": self.start.answered + sum(question.stopped is not None for question in self.questions),
-        }
+    def public(self) -> "PublicBudget":
+        """Return the public part, for analysts, as it leaves."""
+        answered = self.start.answered + sum(question.stopped is not None for question in self.questions)
+        return show_as(PublicBudget, self, still=dict(self.still), answered=answered)
+
+    def shown(self) -> "BudgetShown":
+        """Return the report as it leaves."""
+        questions = tuple(question.shown() for question in self.questions)
+        known = vars(self.public()) | {"questions": questions, "log": self.start.shown()}
+        return show_as(BudgetShown, self, **known)
 
     def describe(self) -> dict[str, Any]:
         """Return the report as plain data, with the keys of `discreet budget --json`."""
-        return self.public() | {
-            "questions": [question.describe() for question in self.questions],
-            "levels": [{"low": one.low, "high": one.high, "units": one.units} for one in self.levels],
-            "more": self.more,
-            "log": self.start.describe(),
-        }
+        return to_plain(self.shown())
 
     def to_pandas(self) -> Any:
         """Return the questions as a `pandas.DataFrame`, with the keys of `discreet budget --json` as columns.
@@ -94,10 +93,55 @@ class BudgetReport:
         Raises:
             MissingPart: if pandas is not installed.
         """
-        return frame((question.describe() for question in self.questions), COLUMNS)
+        return frame((to_plain(question.shown()) for question in self.questions), COLUMNS)
 
     def _repr_html_(self) -> str:
         return budget_html(self.describe(), self.accountant)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicBudget:
+    """The public part of a report, for analysts.
+
+    Attributes:
+        granted: the epsilon of the grant.
+        delta: the delta of the grant.
+        spent: the epsilon that all units paid.
+        left: the epsilon that is left to a unit without payments of its own.
+        unit: the field that names the unit.
+        odometer: the most that all questions so far may have cost any one unit.
+        part: the part of the grant that any one unit has used up at most; of equal questions each uses an equal part.
+        still: in how many further questions a unit can take part that took part in all so far, by their kind:
+            "default", and "count", which is absent where every unit pays for every question.
+        answered: the number of answered questions.
+    """
+
+    granted: float
+    delta: float
+    spent: float
+    left: float
+    unit: str
+    odometer: float | None
+    part: float
+    still: dict[str, int]
+    answered: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetShown(PublicBudget):
+    """A report on a budget, for the custodian.
+
+    Attributes:
+        questions: the questions that were charged.
+        levels: units by what they have left: private.
+        more: about how many further questions of the default kind the rest pays for; None if it cannot be estimated.
+        log: since when the questions are listed.
+    """
+
+    questions: tuple[QuestionShown, ...]
+    levels: tuple[Level, ...]
+    more: int | None
+    log: LogShown
 
 
 def report(ledger: "LogLedger", algorithm: Algorithm, unit: str, count_units: Callable[[], int]) -> BudgetReport:
@@ -119,7 +163,9 @@ def report(ledger: "LogLedger", algorithm: Algorithm, unit: str, count_units: Ca
         if one and (questions or start.questions)
     }
     if algorithm.payment is Payment.EACH_UNIT:
-        asked = int(most.loss_nano[-1]) if start.questions else None  # the list lacks what earlier questions cost
+        asked = None
+        if start.questions:  # the list lacks what they cost; corpora, which all units pay, are no questions
+            asked = int(most.loss_nano[-1] - ledger.spent().loss_nano[-1]) if most.loss_nano[-1] < CUT else UNKNOWN
         found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read, asked)
     else:
         found = by_corpus(budget, ledger.spent(), unit, questions, plan)
@@ -165,7 +211,8 @@ def by_units(
         units: the number of units in the vault.
         plan: the cost of another question; None if the grant is too small for any.
         least: the least number of units that a question needs.
-        asked: the pure loss of all questions together, in billionths of a nat; that of `questions` if None.
+        asked: the pure loss of all questions together, in billionths of a nat; that of `questions` if None. If it is
+            `UNKNOWN`, the number of further questions is not estimated.
     """
     budget, common = ledger.budget, ledger.budget.filter_state(ledger.spent())
     readings = list(ledger.unit_balances())
@@ -181,7 +228,7 @@ def by_units(
     public = by_corpus(budget, ledger.spent(), unit, questions, None)
     width = budget.epsilon / STEPS
     levels = tuple(Level(step * width, (step + 1) * width, count) for step, count in enumerate(counts))
-    return replace(public, levels=levels, more=uses // taking)
+    return replace(public, levels=levels, more=None if asked == UNKNOWN else uses // taking)
 
 
 def _taking_part(readings: Sequence[tuple[FilterState, int]], asked: int) -> int:

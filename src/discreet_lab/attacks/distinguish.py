@@ -27,11 +27,14 @@ class Distinguished:
     """The number of times the attacker chose the first candidate, for each true candidate.
 
     Attributes:
-        true_positives, false_positives: the counts.
+        true_positives: how often, when it was the true one.
+        false_positives: how often, when it was not.
         trials: the number of trials for each true candidate.
         epsilon: a lower bound of the privacy loss at `delta`, correct with probability `confidence`.
         claimed: the epsilon of the paper.
-        delta, confidence: see epsilon.
+        delta: the delta of the bound.
+        confidence: the probability that the bound holds.
+        refuted: whether the claim is below the measured loss.
     """
 
     true_positives: int
@@ -41,11 +44,7 @@ class Distinguished:
     claimed: float = PAPER_EPSILON
     delta: float = 1e-5
     confidence: float = 0.95
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the claim is below the measured loss."""
-        return self.epsilon > self.claimed
+    refuted: bool = False
 
 
 def distinguish(
@@ -90,7 +89,8 @@ def distinguish(
             matrix = sigma * choose.normals(dimension, k)
             off = np.linalg.norm(sums @ (known @ matrix) - truth @ matrix, axis=1)
             said[kind] += bool(off[0] < off[1])
-    return Distinguished(said[0], said[1], trials, lower_bound(said[0], said[1], trials))
+    least = lower_bound(said[0], said[1], trials)
+    return Distinguished(said[0], said[1], trials, least, refuted=least > PAPER_EPSILON)
 
 
 def _embeddings(choose: InsecureSeededNoise, count: int, dimension: int, gamma: float, longest: float) -> Matrix:

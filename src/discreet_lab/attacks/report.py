@@ -2,9 +2,12 @@
 
 import html
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from discreet.system.plain import KEY, Sparse, Unbounded, show_as
+from discreet_lab.attacks.canaries import CanariesOut
 from discreet_lab.attacks.membership import FALSE_POSITIVES, MEASURES, Membership
 from discreet_lab.attacks.questions import Result
 from discreet_lab.attacks.rates import Auc, Rate, most_true_positives
@@ -26,60 +29,182 @@ _COLOURS = ("#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#566573", "#
 _SIZE = 320
 
 
-def describe(findings: Findings) -> dict[str, Any]:
-    """Return the findings as plain data, with the keys of `discreet attack --json`."""
-    return {
-        "notice": NOTICE,
-        "documents": findings.documents,
-        "units": findings.units,
-        "members": findings.members,
-        "others": findings.others,
-        "left_out": findings.left_out,
-        "strings": findings.strings,
-        "seconds": findings.seconds,
-        "settings": findings.settings,
-        "exceeded": exceeded(findings),
-        "most_epsilon_shown_by_rates": most_shown(findings),
-        "targets": [_target(result) for result in findings.results],
-    }
+def shown(findings: Findings) -> "AttackShown":
+    """Return the findings as they leave: the object of `discreet attack --json`."""
+    return show_as(
+        AttackShown,
+        findings,
+        notice=NOTICE,
+        exceeded=exceeded(findings),
+        most_epsilon_shown_by_rates=most_shown(findings),
+        targets=[target_shown(result) for result in findings.results],
+    )
 
 
-def _target(result: Result) -> dict[str, Any]:
+def target_shown(result: Result) -> "TargetShown":
+    """Return the findings on a target as they leave."""
     target, (about, canaries, prompts) = result.target, result.asked
-    return {
-        "target": target.name,
-        "epsilon": target.epsilon,
-        "delta": target.delta,
-        "questions_about_each": about,
-        "questions_about_canaries": canaries,
-        "extraction_prompts": prompts,
-        "questions": result.questions,
-        "private_answers": result.private,
-        "membership": {
-            kind: {"most_auc": ceiling(result, questions), "price": target.price(questions)}
-            | {name: _membership(found) for name, found in measured.items()}
-            for kind, measured, questions in (("one", result.one, 1), ("many", result.many, about))
-        },
-        "canaries": {
-            name: _rate(getattr(result.canaries, name)) for name in ("whole", "part", "control", "control_part")
-        },
-        "extracted": {
-            **result.extracted.targeted,
-            "untargeted": result.extracted.untargeted,
-            "all": result.extracted.all,
-            "invented": result.extracted.invented,
-        },
-    }
+    return show_as(
+        TargetShown,
+        result,
+        target=target.name,
+        epsilon=target.epsilon,
+        delta=target.delta,
+        questions_about_each=about,
+        questions_about_canaries=canaries,
+        extraction_prompts=prompts,
+        private_answers=result.private,
+        membership=BothMemberships(_measured(result, result.one, 1), _measured(result, result.many, about)),
+        extracted=show_as(ExtractedShown, result.extracted, **result.extracted.targeted),
+    )
 
 
-def _membership(found: Membership) -> dict[str, Any]:
-    auc = {"auc": found.auc.value, "low": found.auc.low, "high": found.auc.high}
-    curve = {"curve": [list(point) for point in found.points]}
-    return auc | curve | {f"true_positives_at_{rate:g}": _rate(each) for rate, each in found.found.items()}
+def _measured(result: Result, found: Mapping[str, Membership], questions: int) -> "MembershipShown":
+    areas = (_area_shown(found[name]) for name in MEASURES)
+    return MembershipShown(ceiling(result, questions), result.target.price(questions), *areas)
 
 
-def _rate(rate: Rate) -> dict[str, float]:
-    return {"count": rate.count, "of": rate.of, "low": rate.low, "high": rate.high}
+def _area_shown(found: Membership) -> "AreaShown":
+    rates = (found.found[one] for one in FALSE_POSITIVES)
+    return AreaShown(found.auc.value, found.auc.low, found.auc.high, found.points, *rates)
+
+
+@dataclass(frozen=True)
+class AreaShown(Sparse):
+    """How well one measure tells members from others.
+
+    Attributes:
+        auc: the area under the curve; 0.5 is guessing.
+        low, high: the ends of its interval.
+        curve: the curve: pairs of the rates of false and true positives.
+        at_1_percent: members that are found where 1 % of the others are taken for members.
+        at_1_in_1000: members that are found where 0.1 % of the others are taken for members.
+    """
+
+    auc: float
+    low: float
+    high: float
+    curve: Sequence[tuple[float, float]]
+    at_1_percent: Rate = field(metadata={KEY: f"true_positives_at_{FALSE_POSITIVES[0]:g}"})
+    at_1_in_1000: Rate = field(metadata={KEY: f"true_positives_at_{FALSE_POSITIVES[1]:g}"})
+
+
+@dataclass(frozen=True)
+class MembershipShown(Sparse):
+    """How well members were told from others by their answers.
+
+    Attributes:
+        most_auc: the largest area that the price of the questions allows; None without a guarantee.
+        price: epsilon and delta of the questions about one person; None without a guarantee.
+        bleu: answers and documents compared by BLEU.
+        rouge_l: answers and documents compared by ROUGE-L.
+        embedding: answers and documents compared by the vault's embedder.
+    """
+
+    most_auc: float | None
+    price: tuple[Unbounded, float] | None
+    bleu: AreaShown
+    rouge_l: AreaShown = field(metadata={KEY: "rouge-l"})
+    embedding: AreaShown
+
+
+@dataclass(frozen=True)
+class BothMemberships:
+    """How well members were told from others.
+
+    Attributes:
+        one: with one question about each person.
+        many: with many questions about each person.
+    """
+
+    one: MembershipShown
+    many: MembershipShown
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractedShown:
+    """How many different strings of the documents came out.
+
+    Attributes:
+        email: e-mail addresses, by prompts that ask for them.
+        url: links, by prompts that ask for them.
+        phone: phone numbers, by prompts that ask for them.
+        untargeted: strings of any kind, by prompts that ask for none of them.
+        all: strings of any kind, by all prompts.
+        invented: strings of such a form that are in no document.
+    """
+
+    email: int
+    url: int
+    phone: int
+    untargeted: int
+    all: int
+    invented: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetShown:
+    """The findings on a target.
+
+    Attributes:
+        target: the algorithm, corpus or way of redaction that was attacked.
+        epsilon: the epsilon of one question, or of the whole corpus; None without a guarantee.
+        delta: the delta that belongs to it; None without a guarantee.
+        questions_about_each: how many questions were asked about each person.
+        questions_about_canaries: how many questions were asked about canaries.
+        extraction_prompts: how many prompts were asked to extract strings.
+        questions: the number of all questions.
+        private_answers: for how many questions something was released; None without voters.
+        membership: how well members were told from others.
+        canaries: how many planted secrets came out.
+        extracted: how many different strings of the documents came out.
+    """
+
+    target: str
+    epsilon: Unbounded | None
+    delta: float | None
+    questions_about_each: int
+    questions_about_canaries: int
+    extraction_prompts: int
+    questions: int
+    private_answers: int | None
+    membership: BothMemberships
+    canaries: CanariesOut
+    extracted: ExtractedShown
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackShown:
+    """The findings of an attack.
+
+    Attributes:
+        notice: a sentence: that no unit paid for the figures, and that they are for the custodian alone.
+        documents: the number of documents of the copy.
+        units: the number of units of the copy.
+        members: how many people who were tried are in the copy.
+        others: how many people who were tried are not in the copy.
+        left_out: whether the others are people of the vault who were left out of the copy; false if they come from a
+            file.
+        strings: the number of e-mail addresses, links and phone numbers in the documents.
+        seconds: how long the attack took, in seconds.
+        settings: the settings of the attack, by name.
+        exceeded: the targets that reveal more about members than their epsilon allows; each would be a bug.
+        most_epsilon_shown_by_rates: the largest epsilon that so few people can show; None if nothing was compared.
+        targets: the findings, one for each target.
+    """
+
+    notice: str
+    documents: int
+    units: int
+    members: int
+    others: int
+    left_out: bool
+    strings: int
+    seconds: float
+    settings: dict[str, Any]
+    exceeded: list[str]
+    most_epsilon_shown_by_rates: float | None
+    targets: list[TargetShown]
 
 
 def membership_rows(findings: Findings) -> list[tuple[str, ...]]:

@@ -17,6 +17,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.runner import METHODS, Told
 from discreet.system.frames import frame
+from discreet.system.plain import to_plain
 from discreet.vault import Vault
 from discreet_lab.attacks.attack import Attack
 from discreet_lab.attacks.questions import Questions, Result
@@ -73,9 +74,9 @@ class Findings:
         Raises:
             MissingPart: if pandas is not installed.
         """
-        from discreet_lab.attacks.report import describe  # it describes findings, so it imports this file
+        from discreet_lab.attacks.report import target_shown  # it describes findings, so it imports this file
 
-        return frame(describe(self)["targets"])
+        return frame(to_plain(target_shown(result)) for result in self.results)
 
 
 @dataclass(frozen=True)

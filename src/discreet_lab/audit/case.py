@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from discreet.privacy.accounting import Spending, largest, zcdp_epsilon
 from discreet.privacy.costs import Cost
@@ -82,21 +82,6 @@ class Finding:
     def tight(self) -> float:
         """The ratio of the measured loss to the claim."""
         return self.bound.epsilon / self.claimed
-
-    def describe(self) -> dict[str, Any]:
-        """Return the row as plain data."""
-        return {
-            "name": self.name,
-            "inputs": self.inputs,
-            "claimed": self.claimed,
-            "delta": self.delta,
-            "at_least": self.bound.epsilon,
-            "violated": self.violated,
-            "likely": self.bound.likely,
-            "rare": self.bound.rare,
-            "trials": self.bound.trials,
-            "fault": self.fault,
-        }
 
 
 def run(

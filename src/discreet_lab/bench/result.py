@@ -7,7 +7,8 @@ from typing import Any
 
 from discreet import __version__
 from discreet.system.frames import frame
-from discreet_lab.bench.table import BenchTable, Data, Row
+from discreet.system.plain import show_as
+from discreet_lab.bench.table import BenchTable, Data, PaperShown, Row
 
 NOTICE = "For the custodian only: no unit paid for these figures, and the vault's ledger was not touched."
 MOST_SHOWN = 3
@@ -109,28 +110,11 @@ class BenchResult:
             "version": __version__,
         }
 
-    def describe(self) -> dict[str, Any]:
-        """Return the result as plain data."""
-        return {
-            "schema": 1,
-            "table": self.table.name,
-            "paper": {"authors": self.table.paper.authors, "title": self.table.paper.title},
-            "where": self.table.where,
-            "shows": self.table.shows,
-            "found": self.table.found,
-            "differs": self.table.differs,
-            "columns": self.columns,
-            "rows": self.rows,
-            "sources": self.sources,
-            **self.source(),
-            "kind": str(self.kind),
-            "questions": self.questions,
-            "seeds": self.seeds,
-            "quick": self.quick,
-            "notes": list(self.notes),
-            "seconds": self.seconds,
-            "notice": NOTICE,
-        }
+    def shown(self) -> "BenchShown":
+        """Return the result as it leaves."""
+        table = {name: getattr(self.table, name) for name in ("where", "shows", "found", "differs")}
+        known = table | self.source() | {"table": self.table.name, "paper": self.table.paper.shown()}
+        return show_as(BenchShown, self, **known, schema=1, kind=str(self.kind), notice=NOTICE)
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with the rows.
@@ -139,6 +123,60 @@ class BenchResult:
             MissingPart: if pandas is not installed.
         """
         return frame(self.rows, self.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchShown:
+    """The result of a table, beside the figures of its paper.
+
+    Attributes:
+        schema: the version of this schema.
+        table: the name of the table.
+        paper: the paper.
+        where: the table or figure in the paper.
+        shows: what it shows.
+        found: what the paper found, in words.
+        differs: why ours differs.
+        columns: the columns that have a value in some row, in order.
+        rows: the rows by their columns: private, unless the data are public. A column that ends with 'paper' has the
+            paper's figure. 'curve' has points of false and true positives.
+        sources: for each of the paper's columns: its place in the paper, its data and its model.
+        data: the data of the rows.
+        model: the language model; none if none was asked.
+        embedder: the embedder.
+        seed: the first seed of the noise.
+        version: the version of discreet.
+        kind: the kind of the data.
+        questions: the number of questions; 0 if the table asks its own.
+        seeds: the number of runs with different noise.
+        quick: whether fewer values, questions and runs were taken.
+        notes: remarks, such as what was left out.
+        seconds: how long the run took, in seconds.
+        notice: a sentence: that no unit paid for the figures, and that they are for the custodian alone.
+    """
+
+    schema: int
+    table: str
+    paper: PaperShown
+    where: str
+    shows: str
+    found: str
+    differs: str
+    columns: list[str]
+    rows: list[Row]
+    sources: dict[str, str]
+    data: str
+    model: str
+    embedder: str
+    seed: int
+    version: str
+    kind: str
+    questions: int
+    seeds: int
+    quick: bool
+    notes: tuple[str, ...]
+    seconds: float
+    notice: str
 
 
 def name_of(table: BenchTable, one: Any) -> str:

@@ -71,6 +71,23 @@ class Paper:
     authors: str
     title: str
 
+    def shown(self) -> "PaperShown":
+        """Return the paper as it leaves."""
+        return PaperShown(self.authors, self.title)
+
+
+@dataclass(frozen=True)
+class PaperShown:
+    """A paper.
+
+    Attributes:
+        authors: its authors.
+        title: its title.
+    """
+
+    authors: str
+    title: str
+
 
 @dataclass(frozen=True)
 class Reported:

@@ -88,7 +88,7 @@ def attack(
         findings = run_attack(with_model(opened, model), wanted, on_progress)
     # Shown first: it took long, and writing may fail.
     if as_json:
-        print_json(report.describe(findings))
+        print_json(report.shown(findings))
     else:
         _print(findings)
     if output is not None:

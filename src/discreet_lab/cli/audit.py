@@ -1,6 +1,7 @@
 """`discreet audit`: statistical audits of mechanisms, algorithms and methods for synthetic corpora."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from discreet.cli.progress import doing
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
 from discreet.synthesis.runner import METHODS
+from discreet.system.plain import Unbounded, show_as
 from discreet_lab.audit.algorithms import algorithm_cases, settings
 from discreet_lab.audit.case import CONFIDENCE, Case, Finding, ProgressCallback, run
 from discreet_lab.audit.corpora import corpus_cases
@@ -24,6 +26,58 @@ from discreet_lab.audit.report import markdown, remarkable, table, verdict
 
 EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0}
 """The default epsilon of an audit. At these values, large privacy losses are frequent enough to detect."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditRow:
+    """An audit of one mechanism, algorithm or method.
+
+    Attributes:
+        name: the name.
+        inputs: the neighbouring inputs.
+        claimed: the claimed epsilon.
+        delta: the delta of the claim.
+        at_least: the epsilon that the draws show at least.
+        violated: whether it is above the claim.
+        likely: how often the event occurred with the input on which it is likelier.
+        rare: how often the event occurred with the other input.
+        trials: the number of counted draws of each input.
+        fault: why the draws show nothing; empty if they show something.
+        verdict: the verdict in words.
+    """
+
+    name: str
+    inputs: str
+    claimed: Unbounded
+    delta: float
+    at_least: Unbounded
+    violated: bool
+    likely: int
+    rare: int
+    trials: int
+    fault: str
+    verdict: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditShown:
+    """The audits, with their verdicts.
+
+    Attributes:
+        confidence: the probability that all bounds hold.
+        noise: the source of noise.
+        twins: whether broken twins were audited.
+        violations: the number of violations.
+        faults: the number of audits whose draws show nothing, since no draw was answered.
+        rows: the audits.
+    """
+
+    confidence: float
+    noise: str
+    twins: bool
+    violations: int
+    faults: int
+    rows: list[AuditRow]
 
 
 @app.command()
@@ -61,7 +115,7 @@ def audit(
     source = "the operating system's noise" if seed is None else f"seeded noise ({seed}), which is for tables like this"
     bad = [finding for finding in found if finding.violated != twins or (finding.fault and not twins)]
     if as_json:
-        print_json(_described(found, source, twins=twins))
+        print_json(_shown(found, source, twins=twins))
     else:
         if as_markdown:
             print(markdown(found, twin=twins))
@@ -130,13 +184,20 @@ def _summary(found: Sequence[Finding], bad: Sequence[Finding], source: str, *, t
     return f"No violation found in {len(found)} audits. This is no proof (docs/audit.md). {drawn}"
 
 
-def _described(found: Sequence[Finding], source: str, *, twins: bool) -> dict[str, Any]:
-    rows = [finding.describe() | {"verdict": verdict(finding, twin=twins)} for finding in found]
-    return {
-        "confidence": CONFIDENCE,
-        "noise": source,
-        "twins": twins,
-        "violations": sum(finding.violated for finding in found),
-        "faults": sum(bool(finding.fault) for finding in found),
-        "rows": rows,
-    }
+def _shown(found: Sequence[Finding], source: str, *, twins: bool) -> AuditShown:
+    return AuditShown(
+        confidence=CONFIDENCE,
+        noise=source,
+        twins=twins,
+        violations=sum(finding.violated for finding in found),
+        faults=sum(bool(finding.fault) for finding in found),
+        rows=[
+            show_as(
+                AuditRow,
+                one,
+                **{**vars(one.bound), "at_least": one.bound.epsilon},
+                verdict=verdict(one, twin=twins),
+            )
+            for one in found
+        ],
+    )

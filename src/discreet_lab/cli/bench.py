@@ -3,6 +3,7 @@
 import csv
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Annotated
@@ -18,14 +19,51 @@ from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
 from discreet.cli.progress import doing_steps
 from discreet.errors import UsageError
 from discreet.system.output_path import check_output_path, write_private
+from discreet.system.plain import show_as
 from discreet_lab.bench.result import NOTICE, BenchResult
 from discreet_lab.bench.runner import BenchOptions, run_table
-from discreet_lab.bench.table import BenchTable
+from discreet_lab.bench.table import BenchTable, PaperShown
 from discreet_lab.bench.tables import TABLES, find_table
 from discreet_lab.cli.other_model import check_model
 from discreet_lab.evaluation.bert_score import PACKAGED
 
 _NO_VAULT = Path(os.devnull)
+
+
+@dataclass(frozen=True)
+class TableShown:
+    """A table or figure that can be run again.
+
+    Attributes:
+        table: the name of the table.
+        paper: the paper.
+        where: the table or figure in the paper.
+        shows: what it shows.
+        work: the estimated work of a whole run.
+        plugin: whether one's own algorithm can be a further row.
+        data: the kind of the paper's data.
+    """
+
+    table: str
+    paper: PaperShown
+    where: str
+    shows: str
+    work: str
+    plugin: bool
+    data: str
+
+
+@dataclass(frozen=True)
+class TableList:
+    """The tables and figures that can be run again.
+
+    Attributes:
+        schema: the version of this schema.
+        tables: the tables, paper by paper.
+    """
+
+    schema: int
+    tables: list[TableShown]
 
 
 @app.command()
@@ -82,7 +120,7 @@ def bench(
             result = run_table(wanted, options, on_progress)
     # Shown first: it took long, and writing may fail.
     if as_json:
-        print_json(result.describe())
+        print_json(result.shown())
     else:
         _print(result)
     if csv_file is not None:
@@ -93,7 +131,7 @@ def _print_tables(as_json: bool, given: str | None) -> None:
     if given is not None:
         raise UsageError(f"--list lists all tables, and '{given}' names one. Leave one of them out.")
     if as_json:
-        print_json({"schema": 1, "tables": [_describe(one) for one in TABLES.values()]})
+        print_json(TableList(1, [_shown(one) for one in TABLES.values()]))
         return
     paper = ""
     for one in TABLES.values():
@@ -107,16 +145,9 @@ def _print_tables(as_json: bool, given: str | None) -> None:
     out.print("\nTry one for a minute or two: discreet bench vote-epsilon --quick")
 
 
-def _describe(one: BenchTable) -> dict[str, object]:
-    return {
-        "table": one.name,
-        "paper": {"authors": one.paper.authors, "title": one.paper.title},
-        "where": one.where,
-        "shows": one.shows,
-        "work": one.estimated,
-        "plugin": not one.no_plugin,
-        "data": str(one.data),
-    }
+def _shown(one: BenchTable) -> TableShown:
+    named = {"table": one.name, "paper": one.paper.shown(), "work": one.estimated}
+    return show_as(TableShown, one, **named, plugin=not one.no_plugin, data=str(one.data))
 
 
 def _print(result: BenchResult) -> None:

@@ -1,14 +1,15 @@
 """`discreet claim`: the values of published claims that are no guarantees."""
 
 import math
-from dataclasses import asdict
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
 from discreet.cli.app import Json, app
 from discreet.cli.output import explained, out, print_json
 from discreet.cli.progress import doing
+from discreet.system.plain import Unbounded
 from discreet_lab.attacks.distinguish import distinguish as run_distinguish
 from discreet_lab.claims import (
     ALPHA,
@@ -23,6 +24,54 @@ from discreet_lab.claims import (
     narrowest_ratio,
     row_divergence,
 )
+
+
+@dataclass(frozen=True)
+class OrderShown:
+    """An order of the Renyi divergence.
+
+    Attributes:
+        alpha: the order.
+        epsilon: the epsilon at this order.
+    """
+
+    alpha: float
+    epsilon: Unbounded
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectionShown:
+    """What Theorem 1 of Yao and Li claims.
+
+    Attributes:
+        renyi_epsilon: the claimed Renyi epsilon; None where nothing is claimed.
+        epsilon: the claimed epsilon at `delta`; None where nothing is claimed.
+        delta: the delta of the conversion.
+        meaningful: whether the formula has a value.
+        ratios: the least and the largest ratio of squared lengths.
+        at_lowest_ratio: the divergence of a row at the least ratio.
+        at_highest_ratio: the divergence of a row at the largest ratio; None if it is infinite.
+        argument_at_highest_ratio: the argument of the logarithm at the largest ratio.
+        orders_below: the formula has a value for orders below this one.
+        best_order: the best order for `delta`.
+        ratio_that_the_papers_epsilon_takes: the least ratio, of at most 1, at which the divergence stays within the
+            paper's epsilon.
+        caveat: what is no guarantee.
+    """
+
+    renyi_epsilon: Unbounded
+    epsilon: Unbounded
+    delta: float
+    meaningful: bool
+    ratios: tuple[float, float]
+    at_lowest_ratio: Unbounded
+    at_highest_ratio: Unbounded
+    argument_at_highest_ratio: float
+    orders_below: Unbounded
+    best_order: OrderShown
+    ratio_that_the_papers_epsilon_takes: float
+    caveat: str
+
 
 claim = typer.Typer(help="Compute published claims that are no guarantees.", no_args_is_help=True)
 app.add_typer(claim, name="claim")
@@ -42,29 +91,29 @@ def projection(
     made = ProjectionClaim(k, gamma, norm, alpha)
     best = best_order(k, gamma, norm, delta)
     low, high = 1 / made.widest, made.widest
-    content: dict[str, Any] = {
-        "renyi_epsilon": made.epsilon,
-        "epsilon": made.converted(delta),
-        "delta": delta,
-        "meaningful": math.isfinite(made.epsilon),
-        "ratios": [low, high],
-        "at_lowest_ratio": row_divergence(k, low, alpha),
-        "at_highest_ratio": row_divergence(k, high, alpha),
-        "argument_at_highest_ratio": (1 - alpha) * high + alpha,
-        "orders_below": made.highest_order,
-        "best_order": {"alpha": best.alpha, "epsilon": best.converted(delta)},
-        "ratio_that_the_papers_epsilon_takes": narrowest_ratio(k, alpha, PAPER_EPSILON),
-        "caveat": CAVEAT,
-    }
+    content = ProjectionShown(
+        renyi_epsilon=made.epsilon,
+        epsilon=made.converted(delta),
+        delta=delta,
+        meaningful=math.isfinite(made.epsilon),
+        ratios=(low, high),
+        at_lowest_ratio=row_divergence(k, low, alpha),
+        at_highest_ratio=row_divergence(k, high, alpha),
+        argument_at_highest_ratio=(1 - alpha) * high + alpha,
+        orders_below=made.highest_order,
+        best_order=OrderShown(best.alpha, best.converted(delta)),
+        ratio_that_the_papers_epsilon_takes=narrowest_ratio(k, alpha, PAPER_EPSILON),
+        caveat=CAVEAT,
+    )
     if as_json:
         print_json(content)
         return
     out.print(
         f"k {k}, norms in [{gamma:g}, {norm:g}], alpha {alpha:g}: Gamma lies in [{low:.6g}, {high:.6g}].", markup=False
     )
-    out.print(f"  At {low:.6g} the divergence of a row is {content['at_lowest_ratio']:.6f}.", markup=False)
-    if content["meaningful"]:
-        out.print(f"  At {high:.6g} the divergence of a row is {content['at_highest_ratio']:.6f}.", markup=False)
+    out.print(f"  At {low:.6g} the divergence of a row is {content.at_lowest_ratio:.6f}.", markup=False)
+    if content.meaningful:
+        out.print(f"  At {high:.6g} the divergence of a row is {content.at_highest_ratio:.6f}.", markup=False)
         out.print(
             f"Claimed: ({alpha:g}, {made.epsilon:.6f})-Renyi, which Appendix B converts to "
             f"({made.converted(delta):.6f}, {delta:g}).",
@@ -72,7 +121,7 @@ def projection(
         )
     else:
         out.print(
-            f"  At {high:.6g} the formula takes the logarithm of {content['argument_at_highest_ratio']:.6g}. It has no "
+            f"  At {high:.6g} the formula takes the logarithm of {content.argument_at_highest_ratio:.6g}. It has no "
             f"value there: the divergence is infinite, and nothing is claimed. The formula has a value for orders "
             f"below {made.highest_order:.6g}.",
             markup=False,
@@ -80,7 +129,7 @@ def projection(
     out.print(
         f"The best order for delta {delta:g} is {best.alpha:.4f}, with epsilon {best.converted(delta):.4f}. The "
         f"paper's {PAPER_EPSILON} at this k and alpha needs a Gamma between "
-        f"{content['ratio_that_the_papers_epsilon_takes']:.6f} and 1.",
+        f"{content.ratio_that_the_papers_epsilon_takes:.6f} and 1.",
         markup=False,
     )
     out.print(f"Not a guarantee: {CAVEAT}", markup=False)
@@ -103,7 +152,7 @@ def distinguish(
     with doing("Distinguishing collections"):
         found = run_distinguish(rows, dimension, k, gamma=gamma, longest=norm, sigma=sigma, trials=trials, seed=seed)
     if as_json:
-        print_json(asdict(found) | {"refuted": found.refuted})
+        print_json(found)
         return
     out.print(
         f"{found.true_positives} of {trials} true positives, {found.false_positives} of {trials} false positives: "

@@ -1,6 +1,7 @@
 """`discreet eval`: accuracy on questions with known answers."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,8 +21,26 @@ from discreet.system.output_path import check_output_path
 from discreet.vault import Vault
 from discreet_lab.cli.other_model import OtherModel, check_model, with_model
 from discreet_lab.evaluation.bert_score import open_token_embedder
-from discreet_lab.evaluation.experiment import as_asked, run_experiment
+from discreet_lab.evaluation.experiment import RowShown, as_asked, run_experiment
 from discreet_lab.evaluation.report import table
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The accuracy of algorithms.
+
+    Attributes:
+        notice: a sentence: that no answer was paid for, that the figures are for the custodian alone, and how many
+            questions were answered by what was read.
+        questions: the number of questions.
+        seeds: the number of seeds.
+        rows: the algorithms with their figures.
+    """
+
+    notice: str
+    questions: int
+    seeds: int
+    rows: list[RowShown]
 
 
 @app.command("eval")
@@ -82,7 +101,7 @@ def evaluate(
         by_readings = sum(opened.default_algorithm(question.question).needs_readings for question in asked)
         notice += f" Questions that name an attribute: {by_readings} of {len(asked)}, answered by what was read."
     if as_json:
-        print_json({"notice": notice, "questions": len(asked), "seeds": seeds, "rows": [r.describe() for r in rows]})
+        print_json(Evaluation(notice, len(asked), seeds, [row.shown() for row in rows]))
     else:
         out.print(table(rows), markup=False, highlight=False, soft_wrap=True)
         err.print(notice)

@@ -4,7 +4,7 @@ import json
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, astuple, dataclass, fields, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from discreet.query.known_answers import Question, matches
 from discreet.retrieval.public import PublicTexts
 from discreet.system.frames import Records
 from discreet.system.output_path import write_private
+from discreet.system.plain import Unbounded, show_as, to_plain
 from discreet.vault import Vault
 from discreet_lab.evaluation.bert_score import TokenEmbedder, bert_score
 from discreet_lab.evaluation.caching_model import CachingModel
@@ -39,17 +40,26 @@ class Outcome:
     bert_score: float | None = None
 
 
-@dataclass(frozen=True)
-class Row:
-    """One algorithm over all questions and seeds; margins are half-widths of 95 % confidence intervals.
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """The figures of one algorithm over all questions and seeds.
 
-    `released`: the share of answers that were released as a whole (of dp-ksa: the pass rate of its test). `likeness`:
-    to references, for questions that have references instead of answers. `bert_score`: F1, if it was measured.
+    Attributes:
+        accuracy: the share of right answers; None if there were none.
+        accuracy_margin: the half width of the 95 % interval of the accuracy, over the questions; None for one question.
+        tokens: the mean number of tokens of an answer.
+        private_tokens: the mean number of tokens, or of whole answers, that were paid for.
+        epsilon_spent: the mean epsilon of an answer; None without a guarantee.
+        seconds: the mean seconds of an answer.
+        undecided: the share of answers that ended because voters did not agree.
+        released: the share of answers that were released as a whole (of dp-ksa: the pass rate of its test).
+        answers: the number of answers: questions times seeds.
+        likeness: the likeness to references; None where questions have answers in place of references.
+        bert_score: the mean F1 of BERTScore; None: it was not measured.
     """
 
-    algorithm: Algorithm
-    accuracy: float
-    accuracy_margin: float
+    accuracy: Unbounded
+    accuracy_margin: Unbounded
     tokens: float
     private_tokens: float
     epsilon_spent: float | None
@@ -60,11 +70,33 @@ class Row:
     likeness: Likeness | None = None
     bert_score: float | None = None
 
+
+@dataclass(frozen=True, kw_only=True)
+class Row(Accuracy):
+    """One algorithm over all questions and seeds."""
+
+    algorithm: Algorithm
+
+    def shown(self) -> "RowShown":
+        """Return the row as it leaves, with the algorithm's parameters."""
+        return show_as(RowShown, self, algorithm=self.algorithm.name, parameters=parameters(self.algorithm))
+
     def describe(self) -> dict[str, Any]:
-        """Return the row as plain data, with the algorithm's parameters."""
-        content: dict[str, Any] = {"algorithm": self.algorithm.name, "parameters": parameters(self.algorithm)}
-        content |= {field.name: getattr(self, field.name) for field in fields(self) if field.name != "algorithm"}
-        return content | {"likeness": asdict(self.likeness) if self.likeness else None}
+        """Return the row as plain data: `shown`."""
+        return to_plain(self.shown())
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowShown(Accuracy):
+    """An algorithm with its figures.
+
+    Attributes:
+        algorithm: the algorithm.
+        parameters: its parameters, by name.
+    """
+
+    algorithm: str
+    parameters: dict[str, Any]
 
 
 Choose = Callable[[Algorithm, str], Algorithm]

@@ -35,7 +35,14 @@ def score(answer: str, acceptable: Sequence[str], kind: str = "") -> float:
 
 @dataclass(frozen=True)
 class Likeness:
-    """The likeness of an answer to its nearest reference; each measure in [0, 1]."""
+    """The likeness of an answer to its nearest reference; each measure in [0, 1].
+
+    Attributes:
+        f1: the F1 of tokens.
+        rouge_1: ROUGE-1.
+        rouge_l: ROUGE-L.
+        levenshtein: the similarity by edit distance.
+    """
 
     f1: float
     rouge_1: float

@@ -72,4 +72,4 @@ def test_the_operating_systems_noise_is_audited_too() -> None:
     found = run(cases, SystemNoise(), draws=2000, confidence=1 - 1e-6, on_progress=told.append)
     assert [finding.violated for finding in found] == [False, False]
     assert sum(told) == 2 * 2 * 2000
-    assert found[0].describe()["trials"] == 1000
+    assert found[0].bound.trials == 1000

@@ -576,7 +576,7 @@ def test_what_is_known_of_closed_logs(kept: Kept, tmp_path: Path) -> None:
         start = kept().start()
         assert (start.questions, start.answered) == (2 * number + 2, number + 1)
     assert len(start.tables) == 2
-    assert start.describe()["earlier_questions"] == 8
+    assert start.shown().earlier_questions == 8
 
 
 def test_archive_has_the_old_rows_for_its_owner_alone(kept: Kept, tmp_path: Path) -> None:
@@ -620,6 +620,37 @@ def test_each_statement_of_a_closing_may_fail(kept: Kept, monkeypatch: pytest.Mo
             break
         before = at
     assert before >= 5
+
+
+def test_archive_of_a_closing_that_failed_is_gone(kept: Kept, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ledger, path, removed = kept(BUDGET), tmp_path / "archive.sqlite", 0
+    ledger.begin("q", "test", None)
+    for at in range(1, 100):
+        with failing(ledger, monkeypatch, at, False) as count, suppress(LedgerError):
+            ledger.close_log(keep=path)
+        if count[0] < at:
+            break
+        if kept().questions():  # nothing was closed: the same path may be used again
+            removed += not path.exists()
+            path.unlink(missing_ok=True)
+        else:
+            assert path.exists()
+            break
+    assert removed >= 4
+    assert path.exists()
+
+
+def test_settlement_after_a_closing_is_no_corpus(kept: Kept) -> None:
+    ledger = kept(BUDGET)
+    ledger.begin("q", "test", None)
+    ledger.reserve("q", 0, of(0.1), UNITS[:3])
+    ledger.reserve_all("corpus", 0, of(0.1))
+    ledger.close_log(keep=False)
+    assert ledger.count_corpora() == 1
+    ledger.settle("q", 0, of(0.05))
+    ledger.settle("corpus", 0, of(0.05))
+    assert kept().count_corpora() == 1
+    assert kept().questions() == []
 
 
 # --- parts

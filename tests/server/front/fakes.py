@@ -49,7 +49,7 @@ class FakeKeeper:
 
     def __init__(self, price: float = 2.0) -> None:
         self.price, self.asked, self.free = price, list[Question](), False
-        self.delay = self.estimating = 0.0
+        self.delay, self.estimating, self.estimated = 0.0, 0.0, 0
         self.stopped, self.understood = "end", ""
         self.refusal: Refused | None = None
         self.gone: list[bool] = []
@@ -85,6 +85,7 @@ class FakeKeeper:
         return Answered(found, charge(self.price))
 
     async def estimate(self, asked: Estimate) -> Estimated | Refused:
+        self.estimated += 1
         await asyncio.sleep(self.estimating)
         question = asked.question
         free = self.free or question.model == "free"

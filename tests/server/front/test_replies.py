@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from discreet.server.front.errors import FrontError
-from discreet.server.front.outcomes import Outcome, restored, stored_error
-from discreet.server.front.replies import KeyNumbers, Reply
+from discreet.server.front.replies import KeyNumbers, Outcome, Reply, restored, stored_error
 from discreet.server.front.requests import parse_chat
 
 INVENTED = "an invented answer"

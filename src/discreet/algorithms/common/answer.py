@@ -2,15 +2,16 @@
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from discreet.privacy.filter import Receipt
+from discreet.privacy.filter import Receipt, ReceiptShown
 from discreet.system.frames import frame
 from discreet.system.notebook_html import answer_html
+from discreet.system.plain import Sparse, show_as, to_plain
 
 Stopped = Literal["end", "length", "budget", "undecided", "public"]
-SCHEMA = 1
-"""The version of an answer as plain data (schemas/answer.json). A new key keeps it; a changed meaning raises it."""
+SCHEMA: Final = 1
+"""The version of an answer as plain data (`AnswerShown`). A new key keeps it; a changed meaning raises it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Figure:
     """A number of a statistic, with the interval that follows from the noise. It covers with probability 0.95.
 
     Attributes:
-        name: its name: a value, a group, a period.
+        name: what the number is of: a value, a group or a period.
         kind: "count" (of units), "share" (between 0 and 1), "difference" (of two shares, or of two counts) or "number".
         value: the number.
         low, high: the interval.
@@ -213,39 +214,28 @@ class Answer(GeneratedAnswer):
         """The text, if a useful answer was released; else None."""
         return None if self.stopped == "public" or self.useless else self.text
 
-    def describe(self, show_public: bool = False) -> dict[str, Any]:
-        """Return the answer as plain data: the object of `discreet ask --json` (docs/json.md).
+    def shown(self, show_public: bool = False, question: str | None = None) -> "AnswerShown":
+        """Return the answer as it leaves: the object of `discreet ask --json` (docs/json.md).
 
         Args:
             show_public: whether the object has `public_answer`, the model's answer without documents.
+            question: the question, if the object is to have it.
         """
-        released = self.released or ((self.text,) if self.useless else ())
-        described: dict[str, Any] = {
-            "schema": SCHEMA,
-            "answer": self.answer,
-            "useless": bool(self.useless),
-            "same_without_documents": self.same_without_documents,
-            "stopped": self.stopped,
-            "algorithm": self.algorithm,
-            "private": self.receipt.private if self.receipt else False,
-            "tokens": self.tokens,
-            "private_tokens": self.private_tokens,
-            "released": list(released),
-            "shares": self.shares,
-            "support": asdict(self.support) if self.support else None,
-            "table": [asdict(figure) for figure in self.table],
-            "receipt": self.receipt.describe() if self.receipt else None,
-            "cost": asdict(self.cost) if self.cost else None,
-            "remaining": self.remaining,
-            "kept": self.kept,
-        }
-        if self.released_at:
-            described["released_at"] = list(self.released_at)
-        if self.asked:
-            described["asked"] = self.asked
-        if self.understood:
-            described["understood"] = self.understood
-        return described | ({"public_answer": self.public_text or None} if show_public else {})
+        return show_as(
+            AnswerShown,
+            self,
+            question=question,
+            schema=SCHEMA,
+            useless=bool(self.useless),
+            private=self.receipt.private if self.receipt else False,
+            released=self.released or ((self.text,) if self.useless else ()),
+            receipt=self.receipt.shown() if self.receipt else None,
+            public_answer=self.public_text or None if show_public else "",
+        )
+
+    def describe(self, show_public: bool = False) -> dict[str, Any]:
+        """Return the answer as plain data: `shown`."""
+        return to_plain(self.shown(show_public))
 
     def to_pandas(self) -> Any:
         """Return the numbers of a statistic as a `pandas.DataFrame`, a row for each; empty if there are none.
@@ -257,3 +247,57 @@ class Answer(GeneratedAnswer):
 
     def _repr_html_(self) -> str:
         return answer_html(self.describe(), self.useless)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerShown(Sparse):
+    """An answer as it leaves.
+
+    Attributes:
+        question: the question; only where several questions are asked by one command.
+        schema: the version of this schema: a key with another meaning raises it.
+        answer: the released text; None: nothing was released, or what was released says nothing.
+        useless: whether something was released that says nothing by public rules.
+        same_without_documents: whether the model says the same without documents.
+        stopped: why the answer ended; "public": nothing was released.
+        algorithm: the algorithm that answered.
+        private: whether the answer has a guarantee.
+        tokens: the number of tokens of the answer.
+        private_tokens: the number of tokens, or of whole answers, that were paid for.
+        released: what was paid for as a whole: the short answer, or keywords in alphabetical order.
+        shares: noisy numbers of votes by choice; None without --vote-shares.
+        support: how many units gave the answer; None where nothing is known of it.
+        table: the numbers of a statistic, each with an interval that covers with probability 0.95.
+        receipt: what was paid, and what it means; None if nothing states a payment.
+        cost: the largest cost for any one unit; None: the answer has no guarantee, or comes from a synthetic corpus.
+        remaining: the rest of the grant where every unit pays; None where units pay: what one has left is private.
+        kept: whether the release is in the history; false if it could not be written.
+        released_at: the minutes in which the releases left that a free answer repeats or follows from, UTC; absent if
+            none.
+        asked: the question that was asked in place of the given one; absent if it was.
+        understood: how a question for a statistic was understood: its kind and its parts; absent for another question.
+        public_answer: what the model says without documents; only with --show-public.
+    """
+
+    question: str | None = None
+    schema: Literal[1]
+    answer: str | None
+    useless: bool
+    same_without_documents: bool
+    stopped: Stopped
+    algorithm: str
+    private: bool
+    tokens: int
+    private_tokens: int
+    released: tuple[str, ...]
+    shares: dict[str, int] | None
+    support: Support | None
+    table: tuple[Figure, ...]
+    receipt: ReceiptShown | None
+    cost: UnitCost | None
+    remaining: float | None
+    kept: bool
+    released_at: tuple[str, ...] = ()
+    asked: str = ""
+    understood: str = ""
+    public_answer: str | None = ""

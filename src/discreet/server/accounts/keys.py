@@ -10,6 +10,7 @@ from typing import Any
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.accounting import Budget
 from discreet.server.accounts.grants import budget_of
+from discreet.system.plain import show_as, to_plain
 
 CAP_IS_POLICY = (
     "A cap is a policy of the custodian. The guarantee is the grant of each individual in the vault's ledger."
@@ -70,24 +71,51 @@ class Key:
         """Return whether the key is neither revoked nor expired."""
         return not self.revoked and (self.expires is None or now < self.expires.timestamp())
 
+    def shown(self) -> "KeyShown":
+        """Return the key as it leaves."""
+        expires = self.expires.isoformat() if self.expires else None
+        return show_as(KeyShown, self, expires=expires, created=self.created.isoformat())
+
     def describe(self) -> dict[str, Any]:
         """Return the key as plain data."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "vaults": list(self.vaults),
-            "models": list(self.models),
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "questions": self.questions,
-            "per_question": self.per_question,
-            "rate": list(self.rate) if self.rate else None,
-            "expires": self.expires.isoformat() if self.expires else None,
-            "reserved": self.reserved,
-            "footer": self.footer,
-            "revoked": self.revoked,
-            "created": self.created.isoformat(),
-        }
+        return to_plain(self.shown())
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyShown:
+    """A key without its secret.
+
+    Attributes:
+        id: its 8 public characters.
+        name: what the custodian calls it.
+        vaults: its vaults.
+        models: patterns of the models that it may ask.
+        epsilon: the epsilon of its cap.
+        delta: the delta of its cap.
+        questions: how many paid questions it may ask; None for no limit.
+        per_question: the largest epsilon of one question; None for no limit.
+        rate: a count and seconds: so many questions within so many seconds; None for no limit.
+        expires: when it ends, ISO 8601; None for never.
+        reserved: whether its cap is kept free of all other keys' questions.
+        footer: whether answers end with a line about their price.
+        revoked: whether it is revoked.
+        created: when it was issued, ISO 8601.
+    """
+
+    id: str
+    name: str
+    vaults: tuple[str, ...]
+    models: tuple[str, ...]
+    epsilon: float
+    delta: float
+    questions: int | None
+    per_question: float | None
+    rate: tuple[int, float] | None
+    expires: str | None
+    reserved: bool
+    footer: bool
+    revoked: bool
+    created: str
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from discreet.server.accounts.grants import Grant, Share
 from discreet.server.accounts.keys import CAP_IS_POLICY, Key
 from discreet.server.accounts.outcomes import KeyExhausted
 from discreet.server.accounts.sums import Charged, is_nothing, largest_part
+from discreet.system.plain import show_as
 
 _MOST_TIMES = 10_000
 
@@ -72,18 +73,38 @@ class Meter:
         count = how_many(lambda times: self.fits(most.spending.times(times), vault), _MOST_TIMES)
         return count if self.questions_left is None else min(count, self.questions_left)
 
+    def shown(self) -> "MeterShown":
+        """Return the odometer as it leaves."""
+        return show_as(MeterShown, self, part=min(1.0, self.budget.part(self.spending)), note=CAP_IS_POLICY)
+
     def describe(self) -> dict[str, Any]:
         """Return the odometer as plain data."""
-        return {
-            "granted": self.granted,
-            "delta": self.delta,
-            "spent": self.spent,
-            "left": self.left,
-            "part": min(1.0, self.budget.part(self.spending)),
-            "questions": self.questions,
-            "questions_left": self.questions_left,
-            "note": CAP_IS_POLICY,
-        }
+        return vars(self.shown())
+
+
+@dataclass(frozen=True)
+class MeterShown:
+    """What the questions of a key can have cost any one unit.
+
+    Attributes:
+        granted: the epsilon of its cap.
+        delta: the delta of its cap.
+        spent: the epsilon that its questions amount to; those in flight count at their ceiling.
+        left: the epsilon that is left of the cap.
+        part: the part of the cap that is used up.
+        questions: how many of its questions paid, or are in flight.
+        questions_left: how many more its cap in questions allows; None for no limit.
+        note: what a cap is, and is not.
+    """
+
+    granted: float
+    delta: float
+    spent: float
+    left: float
+    part: float
+    questions: int
+    questions_left: int | None
+    note: str
 
 
 def refusal(meter: Meter, key: Key, vault: str, most: Charged) -> KeyExhausted | None:

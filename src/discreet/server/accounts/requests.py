@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.system.plain import show_as
 
 PENDING, APPROVED, DENIED = "pending", "approved", "denied"
 LONGEST_REASON = 500
@@ -36,17 +37,37 @@ class BudgetRequest:
     made: datetime
     decided: datetime | None
 
+    def shown(self) -> "RequestShown":
+        """Return the request as it leaves."""
+        decided = self.decided.isoformat(timespec="seconds") if self.decided else None
+        return show_as(RequestShown, self, made=self.made.isoformat(timespec="seconds"), decided=decided)
+
     def describe(self) -> dict[str, Any]:
         """Return the request as plain data."""
-        return {
-            "id": self.id,
-            "key": self.key,
-            "epsilon": self.epsilon,
-            "reason": self.reason,
-            "state": self.state,
-            "made": self.made.isoformat(timespec="seconds"),
-            "decided": self.decided.isoformat(timespec="seconds") if self.decided else None,
-        }
+        return vars(self.shown())
+
+
+@dataclass(frozen=True)
+class RequestShown:
+    """A request for more budget.
+
+    Attributes:
+        id: the number of the request.
+        key: the id of the key that asks.
+        epsilon: how much more epsilon is asked for.
+        reason: why it is asked for, in the analyst's words: not to be trusted.
+        state: "pending", "approved" or "denied".
+        made: the moment it was made, ISO 8601.
+        decided: when it was decided; None while it is pending.
+    """
+
+    id: int
+    key: str
+    epsilon: float
+    reason: str
+    state: str
+    made: str
+    decided: str | None
 
 
 def check_request(epsilon: float, reason: str, pending: int) -> str:
