@@ -13,7 +13,7 @@ import httpx2
 from discreet.errors import DiscreetError
 from discreet.server.wire import Wire, WireError, decode, encode, path_of
 
-_NO_TLS = SSLContext(PROTOCOL_TLS_CLIENT)
+NO_TLS = SSLContext(PROTOCOL_TLS_CLIENT)
 """Given so that none is made, which takes long: nothing is encrypted on a Unix socket."""
 REPLIED, REFUSED = 200, 409
 """The statuses of a reply and of a refusal. With any other, the message was not answered."""
@@ -49,7 +49,7 @@ class Caller:
     def __init__(self, path: str | Path, wire: Wire) -> None:
         self._wire = wire
         limits = httpx2.Limits(max_keepalive_connections=0)
-        self._transport = httpx2.AsyncHTTPTransport(uds=str(path), verify=_NO_TLS, limits=limits, retries=0)
+        self._transport = httpx2.AsyncHTTPTransport(uds=str(path), verify=NO_TLS, limits=limits, retries=0)
 
     async def call(self, message: Any, patience: float | None = None) -> Any:
         """Return the reply to a message, or the refusal.

@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog, Detail
 from discreet.server.config import ServeConfig
@@ -176,6 +177,9 @@ async def _explained(desk: Desk, request: Request, respond: Callable[[], Awaitab
         return await respond()
     except DiscreetError as error:
         return desk.fail(request, error)
+    except ValidationError:  # a price that is no number, say: no message to the keeper was made of it
+        words = "A value of the form is out of range, so nothing was done. Look at each field, and send it again."
+        return desk.fail(request, UsageError(words))
 
 
 def text_of(form: FormData, name: str) -> str:

@@ -1,30 +1,15 @@
 """GET /metrics for Prometheus: what the front counts, which is public, fetched from its socket."""
 
-import http.client
-import socket
-from pathlib import Path
-
+import httpx2
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from discreet.server.caller import NO_TLS
 from discreet.server.desk.desk import Desk, page
 
 _PATIENCE = 5.0
 _MOST = 2**20
-
-
-class _Connection(http.client.HTTPConnection):
-    """HTTP over a Unix socket."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=_PATIENCE)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(_PATIENCE)
-        self.sock.connect(str(self._path))
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -33,12 +18,12 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _show(desk: Desk, request: Request) -> Response:
-    connection = _Connection(desk.config.metrics_socket)
+    transport = httpx2.HTTPTransport(uds=str(desk.config.metrics_socket), verify=NO_TLS)
     try:
-        connection.request("GET", "/metrics")
-        text = connection.getresponse().read(_MOST).decode(errors="replace")
-    except (OSError, http.client.HTTPException):
+        with (
+            httpx2.Client(transport=transport, timeout=_PATIENCE) as client,
+            client.stream("GET", "http://front/metrics") as reply,
+        ):
+            return PlainTextResponse(next(reply.iter_text(_MOST), ""))
+    except httpx2.HTTPError:
         return PlainTextResponse("The front cannot be reached.\n", 503)
-    finally:
-        connection.close()
-    return PlainTextResponse(text)

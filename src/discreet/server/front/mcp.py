@@ -9,6 +9,7 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -305,7 +306,7 @@ def _cards(services: Services, key: Key) -> list[dict[str, Any]]:
                 "vault": vault.name,
                 "unit": vault.unit,
                 "granted": vault.epsilon,
-                "fields": [field.model_dump() for field in vault.fields],
+                "fields": [asdict(field) for field in vault.fields],
                 "read": list(vault.read),
                 "models": [],
             },
