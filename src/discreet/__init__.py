@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help
     from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
     from discreet.algorithms.common.answer import Answer, GeneratedAnswer
     from discreet.algorithms.common.plan import Plan
+    from discreet.algorithms.statistics.conditions import all_of, any_of, same_record, says, where
     from discreet.errors import (
         BadData,
         BudgetExhausted,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help
     from discreet.privacy.account import Account, Payment
     from discreet.privacy.accounting import Budget
     from discreet.privacy.filter import Receipt
+    from discreet.query.request import Request, count, difference, share
     from discreet.reading.units import UnitRules
     from discreet.registry import (
         DPKSA,
@@ -80,10 +82,19 @@ __all__ = [
     "Plan",
     "Query",
     "Receipt",
+    "Request",
     "StoreError",
     "UnitRules",
     "UsageError",
     "Vault",
+    "all_of",
+    "any_of",
+    "count",
+    "difference",
+    "same_record",
+    "says",
+    "share",
+    "where",
 ]
 
 _HOME = {
@@ -97,6 +108,8 @@ _HOME = {
     "discreet.privacy.account": ("Account", "Payment"),
     "discreet.privacy.accounting": ("Budget",),
     "discreet.privacy.filter": ("Receipt",),
+    "discreet.query.request": ("Request", "count", "difference", "share"),
+    "discreet.algorithms.statistics.conditions": ("all_of", "any_of", "same_record", "says", "where"),
     "discreet.reading.units": ("UnitRules",),
     "discreet.retrieval.documents": ("Document",),
     "discreet.vault": ("Vault",),

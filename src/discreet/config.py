@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import secrets
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -19,6 +20,27 @@ PAYMENTS = ("unit", "corpus")
 DEFAULT_STORE = "embedded"
 FIELD_TYPES = ("date", "category", "number")
 """The types that a declared field of a document may have."""
+_VALUES = re.compile(r"category\((.+)\)", re.DOTALL)
+
+
+def field_type(declared: str) -> str:
+    """Return the type of a declared field, without its values: "category" for "category(w=women, m=men)"."""
+    return "category" if _VALUES.fullmatch(declared) else declared
+
+
+def field_values(declared: str) -> dict[str, tuple[str, ...]]:
+    """Return the public values of a declared category, each with other words for it; none if none were declared.
+
+    They are written as "category(w=women/female, m=men/male, d)".
+    """
+    found = _VALUES.fullmatch(declared)
+    named = (one.partition("=") for one in found[1].split(",")) if found else ()
+    return {
+        value.strip(): tuple(label.strip() for label in labels.split("/") if label.strip())
+        for value, _, labels in named
+    }
+
+
 _FILE, _SECRET = "vault.json", "units.key"
 _SECRET_BYTES = 32
 
@@ -156,7 +178,7 @@ def _find_invalid(settings: VaultConfig) -> list[str]:
             sound = (
                 isinstance(value, dict)
                 and all(is_unicode(name) for name in value)
-                and (all(kind in FIELD_TYPES for kind in value.values()))
+                and (all(isinstance(kind, str) and field_type(kind) in FIELD_TYPES for kind in value.values()))
             )
         else:
             sound = type(value) in kinds and (not isinstance(value, str) or is_unicode(value))

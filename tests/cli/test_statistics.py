@@ -110,7 +110,7 @@ def test_same_question_is_free_and_another_set_is_another_question(ward: Path) -
 def test_plan_says_kind_set_noise_and_price(ward: Path) -> None:
     found = ask(ward, "How many patients with Glass Knee are given wraps?", "--plan")
     assert found.exit_code == 0, found.output
-    for said in ("Kind: count", "Set: Glass Knee, ", "standard deviation of", "epsilon", "Nothing is paid"):
+    for said in ("Kind: count", 'Set: "Glass Knee" ', "standard deviation of", "epsilon", "Nothing is paid"):
         assert said in found.stdout
     described = json.loads(ask(ward, "How many patients with Glass Knee are given wraps?", "--plan", "--json").stdout)
     assert described["kind"] == "count"
@@ -145,7 +145,7 @@ def test_plan_of_a_refused_question_is_refused(ward: Path) -> None:
         (["How many patients have Winter Hand?", "--kind", "cuont"], "count"),
         (["How many patients have Winter Hand?", "--where", "floor"], "FIELD=VALUE"),
         (["How many patients have Winter Hand?", "--param", "voters=3"], "voters"),
-        (["What is the treatment for Winter Hand?", "--kind", "share"], "--condition"),
+        (["What is the treatment for Winter Hand?", "--kind", "share"], "Write the request"),
     ],
 )
 def test_what_cannot_be_released_is_refused_unpaid(ward: Path, words: list[str], said: str) -> None:
@@ -207,16 +207,16 @@ def test_value_that_stands_in_the_question_is_an_answer(ward: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ("How many patients have Winter Hand?", "count; condition 'Winter Hand'."),
-        ("how many patients are there", "count; all of them."),
-        ("What is the median age?", "typical; attribute 'age'."),
+        ("How many patients have Winter Hand?", 'count: "Winter Hand"'),
+        ("how many patients are there", "count: all"),
+        ("What is the median age?", "typical: median of age"),
         (
             "What share of patients with Winter Hand had numb thumbs?",
-            "share; population 'Winter Hand', condition 'numb thumbs'.",
+            'share: "numb thumbs", among "Winter Hand"',
         ),
         (
             "Are numb thumbs more common with Winter Hand than with Glass Knee?",
-            "compare; condition 'numb thumbs', groups 'Winter Hand' and 'Glass Knee'.",
+            'compare: "numb thumbs", groups "Winter Hand" versus "Glass Knee"',
         ),
     ],
 )

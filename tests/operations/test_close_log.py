@@ -15,10 +15,13 @@ from discreet.cli import remove
 from discreet.cli.app import app
 from discreet.errors import LedgerError
 from discreet.ledger.sqlite import SqliteLedger
+from discreet.log.sqlite import SqliteFile
 from discreet.operations.doctor import examine
 from discreet.operations.erasure import erasure_report
 from discreet.operations.page import as_page
 from discreet.operations.report import gather
+from discreet.privacy.accounting import Spending
+from discreet.privacy.costs import ZeroConcentrated
 from discreet.vault import Vault
 from tests.cli.json_schemas import check
 from tests.operations.conftest import CHEAP, Make, with_toy
@@ -65,6 +68,30 @@ def test_old_rows_are_destroyed_and_balances_stay(vault: Vault) -> None:
     assert after["questions"] == []
     levels = {one.check: one.level for one in examine(path)}
     assert (levels["ledger"], levels["counter"]) == ("ok", "ok")
+
+
+def test_further_questions_are_not_estimated_beside_a_cut_loss(vault: Vault) -> None:
+    path = vault.path
+    ledger = with_toy(vault).ledger
+    ledger.reserve_all("corpus", 0, Spending.of(ZeroConcentrated(0.01)))
+    ledger.settle("corpus", 0, Spending.of(ZeroConcentrated(0.01)))
+    del ledger
+    let_go(vault)
+    before = json_of("budget", path)
+    assert before["more"] is not None
+    json_of("close-log", path, "--destroy", "--yes")
+    assert json_of("budget", path)["more"] is None
+
+
+def test_rows_that_another_process_reads_are_said(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SqliteFile, "forget_deleted", lambda _: False)
+    done = run("close-log", vault.path, "--destroy", "--yes", "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["gone"] is False
+    done = run("close-log", vault.path, "--destroy", "--yes")
+    assert done.exit_code == 1
+    assert "write-ahead log" in done.stdout
+    assert run("budget", vault.path).exit_code == 0
 
 
 def test_each_report_says_since_when_it_lists_questions(vault: Vault) -> None:

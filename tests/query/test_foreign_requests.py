@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.statistics.count import Count
-from discreet.algorithms.statistics.population import Phrase
+from discreet.algorithms.statistics.phrase import Phrase
 from discreet.config import VaultConfig
 from discreet.errors import CannotAnswer, UnknownName
 from discreet.query.requests import Request, request_of
 from discreet.query.requests.foreign import foreign_request
+from discreet.query.slots import check_plain
 from discreet.query.statistics import build_statistic, statistic_asked
-from discreet.query.tested import check_tested
 from discreet.retrieval.unit_records import UnitRecord
 from tests.query.request_wordings import COMPARISONS, COUNTS, LISTS, SHARES, TRENDS, TYPICAL
 from tests.query.request_wordings_foreign import FOREIGN, NONE
@@ -75,7 +75,7 @@ def test_number_in_a_phrase_is_refused(question: str) -> None:
     request = statistic_asked(question, SETTINGS)
     assert request is not None
     with pytest.raises(CannotAnswer):
-        check_tested(build_statistic(request, SETTINGS, {}), question)
+        check_plain(build_statistic(request, SETTINGS, {}, None, question), question)
 
 
 # --- phrases ----------------------------------------------------------------------------------------------------------
@@ -150,26 +150,6 @@ def test_long_foreign_text_is_parsed_at_once(start: str, word: str) -> None:
     before = time.process_time()
     foreign_request((start + word * 300)[:299], "patient")
     assert time.process_time() - before < 1
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Wie viele Patienten haben weder Fieber noch Husten?",
-        "Wie viele Patienten haben Fieber, aber keinen Husten?",
-        "Wie viele Patienten haben Fieber und keinen Husten?",
-        "Wie viele Patienten haben Fieber ohne Husten?",
-        "¿Cuántos pacientes tienen fiebre pero no tos?",
-        "¿Cuántos pacientes no tienen ni fiebre ni tos?",
-        "Combien de patients ont de la fièvre mais pas de toux ?",
-        "Combien de patients ont de la fièvre sans toux ?",
-    ],
-)
-def test_two_things_of_which_one_is_denied_are_refused(question: str) -> None:
-    request = request_of(question, "patient")
-    assert request is not None
-    with pytest.raises(CannotAnswer, match="is two things"):
-        check_tested(build_statistic(request, SETTINGS, {}), question)
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,21 @@ def test_what_may_be_declared() -> None:
     for name in ("", " ", "patient", "half \ud800"):
         with pytest.raises(UsageError):
             check_types({name: "date"}, "patient")
+
+
+def test_declared_values_are_read_without_case_and_others_are_refused() -> None:
+    declared = {"sex": "category(w=women, m=men, d)"}
+    assert read_fields({"sex": " W "}, declared) == {"sex": "w"}
+    assert read_fields({"sex": ""}, declared) == {}
+    with pytest.raises(WrongField, match="none of its declared values: w, m, d") as refused:
+        read_fields({"sex": "secret"}, declared)
+    assert "secret" not in str(refused.value)
+    assert check_types(declared, "unit") == declared
+
+
+@pytest.mark.parametrize(
+    "kind", ["category(w=women, w=men)", "category(w=men, m=men)", "category(,)", "category()", "date(2026)"]
+)
+def test_declared_values_that_are_not_told_apart_are_refused(kind: str) -> None:
+    with pytest.raises(UsageError):
+        check_types({"sex": kind}, "unit")

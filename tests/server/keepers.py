@@ -8,14 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPResponse, RemoteDisconnected
 from pathlib import Path
 from typing import Any
 
 from discreet.retrieval.documents import Document
+from discreet.server.caller import REPLIED, KeeperGone, call_once
 from discreet.server.config import VARIABLE, PresetConfig, ServeConfig, ServedVault
-from discreet.server.wire import MOST_REPLIED, Asked, Question, Readied, Ready, read_message, write_message
+from discreet.server.wire import ANALYSTS, Asked, Question, Readied, Ready, decode, encode, path_of
 from discreet.vault import Vault
 from tests.server.toy_keeper import PAUSE
 
@@ -48,22 +50,58 @@ def ask(text: str = "Which disease makes thumbs numb?", **how: Any) -> Question:
 
 def exchange(config: ServeConfig, message: Asked) -> Any:
     """Send a message to the keeper, and return its reply."""
-    with closing(connect(config)) as connection:
-        write_message(connection, message)
-        return receive(connection)
+    return call_once(config.ask_socket, ANALYSTS, message, patience=60)
 
 
-def connect(config: ServeConfig) -> socket.socket:
+class Connection(socket.socket):
+    """A connection to the keeper, and the kind of the message that was sent last."""
+
+    asked: type[Any]
+
+
+def connect(config: ServeConfig) -> Connection:
     """Return a connection to the keeper."""
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection = Connection(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(60)
     connection.connect(str(config.ask_socket))
     return connection
 
 
-def receive(connection: socket.socket) -> Any:
+def write_message(connection: Connection, message: Asked) -> None:
+    """Send a message, and do not wait for its reply."""
+    connection.asked, content = type(message), encode(message)
+    connection.sendall(request_of(path_of(connection.asked), content))
+
+
+def request_of(path: str, content: bytes, headers: bytes = b"") -> bytes:
+    """Return the bytes of a request."""
+    length = str(len(content)).encode()
+    return (
+        b"POST "
+        + path.encode()
+        + b" HTTP/1.1\r\nhost: keeper\r\n"
+        + headers
+        + b"content-length: "
+        + length
+        + b"\r\n\r\n"
+        + content
+    )
+
+
+def read_message(connection: Connection) -> Any:
+    """Return the next reply; None if the connection was closed before it."""
+    response = HTTPResponse(connection)
+    try:
+        response.begin()
+    except (RemoteDisconnected, ConnectionResetError):
+        return None
+    kind = ANALYSTS.replies[connection.asked] if response.status == REPLIED else ANALYSTS.refused
+    return decode(kind, response.read())
+
+
+def receive(connection: Connection) -> Any:
     """Return the next reply."""
-    reply = read_message(connection, MOST_REPLIED)
+    reply = read_message(connection)
     assert reply is not None
     return reply
 
@@ -127,7 +165,7 @@ def wait_ready(keeper: Keeper) -> None:
         assert keeper.process.poll() is None, keeper.errors.read_text()
         try:
             reply = exchange(keeper.config, Ready())
-        except OSError:
+        except KeeperGone:
             reply = None
         if isinstance(reply, Readied) and reply.loaded:
             return

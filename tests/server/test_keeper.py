@@ -26,8 +26,6 @@ from discreet.server.wire import (
     Ready,
     Refused,
     Turn,
-    frame,
-    write_message,
 )
 from discreet.vault import Vault
 from tests.server.keepers import (
@@ -40,7 +38,9 @@ from tests.server.keepers import (
     keeping,
     make_vault,
     receive,
+    request_of,
     wait_for,
+    write_message,
 )
 
 
@@ -181,15 +181,45 @@ def test_epsilon_and_length_lower_the_price(keeper: Keeper) -> None:
     assert answered.spent.epsilon <= 1.5
 
 
-@pytest.mark.parametrize(
-    "sent", [b"GET / HTTP/1.1\r\n\r\n", frame(b"{}"), frame(b'{"type":"readied"}'), b"\0\0\0\x10{"]
-)
-def test_keeper_closes_on_hostile_bytes_and_goes_on(keeper: Keeper, sent: bytes) -> None:
+HEAD = b"POST /ready HTTP/1.1\r\nhost: keeper\r\n"
+HOSTILE = {
+    "no request": (b"\0\0\0\x10{\r\n\r\n", 400),
+    "no JSON": (request_of("/ready", b"{"), 422),
+    "an unknown field": (request_of("/ready", b'{"canary": 1}'), 422),
+    "an unknown path": (request_of("/canary", b"{}"), 404),
+    "a reply": (request_of("/readied", b'{"loaded": true, "ledger_writable": true}'), 404),
+    "documentation": (b"GET /openapi.json HTTP/1.1\r\nhost: keeper\r\n\r\n", 404),
+    "another method": (b"GET /ready HTTP/1.1\r\nhost: keeper\r\n\r\n", 405),
+    "a broken header": (HEAD + b"canary\r\n\r\n", 400),
+    "two lengths": (HEAD + b"content-length: 2\r\ncontent-length: 3\r\n\r\n{}", 400),
+    "a long header": (HEAD + b"canary: " + b"x" * 100_000, 400),
+    "a long body": (request_of("/question", b" " * 300_000), 422),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_keeper_closes_on_hostile_bytes_without_repeating_them(keeper: Keeper, case: str) -> None:
+    sent, status = HOSTILE[case]
     with closing(connect(keeper.config)) as connection:
-        connection.sendall(sent)
-        connection.shutdown(socket.SHUT_WR)
-        with suppress(ConnectionResetError):  # what it did not read is dropped
-            assert connection.recv(10) == b""
+        with suppress(BrokenPipeError, ConnectionResetError):  # it does not read to the end
+            connection.sendall(sent)
+        got = b""
+        with suppress(ConnectionResetError):
+            while part := connection.recv(65_536):
+                got += part
+    assert got.startswith(f"HTTP/1.1 {status}".encode())
+    assert b"canary" not in got
+    assert b"server:" not in got.lower()
+    assert exchange(keeper.config, Ready()) == Readied(loaded=True, ledger_writable=True)
+    assert "canary" not in keeper.errors.read_text()
+
+
+def test_keeper_goes_on_after_a_message_that_ended_early(keeper: Keeper) -> None:
+    whole = request_of("/ready", b"{}")
+    for cut in (1, len(whole) // 2, len(whole) - 1):
+        with closing(connect(keeper.config)) as connection:
+            connection.sendall(whole[:cut])
+            connection.shutdown(socket.SHUT_WR)
     assert exchange(keeper.config, Ready()) == Readied(loaded=True, ledger_writable=True)
 
 

@@ -1,21 +1,27 @@
-"""The keeper's listener: each connection has a thread, and threads are kept for the next one."""
+"""A private socket: its limits, its end, and replies that wait for nothing but themselves."""
 
 import io
 import socket
+import stat
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from discreet.server.caller import KeeperGone, call_once
+from discreet.server.connections import PatientProtocol
 from discreet.server.keeper import listener as listening
 from discreet.server.keeper.hardening import Log
 from discreet.server.keeper.listener import Listener
-from discreet.server.wire import Asked, Readied, Ready, Reply, read_message, write_message
-from tests.server.keepers import wait_until
+from discreet.server.wire import ANALYSTS, Catalog, Catalogued, Readied, Ready, encode
+from tests.server.keepers import Connection, read_message, request_of, wait_until, write_message
 
 READY = Readied(True, True)
+Listen = Callable[..., Listener]
 
 
 @pytest.fixture
@@ -24,91 +30,191 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def listener(path: Path) -> Iterator[Listener]:
-    made = Listener(path, lambda _: READY, Log(io.StringIO()))
-    yield made
-    made.close(5.0)
+def log() -> io.StringIO:
+    return io.StringIO()
 
 
-def _connect(path: Path) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX)
+@pytest.fixture
+def listen(path: Path, log: io.StringIO) -> Iterator[Listen]:
+    """Return a function that makes a listener with a reply, and closes it at the end."""
+    with ExitStack() as made:
+
+        def make(reply: Callable[[Any], Any] = lambda _: READY) -> Listener:
+            listener = Listener(path, ANALYSTS, reply, Log(log))
+            made.callback(listener.close, 5.0)
+            return listener
+
+        yield make
+
+
+def _connect(path: Path) -> Connection:
+    connection = Connection(socket.AF_UNIX)
     connection.settimeout(10)
     connection.connect(str(path))
     return connection
 
 
-def _is_answered(connection: socket.socket) -> bool:
+def _is_answered(connection: Connection) -> bool:
     write_message(connection, Ready())
-    return read_message(connection) == READY
+    return bool(read_message(connection) == READY)
 
 
-def _threads() -> set[threading.Thread]:
-    return {one for one in threading.enumerate() if one.name == "connection"}
+def _read_all(connection: socket.socket) -> bytes:
+    got = b""
+    with suppress(ConnectionResetError):
+        while part := connection.recv(65_536):
+            got += part
+    return got
 
 
-def test_threads_are_kept_for_the_next_connection(listener: Listener, path: Path) -> None:
-    before, seen = _threads(), set[threading.Thread]()
-    others = len(before) - 1  # of other listeners: this one has one thread
-    for _ in range(50):
-        with _connect(path) as connection:
-            assert _is_answered(connection)
-            seen |= _threads()
-        # On a busy processor the thread that answered may not wait again before the next connection comes.
-        wait_until(lambda: listener._waiting == len(_threads()) - others)
-    assert len(seen - before) <= listening._MOST_WAITING
+def test_socket_is_for_its_owner_alone(listen: Listen, path: Path) -> None:
+    path.write_text("what a killed keeper left")
+    listen()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert call_once(path, ANALYSTS, Ready(), patience=10) == READY
 
 
-def test_held_connections_leave_a_thread_for_the_next(listener: Listener, path: Path) -> None:
+def test_many_waiting_answers_keep_no_reply_waiting(listen: Listen, path: Path) -> None:
+    go = threading.Event()
+
+    def reply(message: Any) -> Any:
+        assert isinstance(message, Ready) or go.wait(30)
+        return READY if isinstance(message, Ready) else Catalogued(())
+
+    listen(reply)
     with ExitStack() as held:
-        connections = [held.enter_context(_connect(path)) for _ in range(40)]
-        assert all(_is_answered(one) for one in reversed(connections))
-        assert all(_is_answered(one) for one in connections)
+        waiting = [held.enter_context(_connect(path)) for _ in range(listening.MOST_CONNECTIONS - 1)]
+        for one in waiting:
+            write_message(one, Catalog())
+        assert call_once(path, ANALYSTS, Ready(), patience=10) == READY
+        go.set()
+        assert all(read_message(one) == Catalogued(()) for one in waiting)
 
 
-def test_threads_beyond_those_that_wait_end(listener: Listener, path: Path) -> None:
-    before = _threads()
-    with ExitStack() as held:
-        assert all(_is_answered(held.enter_context(_connect(path))) for _ in range(20))
-        assert len(_threads() - before) >= 20
-    wait_until(lambda: len(_threads() - before) <= listening._MOST_WAITING)
-
-
-def test_connection_beyond_the_limit_is_closed_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connection_beyond_the_limit_is_closed_at_once(
+    listen: Listen, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(listening, "MOST_CONNECTIONS", 2)
-    listener = Listener(path, lambda _: READY, Log(io.StringIO()))
-    try:
-        with _connect(path) as first, _connect(path) as second:
-            assert _is_answered(first)
-            assert _is_answered(second)
-            with _connect(path) as third:
-                assert third.recv(1) == b""
-            assert _is_answered(first)
-    finally:
-        listener.close(5.0)
+    listen()
+    with _connect(path) as first, _connect(path) as second:
+        assert _is_answered(first)
+        assert _is_answered(second)
+        with _connect(path) as third:
+            assert third.recv(1) == b""
+        with pytest.raises(KeeperGone):
+            call_once(path, ANALYSTS, Ready(), patience=10)
+        assert _is_answered(first)
+
+
+def test_answers_without_callers_count(listen: Listen, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "MOST_CONNECTIONS", 2)
+    begun, go = threading.Semaphore(0), threading.Event()
+
+    def reply(_: Any) -> Any:
+        begun.release()
+        assert go.wait(30)
+        return READY
+
+    listen(reply)
+    for _ in range(3):
+        with _connect(path) as gone:
+            write_message(gone, Ready())
+            assert begun.acquire(timeout=10)
+    with pytest.raises(KeeperGone):
+        call_once(path, ANALYSTS, Ready(), patience=10)
+    go.set()
+    wait_until(lambda: not [one for one in threading.enumerate() if one.name == "reply"])
+
+
+def test_message_that_does_not_come_is_not_waited_for(
+    listen: Listen, path: Path, log: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listening, "PATIENCE", 0.2)
+    monkeypatch.setattr(PatientProtocol, "patience", 0.2)
+    listen()
+    whole = request_of("/ready", encode(Ready()))
+    with _connect(path) as silent, _connect(path) as slow:
+        slow.sendall(whole[:-1])
+        assert silent.recv(1) == b""
+        assert _read_all(slow).startswith(b"HTTP/1.1 422")
+    assert "a message was not read: TimeoutError" in log.getvalue()
+
+
+def test_no_error_repeats_what_came_or_what_was_replied(listen: Listen, path: Path, log: io.StringIO) -> None:
+    def reply(_: Any) -> Any:
+        raise ValueError("canary")
+
+    listen(reply)
+    for sent, status in (
+        (request_of("/ready", b"{}"), 500),
+        (request_of("/ready", b'{"canary": "canary"}'), 422),
+        (request_of("/ready", b"{canary"), 422),
+        (request_of("/canary?canary", b"canary"), 404),
+        (request_of("/ready", b"{}", b"canary: canary\r\n canary canary\r\nx\r\n"), 400),
+        (b"canary\r\n\r\n", 400),
+    ):
+        with _connect(path) as connection:
+            connection.sendall(sent)
+            got = _read_all(connection)
+        assert got.startswith(f"HTTP/1.1 {status}".encode())
+        assert b"canary" not in got
+    assert "a message was not answered: ValueError" in log.getvalue()
+    assert "canary" not in log.getvalue()
+
+
+def test_reply_of_another_kind_does_not_leave(listen: Listen, path: Path) -> None:
+    listen(lambda _: Catalogued(()))
+    with pytest.raises(KeeperGone) as caught:
+        call_once(path, ANALYSTS, Ready(), patience=10)
+    assert caught.value.sent
+
+
+def test_message_is_sent_once_and_not_again(path: Path) -> None:
+    """A keeper that dies after it read a message: the question may be paid, so nobody but the asker asks again."""
+    came: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(path))
+        bound.listen(5)
+        bound.settimeout(0.5)
+
+        def die() -> None:
+            with suppress(TimeoutError):
+                while True:
+                    connection, _ = bound.accept()
+                    with connection:
+                        came.append(connection.recv(65_536))
+
+        dying = threading.Thread(target=die)
+        dying.start()
+        with pytest.raises(KeeperGone) as caught:
+            call_once(path, ANALYSTS, Ready(), patience=10)
+        dying.join()
+    assert caught.value.sent
+    assert len(came) == 1
+    with pytest.raises(KeeperGone) as caught:
+        call_once(path, ANALYSTS, Ready(), patience=10)
+    assert not caught.value.sent
 
 
 def test_no_thread_is_left_after_the_end(path: Path) -> None:
-    before = _threads()
-    listener = Listener(path, lambda _: READY, Log(io.StringIO()))
+    before = set(threading.enumerate())
+    listener = Listener(path, ANALYSTS, lambda _: READY, Log(io.StringIO()))
     with _connect(path) as connection:
         assert _is_answered(connection)
-    made = _threads() - before
     listener.close(5.0)
-    for one in made:
-        one.join(5.0)
-    assert not [one for one in made if one.is_alive()]
+    wait_until(lambda: not set(threading.enumerate()) - before)
     assert not path.exists()
 
 
-def test_at_the_end_an_idle_connection_is_closed_at_once_and_a_reply_is_written(path: Path) -> None:
+def test_at_the_end_an_idle_connection_is_closed_at_once_and_a_reply_is_written(listen: Listen, path: Path) -> None:
     begun, go = threading.Event(), threading.Event()
 
-    def reply(_: Asked) -> Reply:
+    def reply(_: Any) -> Any:
         begun.set()
         assert go.wait(10)
         return READY
 
-    listener = Listener(path, reply, Log(io.StringIO()))
+    listener = listen(reply)
     with _connect(path) as idle, _connect(path) as busy:
         write_message(busy, Ready())
         assert begun.wait(10)
@@ -119,3 +225,15 @@ def test_at_the_end_an_idle_connection_is_closed_at_once_and_a_reply_is_written(
         assert read_message(busy) == READY
         ending.join(10)
         assert not ending.is_alive()
+
+
+def test_at_the_end_an_answer_without_an_end_is_given_up(listen: Listen, path: Path) -> None:
+    go = threading.Event()
+    listener = listen(lambda _: go.wait(30) and READY)
+    with _connect(path) as busy:
+        write_message(busy, Ready())
+        wait_until(lambda: any(one.name == "reply" for one in threading.enumerate()))
+        began = time.monotonic()
+        listener.close(1.0)
+        assert time.monotonic() - began < 5
+    go.set()

@@ -291,7 +291,9 @@ def test_front_of_another_user_asks_and_cannot_read_the_vault(folder: Path) -> N
         assert not can_read(NOBODY, str(config.run / "keeper.lock"))
         script = (
             "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
-            "s.sendall(b'\\0\\0\\0\\x10' + b'{\"type\":\"ready\"}'); print(s.recv(99)[4:].decode())"
+            "s.sendall(b'POST /ready HTTP/1.1\\r\\nhost: k\\r\\nconnection: close\\r\\n' + "
+            "b'content-length: 2\\r\\n\\r\\n{}'); "
+            "print(b''.join(iter(lambda: s.recv(999), b'')).decode())"
         )
         asked = [PYTHON, "-I", "-S", "-c", script, str(config.ask_socket)]
         reply = subprocess.run(asked, user=NOBODY, extra_groups=[], cwd="/", capture_output=True, check=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from discreet.errors import UsageError
+from discreet.server.front.replies import EMPTY
 from discreet.server.front.requests import LARGEST_EPSILON, SMALLEST_EPSILON
-from discreet.server.front.wording import EMPTY
 
 Status = Literal["answered", "no_answer", "refused"]
 FIELDS = (

@@ -7,19 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from discreet.adapters.source import Reopened, Reply, check_epsilon, refusal_of, request_body
 from discreet.errors import Interrupted, MissingPart, UsageError
 from discreet.query.latency import at_a_multiple
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.front.errors import FrontError
-from discreet.server.front.estimating import error_of
-from discreet.server.front.outcomes import Outcome
+from discreet.server.front.preparing import error_of
+from discreet.server.front.replies import Outcome, no_answer
 from discreet.server.front.requests import parse_chat
-from discreet.server.front.wording import no_answer
 from discreet.server.keeper.presets import FREE, NoSuchModel
 from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Served
-from discreet.server.wire import Answered, Charge, Question, Refused, WireError, encode
+from discreet.server.wire import Answered, Charge, Question, Refused
 from discreet.vault import Vault
 
 _NAME = "vault"
@@ -68,7 +69,10 @@ class VaultSource(Reopened):
         refused = self._look_over(question, choices)
         if refused is not None:
             return refused
-        asked = Question(secrets.token_hex(16), _NAME, self._model, question, tuple(choices), self._epsilon)
+        try:
+            asked = Question(secrets.token_hex(16), _NAME, self._model, question, tuple(choices), self._epsilon)
+        except ValidationError:
+            return _refused(Refused("invalid_request"))
         with at_a_multiple(self._quantum) as pace, self._vault.turn:
             reply = self._reply(replace(asked, begun=pace.begun, quantum=pace.quantum))
         if isinstance(reply, Interrupted):
@@ -93,12 +97,7 @@ class VaultSource(Reopened):
     def _reply(self, asked: Question) -> Reply | Interrupted:
         """Return the reply that a server would give. An error ends here: its text and its frames may be private."""
         try:
-            encode(asked)
-        except WireError:
-            return _refused(Refused("invalid_request"))
-        try:
-            answered = self._served.answer(asked)
-            encode(answered)  # the server's allow-list
+            answered = self._served.answer(asked)  # checked by the server's allow-list
         except Interrupted as error:
             return Interrupted(error.epsilon)
         except MissingPart as error:  # its text names packages, and nothing was paid

@@ -10,13 +10,14 @@ from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import TableFiles
 from discreet.cli.app import Json, VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn
-from discreet.cli.kinds import FACT, NAME_CHOICES, Chooser, print_plan
+from discreet.cli.kinds import NAME_CHOICES, Chooser, print_plan
 from discreet.cli.output import err, explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugin, choose_name
 from discreet.cli.questions import Shown, ask_each, in_english
 from discreet.errors import UsageError
 from discreet.parameters import read_assignments
+from discreet.query.request import FACT, parse_request
 from discreet.registry import ALGORITHMS
 from discreet.vault import Vault
 
@@ -27,9 +28,9 @@ from discreet.vault import Vault
 def ask(
     vault: VaultPath,
     question: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="QUESTION...", help="One or more questions; - reads one a line from standard input."),
-    ],
+    ] = None,
     algorithm: Annotated[
         str | None,
         typer.Option(help="The algorithm. List: discreet algorithms.", autocompletion=complete_from(ALGORITHMS)),
@@ -43,6 +44,10 @@ def ask(
     corpus: Annotated[Path | None, typer.Option(help="Answer from a synthetic corpus, free.")] = None,
     propose: Annotated[
         Path | None, typer.Option(metavar="CORPUS", help="A public corpus whose answers need fewer votes.")
+    ] = None,
+    request: Annotated[
+        list[str] | None,
+        typer.Option(metavar="REQUEST", help='What is asked, in its text form: \'count: "fever" or "rash"\'.'),
     ] = None,
     anew: Annotated[bool, typer.Option("--anew", help="Ask again, and pay again.")] = False,
     reuse: Annotated[bool, typer.Option("--reuse/--no-reuse", hidden=True)] = True,
@@ -81,7 +86,7 @@ def ask(
     algorithm = choose_name(algorithm, plugin)
     given = {"epsilon": epsilon, "choices": tuple(choice) if choice else None, "max_tokens": max_tokens}
     opened, shown = Vault.open(vault), Shown(as_json, show_public, verbose, named=after is not None)
-    question = _completed(opened, question, after)
+    question = _completed(opened, [*(question or ()), *map(_request, request or ())], after)
     if corpus is not None:
         flags = {
             "not_private": not_private,
@@ -101,12 +106,12 @@ def ask(
         return ask_each(opened, question, read, shown=shown)
     kind = kind or (FACT if propose or not_private or anyway else "")
     chooser = Chooser(opened, algorithm or "", param or (), given, kind)
-    check = None if anyway or not_private else chooser.check(tuple(choice or ()))
+    check = None if anyway or not_private else chooser.check
     if show_plan:
         for one in (in_english(opened, given_one) for given_one in question):
             if check is not None:
                 check(one)
-            print_plan(opened, one, chooser.choose(one), as_json=as_json)
+            print_plan(opened, chooser.decide(one), as_json=as_json)
             if chooser.offers_answers(one):
                 err.print(NAME_CHOICES, markup=False)
         return 0
@@ -136,8 +141,19 @@ def ask(
     return ask_each(opened, question, paid, check, shown=shown)
 
 
+def _request(text: str) -> str:
+    """Return the text form of a request.
+
+    Raises:
+        UsageError: if it is none.
+    """
+    return str(parse_request(text))
+
+
 def _completed(vault: Vault, questions: list[str], after: str | None) -> list[str]:
     """Return the questions; the only one as one that stands alone, if the question before it is given."""
+    if not questions:
+        raise UsageError("Ask a question: discreet ask VAULT 'How many patients have fever?' Or give a --request.")
     if after is None:
         return questions
     if len(questions) > 1 or questions == ["-"]:

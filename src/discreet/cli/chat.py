@@ -111,7 +111,7 @@ class Conversation:
         try:
             if not anyway:
                 question = in_english(self.vault, complete(self.vault, question, self.turns))
-                self.chooser.check()(question)
+                self.chooser.check(question)
                 self.chooser.say_how_understood(question)
             algorithm = self.chooser.usual(question) if anyway else self.chooser.choose(question)
             self.turns.append(turn("user", question))

@@ -22,9 +22,11 @@ class LogClosed(ClosedLog):
 
     Attributes:
         kept: the file with the old rows; None if they were destroyed.
+        gone: whether they are out of the ledger's own files. If false, another process still reads them there.
     """
 
     kept: str | None
+    gone: bool
 
 
 @app.command(name="close-log")
@@ -37,7 +39,7 @@ def close_log(
     destroy: Annotated[bool, typer.Option("--destroy", help="Destroy the old rows, for good.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Destroy without asking.")] = False,
     as_json: Json = False,
-) -> None:
+) -> int:
     """Forget or archive who took part in which question; all balances stay.
 
     The ledger begins a new log with one row of all balances. With --keep the old rows are in a file from then on, with
@@ -54,15 +56,25 @@ def close_log(
     if destroy and not yes:
         confirm(_lost(lost), "Destroy them?", "Nothing was changed.", "To destroy them, add --yes.")
     with doing("Closing the log"):
-        close(vault, keep)
+        gone = close(vault, keep)
     if as_json:
-        print_json(show_as(LogClosed, lost, kept=None if keep is None else str(keep)))
-        return
+        print_json(show_as(LogClosed, lost, kept=None if keep is None else str(keep), gone=gone))
+    else:
+        _print_closed(lost, keep, gone)
+    return 0 if gone else 1
+
+
+def _print_closed(lost: ClosedLog, keep: Path | None, gone: bool) -> None:
     out.print(f"The log is closed: {counted(lost.rows, 'row')} since {lost.since[:10]}.")
     out.print(
         f"The old rows are in {keep}, which is as private as the vault." if keep else "The old rows are gone.",
         markup=False,
     )
+    if not gone:
+        out.print(
+            "But another process still reads them in the write-ahead log of the ledger's file. They go when all "
+            "processes that use the ledger have ended."
+        )
     out.print("All balances stay. Reports list later questions alone.")
     if lost.open:
         out.print(

@@ -3,18 +3,18 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.statistics.statistic import Statistic, in_words
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.output import err, out, print_json
 from discreet.cli.parameters import choose_algorithm, parse_for_any
-from discreet.cli.questions import Check, answerable
-from discreet.errors import UnknownName, UsageError
+from discreet.errors import UnknownName
 from discreet.parameters import read_assignments
 from discreet.planning.prices import times
-from discreet.query.requests import Kind
-from discreet.query.statistics import KINDS, build_statistic, check_known, statistic_asked
+from discreet.query.request import FACT, KINDS
+from discreet.query.router import Decision
+from discreet.query.statistics import check_known
 from discreet.query.words import such_questions, unit_word
 from discreet.system.plain import Sparse, Unbounded
 from discreet.vault import Vault
@@ -24,8 +24,6 @@ NEED_A_MODEL = {"readings", "inner", "prefix", "fallback"} | _HOW_IT_READS
 """Parameters that say how the model reads, or whether it does."""
 NAME_CHOICES = "Note: a choice between named answers usually costs less. Name each: --choice ANSWER --choice ANSWER."
 _EITHER = re.compile(r"(?:is|are|was|were|do|does|did|should|which|what)\b.+\bor\b", re.IGNORECASE)
-FACT = "fact"
-"""The kind of a question that voters answer."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,7 @@ class QuestionPriced(Sparse):
         epsilon: the most that the question would cost any one unit.
         granted: the epsilon of the grant.
         uses: how many such questions fit into the grant; None for a free one.
+        request: what is asked, in its text form.
         set: the set of units, in words; absent for a fact.
         deviation: the standard deviation of the noise, in units; absent for a fact.
     """
@@ -47,6 +46,7 @@ class QuestionPriced(Sparse):
     epsilon: Unbounded
     granted: float
     uses: int | None
+    request: str
     set: str | None = None
     deviation: Unbounded | None = None
 
@@ -88,7 +88,26 @@ class Chooser:
         Raises:
             UsageError: if it has no such parameter, or the vault cannot release such a statistic.
         """
-        return self._statistic(question) or self.usual(question)
+        return self.decide(question).algorithm
+
+    def decide(self, question: str, *, check: bool = False) -> Decision:
+        """Return what is done with a question; with `check`, refuse one of a kind that voters cannot answer."""
+        own = {name: value for name, value in self.given.items() if value is not None and name == "epsilon"}
+        return self.vault.router.decide(
+            question,
+            self._usual_with,
+            given=lambda: _parsed(self.param) | own,
+            kind=self.kind if self.kind != FACT else "",
+            choices=self.given.get("choices") or (),
+            statistics=not (self.name or self.kind == FACT),
+            check=check and self.name not in KINDS,
+        )
+
+    def _usual_with(self, question: str, choices: tuple[str, ...]) -> Algorithm:
+        """Return the algorithm of a question that asks for no statistic, with the choices of a request."""
+        if tuple(self.given.get("choices") or ()) == choices:
+            return self.usual(question)
+        return replace(self, given={**self.given, "choices": choices}).usual(question)
 
     def usual(self, question: str = "") -> Algorithm:
         """Return the algorithm of a question that asks for no statistic.
@@ -102,50 +121,27 @@ class Chooser:
         algorithm: Algorithm = choose_algorithm(self.name or usual.name, self.param, given)
         return algorithm
 
-    def check(self, choices: Sequence[str] = ()) -> Check:
-        """Return a function that raises an error for a question of an unsupported kind."""
-        usual = answerable(self.vault, choices)
-
-        def check(question: str) -> None:
-            found = self._statistic(question)
-            if found is None:
-                if self.name not in KINDS:
-                    usual(question)
-            elif not self.vault.pipeline.has_released(question, found):
-                check_known(found, self.vault.settings, read=self.vault.components.readings.complete)
-
-        return check
+    def check(self, question: str) -> None:
+        """Refuse a question of an unsupported kind, and a statistic that the vault cannot release. Nothing is paid."""
+        found = self.decide(question, check=True)
+        statistic = isinstance(found.algorithm, Statistic) and not self.name
+        if statistic and not self.vault.pipeline.has_released(found.question, found.algorithm):
+            check_known(found.algorithm, self.vault.settings, read=self.vault.components.readings.complete)
 
     def say_how_understood(self, question: str) -> None:
-        """Print how rules understood a question for a statistic, since they may be wrong: its kind and its parts.
+        """Print how a question for a statistic was understood, since that may be wrong: as the request that is asked.
 
         It is public: it depends on the question, on the declared fields and on the schema.
         """
-        found = self._statistic(question)
-        if found is not None:
-            err.print(f"Understood as: {in_words(found)}", markup=False)
+        found = self.decide(question)
+        if isinstance(found.algorithm, Statistic) and not self.name:
+            err.print(f"Understood as: {found.echo}", markup=False)
 
     def offers_answers(self, question: str) -> bool:
         """Return whether a question names its possible answers ("with A or with B?"), and voters are asked openly."""
-        open_ = not (self.name or self.given.get("choices") or self._statistic(question))
-        return open_ and bool(_EITHER.match(question.strip()))
-
-    def _statistic(self, question: str) -> Statistic | None:
-        if self.name or self.kind == FACT or self.given.get("choices"):
-            return None
-        settings = self.vault.settings
-        schema = self.vault.components.readings.schema
-        request = statistic_asked(question, settings, self.vault.components.language, schema)
-        if self.kind and request is None:
-            raise UsageError(
-                f"The question asks for no statistic that the rules know, so its parts for {self.kind} are unknown. "
-                f"Name them: --algorithm {self.kind} --population ... --condition ..."
-            )
-        if request is None:
-            return None
-        own = {name: value for name, value in self.given.items() if value is not None and name == "epsilon"}
-        asked = replace(request, kind=cast(Kind, self.kind)) if self.kind else request
-        return build_statistic(asked, settings, _parsed(self.param) | own, schema)
+        if self.name or self.given.get("choices") or not _EITHER.match(question.strip()):
+            return False
+        return not isinstance(self.choose(question), Statistic)
 
 
 def _parsed(param: Sequence[str]) -> dict[str, Any]:
@@ -153,13 +149,14 @@ def _parsed(param: Sequence[str]) -> dict[str, Any]:
     return parse_for_any(list(KINDS), param) if read_assignments(param) else {}
 
 
-def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bool) -> None:
+def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
     """Print what a question would cost, of what kind it is, and how far off a number may be. Nothing is paid."""
+    question, algorithm = decision.question, decision.algorithm
     estimate, grant = vault.estimate(question, algorithm), vault.ledger.budget
     price = 0.0 if estimate.released else estimate.epsilon
     uses = times(grant, estimate.most) if price else None
     unit = unit_word(vault.settings.unit_field)
-    about = QuestionPriced(FACT, algorithm.name, price, grant.epsilon, uses)
+    about = QuestionPriced(FACT, algorithm.name, price, grant.epsilon, uses, str(decision.request))
     if isinstance(algorithm, Statistic):
         about = replace(about, kind=algorithm.name, set=str(algorithm.members), deviation=algorithm.deviation(grant))
     if as_json:
@@ -167,7 +164,7 @@ def print_plan(vault: Vault, question: str, algorithm: Algorithm, *, as_json: bo
         return
     out.print(f"Kind: {about.kind}, by {algorithm.name}.", markup=False)
     if isinstance(algorithm, Statistic):
-        out.print(f"Understood as: {in_words(algorithm)}", markup=False)
+        out.print(f"Understood as: {decision.echo}", markup=False)
         out.print(f"Set: {about.set}. Only {unit}s in it pay.", markup=False)
         out.print(f"Noise of each count: a standard deviation of {about.deviation:.3g} {unit}s.", markup=False)
     if not price:

@@ -10,20 +10,10 @@ from discreet.cli.output import err, print_error, print_json
 from discreet.cli.progress import doing
 from discreet.errors import DiscreetError, Interrupted, UsageError
 from discreet.query.in_english import stand_in
-from discreet.query.question_kinds import check_answerable
 from discreet.vault import Vault
 
 Check = Callable[[str], None]
 Ask = Callable[[str], Answer]
-
-
-def answerable(vault: Vault, choices: Sequence[str] = ()) -> Check:
-    """Return a function that raises `CannotAnswer` for a question of an unsupported kind."""
-
-    def check(question: str) -> None:
-        check_answerable(question, language=vault.components.language, unit=vault.settings.unit_field, choices=choices)
-
-    return check
 
 
 def in_english(vault: Vault, question: str) -> str:

@@ -397,8 +397,11 @@ class LogLedger:
         with self._log.place.explained():  # around reading only: errors of the copy are those of another database
             yield from chain.read(connection)
 
-    def close_log(self, *, keep: bool | Path = True) -> None:
+    def close_log(self, *, keep: bool | Path = True) -> bool:
         """Begin a new log with one row that has the whole state, durably. No balance changes.
+
+        Return whether the old rows are where `keep` says alone. False: the write-ahead log of the ledger's file still
+        has them, since another process reads it. They go when all processes that use the ledger have ended.
 
         Who took part in what is in it for parts that are not settled, alone. Reports begin anew with later questions.
         The ids of the old questions stay known, as hashes: none of them can begin or pay again.
@@ -408,8 +411,8 @@ class LogLedger:
                 file. False for nowhere: they are gone for good.
 
         Raises:
-            LedgerError: if the ledger or the file cannot be written; then nothing was changed. Or if old rows are left
-                in the database's files.
+            LedgerError: if the ledger or the file cannot be written. Nothing was changed, unless the disk failed at the
+                end: then the file of `keep` stays, and has what the log had.
         """
         with self._writing() as found:
             self._check_newest(found)
@@ -418,19 +421,24 @@ class LogLedger:
             rows = partial(self._rows, found.connection)
             if isinstance(keep, Path):
                 SqliteFile(keep).make(lambda target: chain.copy(target, rows()), rights=0o600)
-            records, made = reports.list_records(rows(), self.budget), reports.list_corpora(rows(), self.budget)
-            header, content = found.state.close(
-                (row.question for row in rows() if row.kind in (BEGIN, CHARGE, RESERVE)),
-                answered=sum(record.stopped is not None for record in records),
-                corpora=len(made) + sum(record.algorithm == reports.EXPORT for record in records),
-            )
-            head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep is True)
-            chain.append(found.connection, head, Entry("", CARRY, content=arrays.pack(header, content)))
-        if keep is not True and not self._log.place.forget_deleted():
-            raise LedgerError(
-                "The log was closed, but its old rows are still in the write-ahead log of the ledger's file, since "
-                "another process reads them. They go when all processes that use the ledger have ended."
-            )
+            try:
+                self._continue(found, rows, keep=keep is True)
+            except BaseException:
+                if isinstance(keep, Path):
+                    keep.unlink()  # nothing was closed
+                raise
+        return keep is True or self._log.place.forget_deleted()
+
+    def _continue(self, found: Transaction[Units], rows: Callable[[], Iterator[Row]], *, keep: bool) -> None:
+        """Put a new log with the state in the place of the log."""
+        records, made = reports.list_records(rows(), self.budget), reports.list_corpora(rows(), self.budget)
+        header, content = found.state.close(
+            (row.question for row in rows() if row.kind in (BEGIN, CHARGE, RESERVE)),
+            answered=sum(record.stopped is not None for record in records),
+            corpora=len(made) + sum(record.algorithm == reports.EXPORT for record in records),
+        )
+        head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep)
+        chain.append(found.connection, head, Entry("", CARRY, content=arrays.pack(header, content)))
 
     # What twins of tests replace
 

@@ -52,7 +52,7 @@ class Costs:
     """What questions paid, from their rows.
 
     A part that is not settled yet counts with its whole reservation. Parts without a common unit cost as much as the
-    dearest of them.
+    dearest of them. The settlement of a part that a closed log reserved counts nothing: the reservation counted there.
     """
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
@@ -65,6 +65,8 @@ class Costs:
         """Add the next row."""
         key, parts = (RESERVE, row.part), self._parts
         if row.kind == SETTLE:
+            if row.question not in parts:
+                return
             parts[row.question][key] = counted(parts[row.question].get(key, spending(row)), spending(row))
             self._charges[row.question] += len(_parsed(row))
         elif row.kind in (CHARGE, RESERVE):

@@ -73,8 +73,10 @@ def look(vault: Path, keep: Path | None) -> ClosedLog:
         return ClosedLog(time_of(first(connection)), rows, questions, corpora, shares, len(state.open), tables)
 
 
-def close_log(vault: Path, keep: Path | None) -> None:
+def close_log(vault: Path, keep: Path | None) -> bool:
     """Close the log of a vault. The old rows are in the new file `keep`, or gone for good if it is None.
+
+    Return whether they are gone from the ledger's own files, too.
 
     Raises:
         UsageError: as `look`.
@@ -82,7 +84,7 @@ def close_log(vault: Path, keep: Path | None) -> None:
     """
     settings = read_config(vault)
     _check_unused(vault, settings)
-    open_ledger(vault, settings).close_log(keep=False if keep is None else keep)
+    return open_ledger(vault, settings).close_log(keep=False if keep is None else keep)
 
 
 def _check_unused(vault: Path, settings: VaultConfig) -> None:

@@ -9,21 +9,22 @@ numbers of different moments are about the documents of these moments, and the a
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import combinations
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.compare import Compare, say_shares
+from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed
 from discreet.algorithms.statistics.count import Count, say_count
 from discreet.algorithms.statistics.counted import MAY_LACK, Counted
 from discreet.algorithms.statistics.difference import Difference, say_difference
 from discreet.algorithms.statistics.labelled import LabelledSample
-from discreet.algorithms.statistics.population import Phrase, Population, Region, region_of
 from discreet.algorithms.statistics.share import Share, say_share
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
 from discreet.errors import DiscreetError, UsageError
 from discreet.query.answer_cache import Released
-from discreet.query.statistics import KINDS
+from discreet.query.request import KINDS
 from discreet.query.words import minutes
 
 Cell = tuple[int, int]
@@ -77,8 +78,8 @@ def check_sample(statistic: Algorithm, sample: LabelledSample) -> None:
             f"'{statistic.name}'. Ask without --labelled."
         )
     sums = [{number: 1} for number in range(len(asked))]
-    for _, phrases in _checked(statistic, asked, sums):
-        sample.check(phrases)
+    for _, said in _checked(statistic, asked, sums):
+        sample.check(said)
 
 
 def statistic_of(released: Released) -> Statistic | None:
@@ -109,8 +110,7 @@ class Releases:
     def answer(self, question: str, statistic: Statistic, sample: LabelledSample | None = None) -> Derived | None:
         """Return the answer to a statistic, or None; with a sample, its intervals cover what phrases get wrong, too."""
         asked = asked_of(statistic)
-        tests = Population((), statistic.members.fields)
-        sums = [self._sum(region_of(tests, *phrases)) for phrases in asked]
+        sums = [self._sum(condition.facts()) for condition in asked]
         found = [one for one in sums if one is not None]
         if not asked or len(found) != len(sums):
             return None
@@ -119,7 +119,7 @@ class Releases:
         weights = [{place[cell]: weight for cell, weight in one.items()} for one in found]
         counted = self._joined(cells)
         if sample is not None:
-            checked = {key: sample.check(phrases) for key, phrases in _checked(statistic, asked, weights)}
+            checked = {key: sample.check(said) for key, said in _checked(statistic, asked, weights)}
             counted = Widened(counted.counts, counted.deviations, counted.gaussian, checked)
         text, table = _say(statistic, counted, weights)
         if sample is not None and any(one.pooled for one in checked.values()):
@@ -133,23 +133,49 @@ class Releases:
         """Return the sum of counts that is the number of units of a region: one release, or the least noise of two."""
         if region in self._direct:
             return self._direct[region]
-        found = [*self._rests(region), *self._unions(region)]
+        found = [*self._rests(region), *self._unions(region), *self._eithers(region)]
         return min(found, key=self._variance, default=None)
 
     def _rests(self, region: Region) -> Iterable[Sum]:
         """Yield the units of a larger region without those of the rest of it."""
         for fact in region:
-            larger, rest = region - {fact}, region - {fact} | {fact.opposite}
-            if larger in self._direct and rest in self._direct:
-                yield _plus(self._direct[larger], self._direct[rest], -1)
+            yield from self._combined([region - {fact}], [region - {fact} | {fact.opposite}])
 
     def _unions(self, region: Region) -> Iterable[Sum]:
         """Yield the units of two regions that are the region together."""
         for part in self._direct:
             if region < part and len(part) == len(region) + 1:
                 (fact,) = part - region
-                if fact.holds and (other := region | {fact.opposite}) in self._direct:
-                    yield _plus(self._direct[part], self._direct[other], 1)
+                if fact.holds:
+                    yield from self._combined([part, region | {fact.opposite}], [])
+
+    def _eithers(self, region: Region) -> Iterable[Sum]:
+        """Yield the units of which one of several facts holds, or all of two, by inclusion and exclusion."""
+        for fact in region:
+            base, facts = region - {fact}, fact.either
+            if facts and fact.holds:
+                yield from self._combined([base], [base | {one.opposite for one in facts}])
+            if len(facts) == 2 and fact.holds:
+                one, other = facts
+                yield from self._combined([base | {one}, base | {other}], [base | {one, other}])
+        for one, other in combinations(region, 2):
+            base = region - {one, other}
+            either = base | {either_of([frozenset([one]), frozenset([other])])}
+            yield from self._combined([base | {one}, base | {other}], [either])
+        for larger in self._direct:  # none of several: the rest of those of which one holds
+            for fact in larger - region:
+                base = larger - {fact}
+                if fact.either and fact.holds and base | {one.opposite for one in fact.either} == region:
+                    yield from self._combined([base], [larger])
+
+    def _combined(self, more: Sequence[Region], less: Sequence[Region]) -> Iterable[Sum]:
+        """Yield the sum of some regions without others, if all of them were counted."""
+        if all(region in self._direct for region in (*more, *less)):
+            total: Sum = {}
+            for region, sign in (*((one, 1) for one in more), *((one, -1) for one in less)):
+                total = _plus(total, self._direct[region], sign)
+            if total:
+                yield total
 
     def _variance(self, of: Sum) -> tuple[float, Cell]:
         noise = self._joined(list(of)).deviations
@@ -180,40 +206,43 @@ def _plus(one: Sum, other: Sum, sign: int) -> Sum:
     return {cell: weight for cell, weight in found.items() if weight}
 
 
-Phrases = tuple[Phrase, ...]
 _POOLED = (
     "The labelled sample says too little of these conditions alone, so the interval is an estimate from the errors of "
     "all its conditions together."
 )
 
 
-def asked_of(statistic: Statistic) -> list[Phrases]:
-    """Return the sets whose numbers answer a statistic, in the order in which `_say` reads them; none if none do.
-
-    A set of units is named by its phrases. The tests of declared fields are those of the statistic.
-    """
-    base = (statistic.phrase(statistic.population),) if statistic.population else ()
+def asked_of(statistic: Statistic) -> list[Condition]:
+    """Return the sets whose numbers answer a statistic, in the order in which `_say` reads them; none if none do."""
     if type(statistic) is Count:
-        return [(*base, statistic.counted) if statistic.condition else base]
+        return [statistic.members]
+    base = statistic.base
+    groups: list[tuple[Condition, ...]] = [(statistic.read(one),) for one in getattr(statistic, "groups", ())]
     if isinstance(statistic, Difference):
-        return [(*base, statistic.phrase(group)) for group in statistic.groups]
+        return [narrowed(base, *group) for group in groups]
     if not isinstance(statistic, Share):
         return []
-    held = statistic.phrase(statistic.condition, statistic.negated)
-    groups = map(statistic.phrase, statistic.groups if isinstance(statistic, Compare) else ())
-    sets = [(*base, group) for group in groups] or [base]
-    return [phrases for one in sets for phrases in ((*one, held), one)]
+    held = statistic.read(statistic.condition, statistic.negated)
+    return [one for group in groups or [()] for one in (narrowed(base, *group, held), narrowed(base, *group))]
 
 
 def _checked(
-    statistic: Statistic, asked: Sequence[Phrases], sums: Sequence[Mapping[int, int]]
-) -> Iterator[tuple[Key, Phrases]]:
-    """Yield each sum of counts of an answer with the phrases of its units. Of a share, that of the rest is one, too."""
-    yield from ((key_of(weights), phrases) for weights, phrases in zip(sums, asked, strict=True))
+    statistic: Statistic, asked: Sequence[Condition], sums: Sequence[Mapping[int, int]]
+) -> Iterator[tuple[Key, Sequence[Condition]]]:
+    """Yield each sum of counts of an answer with the conditions of its units. Of a share, that of the rest is one, too.
+
+    The tests of declared fields are left out: the texts of a sample have none.
+    """
+    yield from ((key_of(weights), _said(one)) for weights, one in zip(sums, asked, strict=True))
     if isinstance(statistic, Share):
-        for held, of, phrases in zip(sums[::2], sums[1::2], asked[::2], strict=True):
-            rest = (*phrases[:-1], statistic.phrase(phrases[-1].text, not phrases[-1].negated))
-            yield key_of(minus(of, held)), rest
+        held = statistic.read(statistic.condition, not statistic.negated)
+        for yes, of, whole in zip(sums[::2], sums[1::2], asked[1::2], strict=True):
+            yield key_of(minus(of, yes)), _said(narrowed(whole, held))
+
+
+def _said(condition: Condition) -> Sequence[Condition]:
+    parts = condition.all if isinstance(condition, All) else (condition,)
+    return [one for one in parts if not one.is_test and one != ALL]
 
 
 def _say(statistic: Statistic, counted: Counted, sums: list[dict[int, int]]) -> tuple[str, list[Figure]]:

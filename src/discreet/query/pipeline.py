@@ -9,7 +9,7 @@ from discreet.algorithms.common.algorithm import Algorithm, Query
 from discreet.algorithms.common.answer import Answer
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.algorithms.statistics.counted import MAY_LACK
-from discreet.algorithms.statistics.statistic import Statistic, in_words
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
 from discreet.generation.model import VotingModel
 from discreet.generation.no_model import NO_MODEL
@@ -29,8 +29,9 @@ from discreet.query.odometer import Odometer, may_lack_units, times, unit_cost
 from discreet.query.proposals import propose
 from discreet.query.question_kinds import searched, with_choices
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
+from discreet.query.request import request_of_statistic
+from discreet.query.slots import check_plain
 from discreet.query.statistics import check_known, under_schema
-from discreet.query.tested import check_tested
 from discreet.query.validation import (
     check_ceiling,
     check_declared,
@@ -238,7 +239,7 @@ class QueryPipeline:
         parts, question = self._parts, normalize_question(question)
         check_declared(algorithm)
         if isinstance(algorithm, Statistic):
-            check_tested(algorithm, question)  # first: a release to other tests is no answer
+            check_plain(algorithm, question)  # first: a release to other tests is no answer
         check_payment(algorithm, parts.settings, parts.path)
         algorithm = with_choices(algorithm, question)
         require_opt_in(algorithm, options.not_private)
@@ -350,7 +351,7 @@ class QueryPipeline:
 def _understood(request: Request) -> str:
     """Return how the question was understood, before the schema named its attribute: public. "" without rules."""
     asked = request.asked or request.algorithm
-    return in_words(asked) if isinstance(asked, Statistic) else ""
+    return str(request_of_statistic(asked)) if isinstance(asked, Statistic) else ""
 
 
 def _query(question: str, algorithm: Algorithm, public: str) -> Query:

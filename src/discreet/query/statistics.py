@@ -7,7 +7,6 @@ of it is public.
 A vault that was read under a schema has its attributes. Lists and typical numbers of another one are refused unpaid.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import chain
@@ -15,6 +14,7 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.compare import Compare
+from discreet.algorithms.statistics.conditions import All, FieldTest, Not, all_of, parse, where
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.difference import Difference
 from discreet.algorithms.statistics.list_values import ListValues
@@ -25,22 +25,16 @@ from discreet.algorithms.statistics.trend import MONTHS, Trend
 from discreet.algorithms.statistics.typical import Typical
 from discreet.algorithms.text.attributes import matches
 from discreet.algorithms.text.schema_words import Embed, attribute_meant, attribute_named
-from discreet.config import VaultConfig
+from discreet.config import VaultConfig, field_type, field_values
 from discreet.errors import CannotAnswer, UnknownName, UsageError
 from discreet.query.question_kinds import recognise
+from discreet.query.request import KINDS
+from discreet.query.request import Request as Asked
 from discreet.query.requests import Request, request_of
-from discreet.query.tested import check_asked
+from discreet.query.slots import as_condition, keep_words
 from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
 
 _REFUSED = ("person", "other-language", "follow-up")
-KINDS: dict[str, type[Statistic]] = {
-    kind.name: kind for kind in (Count, Share, Difference, ListValues, Compare, Trend, Typical, Summary)
-}
-"""The statistics by the names of their kinds."""
-
-_HOLDS_AND_NOT = re.compile(r"^(?P<holds>.+?) (?:but|and) (?:not|no|without|never) (?P<denied>.+)$", re.IGNORECASE)
-"""In English, two things of which the second does not hold. "Migraine without aura" is one thing, as a text says it."""
-_MORE = re.compile(r"\b(?:and|but|or|nor)\b", re.IGNORECASE)
 
 
 def statistic_asked(
@@ -65,12 +59,15 @@ def statistic_asked(
     foreign = request and request.language  # no model reads it
     if request is None or (not foreign and recognise(question, language, settings.unit_field).name in _REFUSED):
         return None
-    check_asked(question, request)
-    return request
+    return keep_words(question, request)
 
 
 def build_statistic(
-    request: Request, settings: VaultConfig, given: Mapping[str, Any], schema: AttributeSchema | None = None
+    request: Request,
+    settings: VaultConfig,
+    given: Mapping[str, Any],
+    schema: AttributeSchema | None = None,
+    question: str = "",
 ) -> Statistic:
     """Return the algorithm of a request.
 
@@ -79,22 +76,45 @@ def build_statistic(
         settings: the configuration of the vault.
         given: parameters of the statistic that do not follow from the question, such as `where` and `epsilon`.
         schema: the schema under which the documents were read; None if there is none.
+        question: the question, for the advice of an error.
 
     Raises:
         CannotAnswer: if the vault cannot release such a statistic.
         UsageError: if such a statistic has no such parameter.
     """
-    if request.language == "":
-        request = _as_set_and_condition(request)
+    request = _with_conditions(request, question, settings)
     if request.statistic == "range":
         request = replace(request, statistic="quartiles")
     kind, own = _BUILD[request.kind](request, settings)
     _refuse_lost(request, kind)
-    known = {field.name for field in fields(kind)}
-    if strange := sorted(set(given) - known):
-        raise UsageError(f"A {kind.name} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
+    _refuse_strange(kind, given)
     spoken = {"language": request.language} if request.language else {}
-    return kind(**(own | spoken | range_of(request, settings, schema) | dict(given)))
+    found = range_of(request.attribute, settings, schema) if kind is Typical else {}
+    return kind(**(own | spoken | found | dict(given)))
+
+
+def of_request(
+    request: Asked, settings: VaultConfig, given: Mapping[str, Any], schema: AttributeSchema | None = None
+) -> Statistic:
+    """Return the algorithm of a request, with what follows from the vault: its date, and the range of a number.
+
+    Args:
+        request: a request for a statistic.
+        settings: the configuration of the vault.
+        given: other parameters of the statistic, such as `where` and `epsilon`.
+        schema: the schema under which the documents were read; None if there is none.
+
+    Raises:
+        CannotAnswer: if the vault cannot release such a statistic.
+        UsageError: if such a statistic has no such parameter.
+    """
+    own: dict[str, Any] = dict(given)
+    if request.kind == "trend":
+        own = {"date_field": request.dated or _dates(settings)[0]} | own
+    if request.kind == "typical":
+        own = range_of(request.attribute, settings, schema) | own
+    _refuse_strange(KINDS[request.kind], own)
+    return request.statistic(**own)
 
 
 def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> None:
@@ -120,19 +140,8 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
     for name in algorithm.dates_read:
         if settings.fields[name] != "date":
             raise UsageError(f"The field '{name}' is a {settings.fields[name]}, and a trend needs a date.")
-    for test in algorithm.members.fields:
-        kind = settings.fields[test.name]
-        if kind == "number" and not test.is_number():
-            raise UsageError(f"The field '{test.name}' is a number, and '{test.value}' is none. Write {test.name}>=60.")
-        if kind == "date" and not test.is_day():
-            raise UsageError(
-                f"The field '{test.name}' is a date, and '{test.value}' is no day. Write {test.name}>=2026-03-01; "
-                f"for a month, also {test.name}<=2026-03-31."
-            )
-        if kind == "category" and test.relation not in ("=", "!="):
-            raise UsageError(
-                f"The field '{test.name}' is a category, without an order. Write {test.name}={test.value}."
-            )
+    for test in algorithm.tests:
+        _check_value(test, settings.fields[test.field])
     for attribute in algorithm.attributes:
         if not (read or any(matches(name, attribute) for name in settings.fields)):
             raise CannotAnswer(
@@ -142,14 +151,84 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
             )
 
 
-def _as_set_and_condition(request: Request) -> Request:
-    """Return the count of "fever but not chills" as that of the units with fever that have no chills."""
-    two = _HOLDS_AND_NOT.match(request.condition)
-    if two is None or request.kind != "count" or request.population or request.negated:
-        return request
-    if _MORE.search(two["holds"]) or _MORE.search(two["denied"]):  # three things: `check_tested` refuses them
-        return request
-    return replace(request, population=two["holds"], condition=two["denied"], negated=True)
+def _check_value(test: FieldTest, kind: str) -> None:
+    """Refuse a value that is none of the type of its field.
+
+    Raises:
+        UsageError: if it is none; the error has the accepted forms.
+    """
+    name, value, values = test.field, test.value, field_values(kind)
+    kind = field_type(kind)
+    if values and value.casefold() not in map(str.casefold, values):
+        meant = next((one for one, labels in values.items() if value.casefold() in map(str.casefold, labels)), "")
+        known = ", ".join(f"{one} ({'/'.join(labels)})" if labels else one for one, labels in values.items())
+        form = f"{name}={meant or next(iter(values))}"
+        raise UsageError(f"The field '{name}' has the values {known}, and '{value}' is none. Write {form}.")
+    if kind == "number" and not test.is_number:
+        raise UsageError(f"The field '{name}' is a number, and '{value}' is none. Write {name}>=60, or {name}=60..69.")
+    if kind == "date" and test.period is None:
+        raise UsageError(
+            f"The field '{name}' is a date, and '{value}' is no day, month or year. Write {name}=2026-03, "
+            f"{name}>=2026-03-01, {name}=31.03.2026, {name}=2026 or {name}=2026-01..2026-03."
+        )
+    if kind == "category" and test.relation not in ("=", "!="):
+        raise UsageError(f"The field '{name}' is a category, without an order. Write {name}={value}.")
+    if ".." in value and kind != "category" and test.relation not in ("=", "!="):
+        raise UsageError(f"'{value}' is a range, and is tested by = or !=. Write {name}={value}.")
+
+
+def _with_conditions(request: Request, question: str, settings: VaultConfig) -> Request:
+    """Return the request with its phrases as conditions.
+
+    Raises:
+        CannotAnswer: if one is none.
+    """
+    labels = {
+        label.casefold(): where(name, "=", value)
+        for name, kind in settings.fields.items()
+        for value, named in field_values(kind).items()
+        for label in named
+    }
+
+    def condition(part: str) -> str:
+        return as_condition(part, request.language, question, labels)
+
+    found, negated = condition(request.condition), request.negated
+    several = parse(found) if negated and found != request.condition else None
+    if isinstance(several, All):  # "no fever and no chills": the first denial is that of the first part
+        if not all(isinstance(one, Not) for one in several.all[1:]):
+            why = f"'no {request.condition}' can be read in two ways. Ask about each by itself."
+            raise CannotAnswer("two-things", why)
+        first = several.all[0]
+        found, negated = str(all_of(first if isinstance(first, Not) else ~first, *several.all[1:])), False
+    return replace(
+        request,
+        negated=negated,
+        population=condition(request.population),
+        condition=found,
+        groups=tuple(map(condition, request.groups)),
+    )
+
+
+def _refuse_strange(kind: type[Statistic], given: Mapping[str, Any]) -> None:
+    known = {field.name for field in fields(kind)}
+    if strange := sorted(set(given) - known):
+        raise UsageError(f"A {kind.name} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
+
+
+def _dates(settings: VaultConfig) -> list[str]:
+    """Return the names of the declared dates.
+
+    Raises:
+        CannotAnswer: if there is none.
+    """
+    if not (dates := [name for name, kind in settings.fields.items() if kind == "date"]):
+        raise CannotAnswer(
+            "trend",
+            "It asks for a change over time, and the vault has no declared date. Declare one when a vault is made: "
+            "discreet init VAULT --field NAME:date.",
+        )
+    return dates
 
 
 Built = tuple[type[Statistic], dict[str, Any]]
@@ -199,13 +278,7 @@ def _difference(request: Request, settings: VaultConfig) -> Built:
 
 
 def _trend(request: Request, settings: VaultConfig) -> Built:
-    dates = [name for name, kind in settings.fields.items() if kind == "date"]
-    if not dates:
-        raise CannotAnswer(
-            "trend",
-            "It asks for a change over time, and the vault has no declared date. Declare one when a vault is made: "
-            "discreet init VAULT --field NAME:date.",
-        )
+    dates = _dates(settings)
     if request.attribute or request.by not in ("", *MONTHS, *dates):
         name = request.by or request.attribute
         listed = f" For the number of each {name}, ask for a list: List the {name}s." if name in settings.fields else ""
@@ -240,11 +313,11 @@ _BUILD = {
 }
 
 
-def range_of(request: Request, settings: VaultConfig, schema: AttributeSchema | None) -> dict[str, Any]:
-    """Return the public range of the number that a request names, as the schema has it; nothing if it has none."""
-    if schema is None or request.kind != "typical" or _is_declared(request.attribute, settings):
+def range_of(attribute: str, settings: VaultConfig, schema: AttributeSchema | None) -> dict[str, Any]:
+    """Return the public range of a number, as the schema has it; nothing if it has none."""
+    if schema is None or _is_declared(attribute, settings):
         return {}
-    found = attribute_named(schema, request.attribute)
+    found = attribute_named(schema, attribute)
     return {} if found is None or found.low is None else {"low": found.low, "high": found.high}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 
-from discreet.config import FIELD_TYPES
+from discreet.config import FIELD_TYPES, field_type, field_values
 from discreet.errors import UnknownName, UsageError
 from discreet.reading.dates import FORMS, read_date
 from discreet.retrieval.documents import canonical_name, canonical_unit
@@ -41,8 +41,15 @@ def check_types(declared: Mapping[str, str], unit_field: str) -> dict[str, str]:
             raise UsageError("A declared field has no name. Give the field a name: --field NAME:TYPE.")
         if spelled == unit_field:
             raise UsageError(f"The field '{spelled}' is the unit field, which cannot be declared. Omit its --field.")
-        if kind not in FIELD_TYPES:
+        if field_type(kind) not in FIELD_TYPES:
             raise UnknownName("type of field", kind, FIELD_TYPES)
+        values = field_values(kind)
+        words = [one.casefold() for value, labels in values.items() for one in (value, *labels)]
+        if len(set(words)) < len(words) or not all(values) or (values and kind.count(",") + 1 > len(values)):
+            raise UsageError(
+                f"The values of the field '{spelled}' are not told apart. Write each value once, with other words for "
+                f"it: --field '{spelled}:category(w=women/female, m=men/male)'."
+            )
         checked[spelled] = kind
     return checked
 
@@ -58,9 +65,13 @@ def read_fields(values: Mapping[str, object], declared: Mapping[str, str]) -> di
         value = values.get(name)
         if is_empty(value):
             continue
-        read = _READERS[kind](value)
+        read: Value | None = _READERS[field_type(kind)](value)
         if read is None:
-            raise WrongField(f"the field '{name}' is not {EXPECTED[kind]}")
+            raise WrongField(f"the field '{name}' is not {EXPECTED[field_type(kind)]}")
+        if known := field_values(kind):
+            read = next((one for one in known if one.casefold() == str(read).casefold()), None)
+            if read is None:
+                raise WrongField(f"the field '{name}' is none of its declared values: {', '.join(known)}")
         found[name] = read
     return found
 

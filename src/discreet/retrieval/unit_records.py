@@ -4,7 +4,6 @@ Statistics (`algorithms.statistics`) are about all units, so they need no search
 state of the store. A record is a function of the documents of one unit alone.
 """
 
-import unicodedata
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +14,7 @@ from typing import Protocol, overload
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.store import Store
 from discreet.retrieval.unit_texts import Fields, TextReader, UnitTexts, Value, read_unit_texts
+from discreet.system.words import as_read
 
 
 @dataclass(frozen=True)
@@ -45,34 +45,62 @@ class UnitRecord:
         fields: its declared fields: the fields of each document, by the id of the document.
         statements: the statements that were read in its texts.
         fields_of: the declared fields of the document of each text; empty if no document has any.
+        document_of: a number for the document of each text; empty if the store cannot tell.
     """
 
     texts: tuple[str, ...] = field(repr=False)
     fields: tuple[Fields, ...] = field(default=(), repr=False)
     statements: Sequence[Statement] = field(default=(), repr=False)
     fields_of: tuple[Fields, ...] = field(default=(), repr=False)
+    document_of: tuple[int, ...] = field(default=(), repr=False)
 
     @staticmethod
     def of(unit: str, stored: UnitTexts, lookup: "Lookup | None") -> "UnitRecord":
         """Return the record of a unit from its texts, and from the statements that were read in them."""
         statements = () if lookup is None else LazyStatements(unit, stored.texts, lookup)
-        return UnitRecord(stored.texts, stored.fields, statements, stored.fields_of)
+        return UnitRecord(stored.texts, stored.fields, statements, stored.fields_of, stored.document_of)
 
     def part(self, passes: Callable[[Fields], bool]) -> "UnitRecord":
         """Return the part of the record that stands in the documents whose declared fields pass a test."""
-        kept = [(text, own) for text, own in zip(self.texts, self.fields_of, strict=False) if passes(own)]
-        texts, said = tuple(text for text, _ in kept), self.statements
-        statements = said.within(texts) if isinstance(said, LazyStatements) else said
-        return UnitRecord(texts, tuple(filter(passes, self.fields)), statements, tuple(own for _, own in kept))
+        kept = [place for place, own in enumerate(self.fields_of) if passes(own)]
+        return self._of(kept, tuple(filter(passes, self.fields)))
+
+    def documents(self) -> "list[UnitRecord]":
+        """Return the record of each document by itself; the whole record if the store cannot tell them apart."""
+        if len(set(self.document_of)) < 2:
+            return [self]
+        places: dict[int, list[int]] = {}
+        for place, document in enumerate(self.document_of):
+            places.setdefault(document, []).append(place)
+        return [
+            self._of(own, tuple(self.fields_of[place] for place in own[:1] if self.fields_of))
+            for own in places.values()
+        ]
+
+    def _of(self, places: Sequence[int], fields: tuple[Fields, ...]) -> "UnitRecord":
+        """Return the part of the record with the texts at some places, and with some of its fields."""
+        texts = tuple(self.texts[place] for place in places)
+        beside = tuple(self.fields_of[place] for place in places if self.fields_of)
+        documents = tuple(self.document_of[place] for place in places if self.document_of)
+        statements = self.statements
+        if isinstance(statements, LazyStatements):
+            statements = statements.within(texts)
+        return UnitRecord(texts, fields, statements, beside, documents)
 
     @cached_property
     def plain(self) -> tuple[str, ...]:
-        """The texts without case and with each letter in its one form (NFKC), for a first look at all of them."""
-        return tuple(unicodedata.normalize("NFKC", text).casefold() for text in self.texts)
+        """The texts as a person reads them, without case, for a first look at all of them."""
+        return tuple(as_read(text).casefold() for text in self.texts)
 
-    def texts_with(self, words: Sequence[str]) -> list[str]:
-        """Return the texts that have the letters of all words (without case, NFKC): a first look, which spares most."""
-        return [text for text, plain in zip(self.texts, self.plain, strict=True) if all(map(plain.__contains__, words))]
+    def texts_with(self, words: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the texts that have the letters of all words, each itself and plain: a first look at all of them."""
+        pairs = zip(self.texts, self.plain, strict=True)
+        return [both for both in pairs if all(map(both[1].__contains__, words))]
+
+    @cached_property
+    def said(self) -> dict[object, bool]:
+        """What was found of phrases in this record, kept as long as the record."""
+        return {}
 
     def values(self, name: str) -> list[Value]:
         """Return the values of a declared field."""

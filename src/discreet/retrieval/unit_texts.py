@@ -26,11 +26,13 @@ class UnitTexts:
         texts: its texts, sorted.
         fields: the declared fields of its documents, by the id of the document.
         fields_of: the declared fields of the document of each text; empty if no document has any.
+        document_of: a number for the document of each text; empty if the store cannot tell.
     """
 
     texts: tuple[str, ...] = field(repr=False)
     fields: tuple[Fields, ...] = field(default=(), repr=False)
     fields_of: tuple[Fields, ...] = field(default=(), repr=False)
+    document_of: tuple[int, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,11 @@ def gather(
         fields_of[unit].append(own)
 
     def of_unit(unit: str, own: list[tuple[str, object]]) -> UnitTexts:
-        if unit not in fields_of:
-            return UnitTexts(tuple(sorted(text for text, _ in own)))
         own.sort(key=lambda one: (one[0], str(one[1])))
-        beside = tuple(named.get(document, {}) for _, document in own)
-        return UnitTexts(tuple(text for text, _ in own), tuple(fields_of[unit]), beside)
+        numbers = {document: number for number, document in enumerate(dict.fromkeys(document for _, document in own))}
+        documents = () if None in numbers else tuple(numbers[document] for _, document in own)
+        beside = tuple(named.get(document, {}) for _, document in own) if unit in fields_of else ()
+        return UnitTexts(tuple(text for text, _ in own), tuple(fields_of.get(unit, ())), beside, documents)
 
     return Moment(mark, {unit: of_unit(unit, own) for unit, own in texts_of.items()})
 

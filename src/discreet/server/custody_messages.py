@@ -1,14 +1,23 @@
-"""The messages between the desk and the keeper. Private values may cross here: this socket is the custodian's."""
+"""The schema between the desk and the keeper. Private values may cross here: this socket is the custodian's."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
+
+from discreet.server.wire import Message, Wire
 
 PAGE = 50
 """So many entries a page of a list has."""
+T = TypeVar("T")
+Real = Annotated[float, Field(ge=-1e300, le=1e300)]
+Whole = Annotated[int, Field(ge=-(2**62), le=2**62)]
+Many = Annotated[tuple[T, ...], Field(max_length=1_000_000)]
+Plain = Annotated[dict[str, Any], Field(max_length=1_000_000)]
+"""Plain data of a `describe()`."""
 
 
-@dataclass(frozen=True)
-class HowRead:
+class HowRead(Message):
     """How the files of an upload become documents; the fields are those of `vault.ingestion.How`.
 
     Attributes:
@@ -30,8 +39,7 @@ class HowRead:
     each_record: bool = False
 
 
-@dataclass(frozen=True)
-class CorpusWanted:
+class CorpusWanted(Message):
     """A synthetic corpus that is planned or made.
 
     Attributes:
@@ -42,18 +50,16 @@ class CorpusWanted:
     """
 
     method: str
-    epsilon: float
+    epsilon: Real
     task: str = ""
     only_new: bool = False
 
 
-@dataclass(frozen=True)
-class Overview:
+class Overview(Message):
     """A request for the state of all vaults."""
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(Message):
     """A request for a page of a list.
 
     Attributes:
@@ -65,12 +71,11 @@ class Listing:
 
     vault: str
     what: str
-    skip: int = 0
+    skip: Whole = 0
     unit: str = ""
 
 
-@dataclass(frozen=True)
-class Preview:
+class Preview(Message):
     """A request for what would be added of an upload."""
 
     vault: str
@@ -78,8 +83,7 @@ class Preview:
     how: HowRead
 
 
-@dataclass(frozen=True)
-class Add:
+class Add(Message):
     """A request to add an upload. The reply comes when it is done."""
 
     vault: str
@@ -87,17 +91,15 @@ class Add:
     how: HowRead
 
 
-@dataclass(frozen=True)
-class Undo:
+class Undo(Message):
     """A request to erase what a batch brought; `anyway` if earlier texts may be gone with it."""
 
     vault: str
-    batch: int
+    batch: Whole
     anyway: bool = False
 
 
-@dataclass(frozen=True)
-class Erase:
+class Erase(Message):
     """A request to erase a unit; `anyway` to keep it out though it has no document."""
 
     vault: str
@@ -105,39 +107,34 @@ class Erase:
     anyway: bool = False
 
 
-@dataclass(frozen=True)
-class Readmit:
+class Readmit(Message):
     """A request to let an erased unit come back."""
 
     vault: str
     unit: str
 
 
-@dataclass(frozen=True)
-class Remains:
+class Remains(Message):
     """A request for what is left of a unit."""
 
     vault: str
     unit: str
 
 
-@dataclass(frozen=True)
-class Paper:
+class Paper(Message):
     """A request for the report for the person who signs."""
 
     vault: str
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Message):
     """A request for what a synthetic corpus would cost."""
 
     vault: str
     wanted: CorpusWanted
 
 
-@dataclass(frozen=True)
-class Make:
+class Make(Message):
     """A request to make a synthetic corpus, and to pay for it. The reply comes when it is done."""
 
     vault: str
@@ -145,29 +142,25 @@ class Make:
     name: str
 
 
-@dataclass(frozen=True)
-class Corpora:
+class Corpora(Message):
     """A request for the synthetic corpora of a vault."""
 
     vault: str
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Message):
     """A request for how far the long work is."""
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Message):
     """How many units have between `low` and `high` of epsilon left."""
 
-    low: float
-    high: float
-    units: int
+    low: Real
+    high: Real
+    units: Whole
 
 
-@dataclass(frozen=True)
-class GrantCard:
+class GrantCard(Message):
     """The grant of a vault, as the accounts need it: `privacy.accounting.Budget`, and a usual charge.
 
     Attributes:
@@ -176,18 +169,17 @@ class GrantCard:
         paid: whether the ledger has questions.
     """
 
-    epsilon: float
-    delta: float
-    failures: float
-    order: float
+    epsilon: Real
+    delta: Real
+    failures: Real
+    order: Real
     accountant: str
-    loss_nano: tuple[int, ...]
-    failure_atto: int
+    loss_nano: Many[Whole]
+    failure_atto: Whole
     paid: bool
 
 
-@dataclass(frozen=True)
-class VaultState:
+class VaultState(Message):
     """A vault, for its custodian.
 
     Attributes:
@@ -206,72 +198,65 @@ class VaultState:
     unit: str
     payment: str
     grant: GrantCard
-    spent: float
-    odometer: float | None
-    more: int | None
-    price: float
-    levels: tuple[Level, ...]
-    documents: int
-    units: int
-    questions: int
+    spent: Real
+    odometer: Real | None
+    more: Whole | None
+    price: Real
+    levels: Many[Level]
+    documents: Whole
+    units: Whole
+    questions: Whole
 
 
-@dataclass(frozen=True)
-class Overviewed:
+class Overviewed(Message):
     """The state of all vaults, and the names of the methods of making corpora."""
 
-    vaults: tuple[VaultState, ...]
-    methods: tuple[str, ...]
+    vaults: Many[VaultState]
+    methods: Many[str]
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Message):
     """A page of a list: entries as plain data, and whether there are more."""
 
-    rows: tuple[dict[str, Any], ...]
+    rows: Many[Plain]
     more: bool
 
 
-@dataclass(frozen=True)
-class Previewed:
+class Previewed(Message):
     """What would be added: `reading.preview.Preview.describe()`, and its summary."""
 
     summary: str
-    preview: dict[str, Any]
+    preview: Plain
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Message):
     """A record, or a part of a file, that was not added: where it was, and why."""
 
     where: str
     reason: str
 
 
-@dataclass(frozen=True)
-class Added:
+class Added(Message):
     """What was added; the fields are those of `vault.ingestion.Added`."""
 
-    added: int
-    replaced: int
-    unchanged: int
-    own_unit: int
-    repeated: int
-    buried: int
-    batch: int
-    bad: tuple[Refusal, ...]
-    in_part: tuple[Refusal, ...]
+    added: Whole
+    replaced: Whole
+    unchanged: Whole
+    own_unit: Whole
+    repeated: Whole
+    buried: Whole
+    batch: Whole
+    bad: Many[Refusal]
+    in_part: Many[Refusal]
 
 
-@dataclass(frozen=True)
-class Undone:
+class Undone(Message):
     """How many documents of a batch were erased."""
 
-    documents: int
+    documents: Whole
 
 
-@dataclass(frozen=True)
-class Remained:
+class Remained(Message):
     """What is left of a unit.
 
     Attributes:
@@ -280,67 +265,60 @@ class Remained:
         report: `operations.erasure.ErasureReport.describe()`.
     """
 
-    documents: int
+    documents: Whole
     tag: str
-    report: dict[str, Any]
+    report: Plain
 
 
-@dataclass(frozen=True)
-class Reported:
+class Reported(Message):
     """The report for the person who signs: a page of HTML."""
 
     page: str = field(repr=False)
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Message):
     """What a corpus would cost, and what would run, in lines for a person."""
 
-    epsilon: float
-    delta: float
-    lines: tuple[str, ...]
+    epsilon: Real
+    delta: Real
+    lines: Many[str]
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Message):
     """A corpus that was made."""
 
     name: str
-    texts: int
-    kept: int
-    epsilon: float
-    delta: float
+    texts: Whole
+    kept: Whole
+    epsilon: Real
+    delta: Real
 
 
-@dataclass(frozen=True)
-class CorpusFile:
+class CorpusFile(Message):
     """A corpus that the desk can hand out."""
 
     name: str
-    bytes: int
-    time: float
+    bytes: Whole
+    time: Real
 
 
-@dataclass(frozen=True)
-class PaidCorpus:
+class PaidCorpus(Message):
     """A corpus that the ledger has payments of."""
 
     id: str
-    epsilon: float
+    epsilon: Real
     time: str
 
 
-@dataclass(frozen=True)
-class CorporaListed:
+class CorporaListed(Message):
     """The corpora of a vault; `unfinished` if one was interrupted."""
 
-    files: tuple[CorpusFile, ...]
-    paid: tuple[PaidCorpus, ...]
+    files: Many[CorpusFile]
+    paid: Many[PaidCorpus]
     unfinished: bool
 
 
-@dataclass(frozen=True)
-class Progressed:
+class Progressed(Message):
     """How far the long work is.
 
     Attributes:
@@ -354,12 +332,11 @@ class Progressed:
     running: bool
     what: str = ""
     step: str = ""
-    done: int = 0
-    of: int = 0
+    done: Whole = 0
+    of: Whole = 0
 
 
-@dataclass(frozen=True)
-class Failed:
+class Failed(Message):
     """A refusal.
 
     Attributes:
@@ -372,17 +349,23 @@ class Failed:
 
 
 Asked = Overview | Listing | Preview | Add | Undo | Erase | Readmit | Remains | Paper | Plan | Make | Corpora | Progress
-Replied = (
-    Overviewed
-    | Listed
-    | Previewed
-    | Added
-    | Undone
-    | Remained
-    | Reported
-    | Planned
-    | Made
-    | CorporaListed
-    | Progressed
-    | Failed
+CUSTODY = Wire(
+    {
+        Overview: Overviewed,
+        Listing: Listed,
+        Preview: Previewed,
+        Add: Added,
+        Undo: Undone,
+        Erase: Remained,
+        Readmit: Remained,
+        Remains: Remained,
+        Paper: Reported,
+        Plan: Planned,
+        Make: Made,
+        Corpora: CorporaListed,
+        Progress: Progressed,
+    },
+    Failed,
+    most_asked=64 * 1024 * 1024,
+    most_replied=64 * 1024 * 1024,  # a report lists up to a thousand questions, a preview every record that is refused
 )

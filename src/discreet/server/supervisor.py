@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -12,8 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from discreet.generation.remote.endpoint import KEY
+from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import VARIABLE, ServeConfig
 from discreet.server.desk.links import make_link
 from discreet.server.front.pacing import default_quantum
@@ -21,17 +22,7 @@ from discreet.server.held_state import hold_state
 from discreet.server.launch import MODULES
 from discreet.server.ports import check_ports, find_ports, listens
 from discreet.server.state_folder import find_user, prepare_state
-from discreet.server.wire import (
-    MOST_REPLIED,
-    Catalog,
-    Catalogued,
-    Message,
-    Readied,
-    Ready,
-    WireError,
-    read_message,
-    write_message,
-)
+from discreet.server.wire import ANALYSTS, Catalog, Catalogued, Readied, Ready
 from discreet.system.shell import quoted
 
 Say = Callable[[str], None]
@@ -217,15 +208,11 @@ def longest_answers(path: Path) -> list[float]:
     return [vault.longest_answer_s for vault in reply.vaults] if isinstance(reply, Catalogued) else []
 
 
-def _exchange(path: Path, message: Ready | Catalog) -> Message | None:
+def _exchange(path: Path, message: Ready | Catalog) -> Any:
     """Return the keeper's reply to a message; None if there is none."""
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(2.0)
-            connection.connect(os.fspath(path))
-            write_message(connection, message)
-            return read_message(connection, MOST_REPLIED)
-    except (OSError, WireError):
+        return call_once(path, ANALYSTS, message, patience=2.0)
+    except KeeperGone:
         return None
 
 

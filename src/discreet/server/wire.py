@@ -1,286 +1,498 @@
-"""The schema that crosses the wall between the front and the keeper: all that can leave, and all that can come in.
+"""The schema of the wall between the front and the keeper: all that can leave, and all that can come in.
 
-A message is a length of four bytes, big-endian, and so many bytes of UTF-8: a JSON object with its `type`. A field
-that the schema does not have is refused, on both sides.
+A message is a JSON object. The path to which it is sent names its kind; its reply is of one kind, or a refusal. Values
+are checked where a message is made, and again where it is read. A field that the schema does not have is refused.
 
-    front -> keeper    Question  Estimate  Condense  Catalog  Ready
-    keeper -> front    Answered  Estimated  Condensed  Catalogued  Readied  Refused
+    Question -> Answered    Estimate -> Estimated    Condense -> Condensed    Catalog -> Catalogued    Ready -> Readied
 """
 
 import json
-import socket
-import struct
-from dataclasses import is_dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass as plain_dataclass
+from dataclasses import field, is_dataclass
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, NotRequired, TypeVar, dataclass_transform
 
-from discreet.privacy.accounting import ATTO, CUT
+import numpy as np
+from pydantic import ConfigDict, Field, GetPydanticSchema, TypeAdapter, with_config
+from pydantic.dataclasses import dataclass
+from typing_extensions import TypedDict  # the one of `typing` lacks what pydantic needs before Python 3.12
+
+from discreet.errors import DiscreetError
+from discreet.privacy.accounting import ATTO, CUT, Budget, Spending
 from discreet.privacy.costs import ORDERS
-from discreet.server.wire_answer import ANSWER
-from discreet.server.wire_fields import (
-    Check,
-    WireError,
-    built,
-    list_of,
-    number,
-    one_of,
-    optional,
-    pattern,
-    refuse,
-    text,
-    truth,
-    tuple_of,
-    whole,
-)
-from discreet.server.wire_messages import (
-    CODES,
-    MOST_EPSILON,
-    Answered,
-    Asked,
-    Catalog,
-    Catalogued,
-    Charge,
-    Condense,
-    Condensed,
-    Estimate,
-    Estimated,
-    Message,
-    ModelCard,
-    Question,
-    Readied,
-    Ready,
-    Refused,
-    Reply,
-    Turn,
-    VaultCard,
-)
 
-__all__ = [
-    "CODES",
-    "LONGEST_CONDENSED",
-    "LONGEST_QUESTION",
-    "LONGEST_TURN",
-    "MOST_ASKED",
-    "MOST_REPLIED",
-    "MOST_TURNS",
-    "Answered",
-    "Asked",
-    "Catalog",
-    "Catalogued",
-    "Charge",
-    "Condense",
-    "Condensed",
-    "Estimate",
-    "Estimated",
-    "Message",
-    "ModelCard",
-    "Question",
-    "Readied",
-    "Ready",
-    "Refused",
-    "Reply",
-    "Turn",
-    "VaultCard",
-    "WireError",
-    "decode",
-    "encode",
-    "frame",
-    "length",
-    "read_message",
-    "write_message",
-]
-
-MOST_ASKED = 256 * 1024
-"""Bytes: the longest message that the keeper reads."""
-MOST_REPLIED = 4 * 1024 * 1024
-"""Bytes: the longest message that the front reads; a catalog of many vaults is long."""
-LONGEST_QUESTION = 65_536
-"""Characters."""
-LONGEST_TURN = 600
-"""Characters of a message that is read to rewrite a question."""
+STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
+"""For every message: no value is converted, none is infinite, no field is extra, and no error repeats a value."""
+MOST_EPSILON = 1e9
+"""The largest epsilon that is spoken of."""
+LONGEST_QUESTION = LONGEST_ANSWER = 65_536
+"""Characters. No model of a vault writes more than a few thousand tokens."""
+LONGEST_TURN, LONGEST_CONDENSED = 600, 500
+"""Characters: of a message that is read to rewrite a question, and of the rewritten question."""
 MOST_TURNS = 8
 """The most messages that are read for that, the question included."""
-LONGEST_CONDENSED = 500
-"""Characters of a rewritten question."""
-_HEAD = struct.Struct(">I")
-_LONGEST_NAME = 200
-_MOST_CHOICES = 64
-_MOST_TOKENS = 4096
-_MOST_IN_THE_AIR = 1000
+
+Word = Annotated[str, Field(max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Reason = Annotated[str, Field(max_length=10_000)]
+Text = Annotated[str, Field(max_length=LONGEST_ANSWER)]
+Size = Annotated[float, Field(ge=0.0)]
+Epsilon = Annotated[float, Field(ge=0.0, le=MOST_EPSILON)]
+Delta = Annotated[float, Field(ge=0.0, le=1.0)]
+Value = Annotated[float, Field(ge=-1e300, le=1e300)]
+Count = Annotated[int, Field(ge=0, le=10**6)]
+One = Annotated[int, Field(ge=1, le=1)]  # `Literal[1]` would take 1.0 and true
+Yes = Annotated[bool, Field(ge=True)]
+Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
+Id = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+T = TypeVar("T")
 
 
-_name = text(_LONGEST_NAME)
-_epsilon = number(0.0, MOST_EPSILON)
-_charge = built(
-    lambda loss_nano, **rest: Charge(loss_nano=tuple(loss_nano), **rest),
-    {
-        "epsilon": _epsilon,
-        "delta": number(0.0, 1.0),
-        "loss_nano": list_of(whole(0, CUT), len(ORDERS), len(ORDERS)),
-        "failure_atto": whole(0, ATTO),
-    },
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Message:
+    """A message, or a part of one: each subclass is a frozen dataclass whose values pydantic checks."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, config=STRICT)(cls)
+
+
+class WireError(DiscreetError):
+    """Bytes that are no message of the schema. Their content is never in the error's text."""
+
+
+def one_of(*names: str) -> str:
+    """Return the pattern of a text that is one of `names`."""
+    return f"^({'|'.join(names)})$"
+
+
+# --- what an answer may have ------------------------------------------------------------------------------------------
+
+
+@with_config(STRICT)
+class ChargeFields(TypedDict):
+    """One charge of a receipt. A claim has no place here: an algorithm without a guarantee is not served."""
+
+    mechanism: Reason
+    change: Word
+    cost: dict[Literal["kind", "epsilon", "delta", "rho", "order", "price", "times", "costs"], Size | Reason | None]
+    times: Annotated[int, Field(ge=1, le=10**6)]
+
+
+@with_config(STRICT)
+class ReceiptFields(TypedDict):
+    """The receipt of an answer."""
+
+    epsilon: Size | None
+    delta: Delta | None
+    relation: Word
+    unit: Word
+    charges: Annotated[list[ChargeFields], Field(max_length=10_000)]
+    accountant: Word
+    noise: Word
+    private: Yes
+    payment: Literal["every unit", "each unit that took part", "nobody"]
+    reused: Count
+    each: Count
+    public_corpus: Word
+    caveat: Literal[""]
+    assumed: NotRequired[Annotated[list[Reason], Field(max_length=32)]]
+
+
+@with_config(STRICT)
+class SupportFields(TypedDict):
+    """How many units are behind an answer."""
+
+    count: Whole | None
+    low: Whole
+    high: Whole | None
+    of: Whole
+
+
+@with_config(STRICT)
+class FigureFields(TypedDict):
+    """A number of a table."""
+
+    name: Text
+    kind: Word
+    value: Value
+    low: Value
+    high: Value
+
+
+@with_config(STRICT)
+class PriceFields(TypedDict):
+    """What an answer cost."""
+
+    epsilon: Size
+    granted: Size
+    uses: Annotated[int, Field(ge=0, le=10**9)] | None
+
+
+@with_config(STRICT)
+class AnswerFields(TypedDict):
+    """Every field of an answer that may leave the keeper (`Answer.describe`), and no other.
+
+    `text` is what was released; if `stopped` is "public", what the model says without documents, perhaps invented.
+    """
+
+    schema: One
+    answer: Text | None
+    useless: bool
+    same_without_documents: bool
+    stopped: Literal["end", "length", "budget", "undecided", "public"]
+    algorithm: Word
+    private: Yes
+    tokens: Count
+    private_tokens: Count
+    released: Annotated[list[Text], Field(max_length=1000)]
+    shares: Annotated[dict[Text, Whole], Field(max_length=1000)] | None
+    support: NotRequired[SupportFields | None]
+    table: NotRequired[Annotated[list[FigureFields], Field(max_length=10_000)]]
+    receipt: ReceiptFields
+    cost: PriceFields | None
+    remaining: Size | None
+    kept: bool
+    released_at: NotRequired[Annotated[list[Word], Field(max_length=1000)]]
+    asked: NotRequired[Text]
+    understood: NotRequired[Text]
+    text: Text
+
+
+# --- what is asked ----------------------------------------------------------------------------------------------------
+
+
+class Charge(Message):
+    """What any one unit pays at most, in whole numbers: `privacy.accounting.Spending`.
+
+    Attributes:
+        epsilon: what it amounts to by itself.
+        delta: its failure probability.
+        loss_nano: the Renyi divergence at each order. Unit: 1e-9 nat.
+        failure_atto: the failure probability. Unit: 1e-18.
+    """
+
+    epsilon: Epsilon
+    delta: Delta
+    loss_nano: Annotated[
+        tuple[Annotated[int, Field(ge=0, le=CUT)], ...], Field(min_length=len(ORDERS), max_length=len(ORDERS))
+    ] = field(repr=False)
+    failure_atto: Annotated[int, Field(ge=0, le=ATTO)]
+
+    @classmethod
+    def of(cls, spending: Spending, budget: Budget) -> "Charge":
+        """Return the charge of a spending under the grant `budget`."""
+        losses = tuple(int(loss) for loss in spending.loss_nano)
+        epsilon = min(float(budget.spent(spending)), MOST_EPSILON)
+        return cls(epsilon, float(spending.delta), losses, int(spending.failure_atto))
+
+    @classmethod
+    def nothing(cls) -> "Charge":
+        """Return the charge of what is free."""
+        return cls(0.0, 0.0, (0,) * len(ORDERS), 0)
+
+    @property
+    def is_something(self) -> bool:
+        """Whether anything was paid."""
+        return bool(self.failure_atto or any(self.loss_nano))
+
+    @property
+    def spending(self) -> Spending:
+        """The charge as a sum of costs, to be added to others."""
+        return Spending(np.array(self.loss_nano, dtype=np.int64), self.failure_atto)
+
+
+class Question(Message):
+    """A question of an analyst.
+
+    Attributes:
+        id: 32 hexadecimal digits, chosen by the front: the question's id in the vault's ledger, too.
+        vault: the name of the vault, as analysts write it.
+        model: the name of a preset; "" for the vault's default.
+        question: its text.
+        choices: the public answers among which to choose; none for an answer in words.
+        epsilon: the most that it may cost; the preset's if None.
+        max_tokens: the longest answer; the preset's if None.
+        anew: whether to pay again for a question that was answered before.
+        ceiling: the most that any one unit may pay; a question that may cost more is refused before it is paid. None
+            in an estimate.
+        begun, quantum: when the reply leaves: at a multiple of the quantum after `begun`, in seconds since 1970.
+    """
+
+    id: Id
+    vault: Name
+    model: Word
+    question: Annotated[str, Field(max_length=LONGEST_QUESTION)]
+    choices: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], Field(max_length=64)] = ()
+    epsilon: Annotated[float, Field(ge=1e-6, le=MOST_EPSILON)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=4096)] | None = None
+    anew: bool = False
+    ceiling: Charge | None = None
+    begun: Size = 0.0
+    quantum: Size = 0.0
+
+
+class Estimate(Message):
+    """A request for what a question would cost at most, from public values alone.
+
+    Attributes:
+        question: the question.
+        air: the ids of the vault's questions whose replies have not left. Nothing of them is in the estimate.
+    """
+
+    question: Question
+    air: Annotated[tuple[Id, ...], Field(max_length=1000)] = ()
+
+
+@plain_dataclass(frozen=True)
+class Turn:
+    """A message of a chat. It is checked as a part of `Condense`: the front has longer ones, and cuts them.
+
+    Attributes:
+        role: "user" or "assistant".
+        text: its text.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT | ConfigDict(revalidate_instances="always")
+
+    role: Annotated[str, Field(pattern=one_of("user", "assistant"))]
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TURN)]
+
+
+class Condense(Message):
+    """A request to rewrite the last message of a chat as a question that stands alone. No document is read for it.
+
+    Attributes:
+        vault: the name of the vault whose model rewrites it.
+        messages: the messages, oldest first; the last one is the user's.
+    """
+
+    vault: Name
+    messages: Annotated[tuple[Turn, ...], Field(max_length=MOST_TURNS)]
+
+
+class Catalog(Message):
+    """A request for the vaults and their models."""
+
+
+class Ready(Message):
+    """A request for whether the keeper can answer."""
+
+
+# --- what is replied --------------------------------------------------------------------------------------------------
+
+
+class Estimated(Message):
+    """What a question would cost.
+
+    Attributes:
+        most: the most that any one unit pays if the question is answered anew.
+        free: whether the answer costs nothing: it was released before, or reads no document.
+        understood: of a statistic, what is asked, as a request in words; "" for another question.
+    """
+
+    most: Charge
+    free: bool
+    understood: Annotated[str, Field(max_length=LONGEST_QUESTION)] = ""
+
+
+class Answered(Message):
+    """An answer.
+
+    Attributes:
+        answer: its public fields: `AnswerFields`.
+        spent: what any one unit paid at most.
+    """
+
+    answer: Annotated[dict[str, Any], GetPydanticSchema(lambda _, schema: schema(AnswerFields))]
+    spent: Charge
+
+
+class Condensed(Message):
+    """The rewritten question.
+
+    Attributes:
+        question: its text; "" if the model wrote no usable question.
+    """
+
+    question: Annotated[str, Field(max_length=LONGEST_CONDENSED)]
+
+
+CODES = (
+    "invalid_request",
+    "question_too_long",
+    "cannot_answer",
+    "price_changed",
+    "vault_budget_exhausted",
+    "model_not_found",
+    "interrupted",
+    "starting",
+    "stopping",
+    "ledger_unavailable",
+    "store_unavailable",
+    "internal_error",
 )
-_id = pattern("[0-9a-f]{32}")
-_question = built(
-    Question,
-    {
-        "id": _id,
-        "vault": text(_LONGEST_NAME, 1),
-        "model": _name,
-        "question": text(LONGEST_QUESTION),
-        "choices": tuple_of(text(1000, 1), _MOST_CHOICES),
-        "epsilon": optional(number(1e-6, MOST_EPSILON)),
-        "max_tokens": optional(whole(1, _MOST_TOKENS)),
-        "anew": truth,
-        "ceiling": optional(_charge),
-        "begun": number(),
-        "quantum": number(),
-    },
-)
-_turn = built(Turn, {"role": one_of("user", "assistant"), "text": text(LONGEST_TURN, 1)})
-_condense = built(Condense, {"vault": text(_LONGEST_NAME, 1), "messages": tuple_of(_turn, MOST_TURNS)})
-_model = built(ModelCard, {"name": _name, "algorithm": _name, "private": truth, "most": _charge})
-_vault = built(
-    VaultCard,
-    {
-        "name": text(_LONGEST_NAME, 1),
-        "unit": _name,
-        "epsilon": _epsilon,
-        "delta": number(0.0, 1.0),
-        "payment": one_of("unit", "corpus"),
-        "language": _name,
-        "models": tuple_of(_model, 1000),
-        "longest_answer_s": number(),
-    },
-)
-_refused = built(
+"""Why a question is refused. No text of an error passes the wall."""
+
+
+class Refused(Message):
+    """A refusal.
+
+    Attributes:
+        code: one of `CODES`.
+        asked: the epsilon that was asked for, if a budget is exhausted.
+        left: the epsilon that is left.
+        would_fit: the largest epsilon of such a question that fits.
+        kind: of a question that cannot be answered, which kind it is.
+        paid: what any one unit paid at most before it was broken off.
+    """
+
+    code: Annotated[str, Field(pattern=one_of(*CODES))]
+    asked: Epsilon | None = None
+    left: Epsilon | None = None
+    would_fit: Epsilon | None = None
+    kind: Annotated[str, Field(pattern="^[a-z-]{0,40}$")] = ""
+    paid: Charge = field(default_factory=Charge.nothing)
+
+
+class ModelCard(Message):
+    """A model that can be asked: a preset of a vault.
+
+    Attributes:
+        name: as in `Question.model`; "" for the vault's default.
+        algorithm: how it answers.
+        private: whether it reads documents, and pays for it; if not, it is free.
+        most: the most that a question costs any one unit.
+    """
+
+    name: Word
+    algorithm: Word
+    private: bool
+    most: Charge
+
+
+class FieldCard(Message):
+    """A declared field of a vault.
+
+    Attributes:
+        name: its name.
+        type: "date", "category" or "number".
+        values: the public values of a category, each with other words for it; none if none were declared.
+    """
+
+    name: Name
+    type: Word
+    values: Annotated[tuple[Name, ...], Field(max_length=1000)] = ()
+
+
+class VaultCard(Message):
+    """A vault that is served, in public values.
+
+    Attributes:
+        name: as in `Question.vault`.
+        unit: the word for an individual.
+        epsilon: the grant.
+        delta: the grant's.
+        payment: who pays, "unit" or "corpus".
+        language: the code of the language that the model reads; "" if it is not known.
+        models: what can be asked.
+        longest_answer_s: seconds that the longest answer took on public dummies.
+        fields: its declared fields.
+        read: the attributes for which its documents were read under a schema.
+    """
+
+    name: Name
+    unit: Word
+    epsilon: Epsilon
+    delta: Delta
+    payment: Annotated[str, Field(pattern=one_of("unit", "corpus"))]
+    language: Word
+    models: Annotated[tuple[ModelCard, ...], Field(max_length=1000)]
+    longest_answer_s: Size
+    fields: Annotated[tuple[FieldCard, ...], Field(max_length=1000)] = ()
+    read: Annotated[tuple[Name, ...], Field(max_length=1000)] = ()
+
+
+class Catalogued(Message):
+    """The vaults that are served."""
+
+    vaults: Annotated[tuple[VaultCard, ...], Field(max_length=1000)]
+
+
+class Readied(Message):
+    """Whether the keeper can answer."""
+
+    loaded: bool
+    ledger_writable: bool
+
+
+Asked = Question | Estimate | Condense | Catalog | Ready
+Reply = Answered | Estimated | Condensed | Catalogued | Readied | Refused
+
+
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
+
+class Wire(NamedTuple):
+    """What may cross one socket.
+
+    Attributes:
+        replies: the kind of the reply to each kind of message.
+        refused: the kind of a refusal.
+        most_asked, most_replied: bytes of the longest message, and of the longest reply.
+    """
+
+    replies: Mapping[type[Any], type[Any]]
+    refused: type[Any]
+    most_asked: int
+    most_replied: int
+
+
+ANALYSTS = Wire(
+    {Question: Answered, Estimate: Estimated, Condense: Condensed, Catalog: Catalogued, Ready: Readied},
     Refused,
-    {
-        "code": one_of(*CODES),
-        "asked": optional(_epsilon),
-        "left": optional(_epsilon),
-        "would_fit": optional(_epsilon),
-        "kind": pattern("[a-z-]{0,40}"),
-        "paid": _charge,
-    },
+    most_asked=256 * 1024,
+    most_replied=4 * 1024 * 1024,  # a catalog of many vaults is long
 )
-_KINDS: dict[str, tuple[type[Message], Check]] = {
-    "question": (Question, _question),
-    "estimate": (Estimate, built(Estimate, {"question": _question, "air": tuple_of(_id, _MOST_IN_THE_AIR)})),
-    "condense": (Condense, _condense),
-    "catalog": (Catalog, built(Catalog, {})),
-    "ready": (Ready, built(Ready, {})),
-    "answered": (Answered, built(Answered, {"answer": ANSWER, "spent": _charge})),
-    "estimated": (Estimated, built(Estimated, {"most": _charge, "free": truth})),
-    "condensed": (Condensed, built(Condensed, {"question": text(LONGEST_CONDENSED)})),
-    "catalogued": (Catalogued, built(Catalogued, {"vaults": tuple_of(_vault, 1000)})),
-    "readied": (Readied, built(Readied, {"loaded": truth, "ledger_writable": truth})),
-    "refused": (Refused, _refused),
-}
-_NAMES = {kind: name for name, (kind, _) in _KINDS.items()}
 
 
-def encode(message: Message) -> bytes:
-    """Return the bytes of a message, without its length. What the receiver would refuse does not leave.
+def path_of(kind: type[Any]) -> str:
+    """Return the path to which messages of a kind are sent."""
+    return f"/{kind.__name__.lower()}"
+
+
+def encode(message: Any) -> bytes:
+    """Return the bytes of a message, which was checked when it was made."""
+    return TypeAdapter(type(message)).dump_json(message)
+
+
+def decode(kind: type[T], content: bytes) -> T:
+    """Return the message of a kind that bytes hold.
 
     Raises:
-        WireError: if a field is not as the schema says.
+        WireError: if they hold none: no JSON, a field too many, too few or twice, or a value out of range.
     """
-    name = _NAMES[type(message)]
     try:
-        fields = {"type": name, **vars(message)}
-        content = json.dumps(fields, default=_fields, allow_nan=False, separators=(",", ":")).encode()
-    except (TypeError, ValueError, RecursionError):
-        raise refuse("a message of plain values") from None
-    decode(content)
-    return content
-
-
-def decode(content: bytes) -> Message:
-    """Return the message that bytes hold.
-
-    Raises:
-        WireError: if they hold none: no JSON, a field too many or too few, or a value out of range.
-    """
-    found = _parse(content)
-    if not isinstance(found, dict):
-        raise refuse("an object")
-    name = found.pop("type", None)
-    if not isinstance(name, str) or name not in _KINDS:
-        raise refuse(f"a type of {', '.join(sorted(_KINDS))}")
-    message: Message = _KINDS[name][1](found)
-    return message
-
-
-def frame(content: bytes) -> bytes:
-    """Return the bytes of a message with its length in front of them."""
-    if len(content) > MOST_REPLIED:
-        raise refuse(f"a message of at most {MOST_REPLIED} bytes")
-    return _HEAD.pack(len(content)) + content
-
-
-def length(head: bytes, most: int) -> int:
-    """Return the length that the first four bytes of a message say.
-
-    Raises:
-        WireError: if it is above `most`, or there are not four bytes.
-    """
-    if len(head) != _HEAD.size:
-        raise refuse(f"a head of {_HEAD.size} bytes")
-    (size,) = _HEAD.unpack(head)
-    if size > most:
-        raise refuse(f"a message of at most {most} bytes")
-    return int(size)
-
-
-def write_message(connection: socket.socket, message: Message) -> None:
-    """Send a message."""
-    connection.sendall(frame(encode(message)))
-
-
-def read_message(connection: socket.socket, most: int = MOST_ASKED) -> Message | None:
-    """Return the next message of a connection; None if it was closed between two messages.
-
-    Raises:
-        WireError: if what came is no message, or ended too early.
-    """
-    head = _receive(connection, _HEAD.size)
-    if not head:
-        return None
-    content = _receive(connection, size := length(head, most))
-    if len(content) != size:
-        raise refuse(f"a message of {size} bytes")
-    return decode(content)
-
-
-def _receive(connection: socket.socket, size: int) -> bytes:
-    """Return so many bytes, fewer at the end of the connection."""
-    parts: list[bytes] = []
-    while size > 0 and (part := connection.recv(min(size, 65_536))):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _fields(value: object) -> dict[str, Any]:
-    """Return the fields of a part of a message. `asdict` would copy each number of a charge, which takes longer."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return vars(value)
-    raise TypeError
-
-
-def _parse(content: bytes) -> object:
-    try:
-        return json.loads(content.decode(), object_pairs_hook=_object, parse_constant=_no_constant)
+        plain = json.loads(content, object_pairs_hook=_object)
+        found = TypeAdapter(kind).validate_json(content)
+        if _has_all(found, plain):
+            return found
     except (ValueError, RecursionError):
-        raise refuse("JSON in UTF-8") from None
+        pass
+    raise WireError(f"A message does not match the schema of {kind.__name__}. Run the same version everywhere.")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise refuse("an object that names each field once")
+    """Return an object that names each field once: pydantic would take the last of two."""
+    if len(found := dict(pairs)) != len(pairs):
+        raise ValueError
     return found
 
 
-def _no_constant(name: str) -> Any:
-    raise refuse("a finite number")
+def _has_all(found: Any, plain: Any) -> bool:
+    """Return whether a message came with all its fields: a default is for who makes one, never for who reads one."""
+    if is_dataclass(found):
+        return plain.keys() == vars(found).keys() and all(
+            _has_all(one, plain[name]) for name, one in vars(found).items()
+        )
+    many = isinstance(found, tuple) and found and is_dataclass(found[0])
+    return not many or all(map(_has_all, found, plain))

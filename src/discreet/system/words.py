@@ -1,6 +1,7 @@
 """Words of questions and answers: whether a text is Unicode, what makes two questions the same, the word for a unit."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 
 
@@ -70,6 +71,14 @@ def essence(question: str) -> tuple[str, ...]:
         text = next(text.removesuffix(one) for one in _CLOSING if text.endswith(one)).rstrip(" ,.?!\u2026")
     opening = _OPENING.match(text)
     return tuple(_TOKEN.findall(text[opening.end() :] if opening else text))
+
+
+_UNSEEN = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]|(?<=\w)[-\u2010]\s*\n\s*(?=[^\W\d_])")
+
+
+def as_read(text: str) -> str:
+    """Return a text as a person reads it: each letter in its one form, no invisible signs, no word broken by a line."""
+    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 
 def is_unicode(text: str) -> bool:

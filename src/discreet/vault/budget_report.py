@@ -10,7 +10,7 @@ from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
 from discreet.ledger.records import LogShown, LogStart, QuestionRecord, QuestionShown
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Budget, FilterState, Spending, how_many
+from discreet.privacy.accounting import CUT, Budget, FilterState, Spending, how_many
 from discreet.privacy.ledger import UnitLedger
 from discreet.query.odometer import Odometer
 from discreet.system.frames import frame
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.ledger.ledger import LogLedger
 
 STEPS = 10
+UNKNOWN = -1
 COLUMNS = ("id", "time", "algorithm", "private", "stopped", "charges", "epsilon")
 
 
@@ -162,7 +163,9 @@ def report(ledger: "LogLedger", algorithm: Algorithm, unit: str, count_units: Ca
         if one and (questions or start.questions)
     }
     if algorithm.payment is Payment.EACH_UNIT:
-        asked = int(most.loss_nano[-1]) if start.questions else None  # the list lacks what earlier questions cost
+        asked = None
+        if start.questions:  # the list lacks what they cost; corpora, which all units pay, are no questions
+            asked = int(most.loss_nano[-1] - ledger.spent().loss_nano[-1]) if most.loss_nano[-1] < CUT else UNKNOWN
         found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read, asked)
     else:
         found = by_corpus(budget, ledger.spent(), unit, questions, plan)
@@ -208,7 +211,8 @@ def by_units(
         units: the number of units in the vault.
         plan: the cost of another question; None if the grant is too small for any.
         least: the least number of units that a question needs.
-        asked: the pure loss of all questions together, in billionths of a nat; that of `questions` if None.
+        asked: the pure loss of all questions together, in billionths of a nat; that of `questions` if None. If it is
+            `UNKNOWN`, the number of further questions is not estimated.
     """
     budget, common = ledger.budget, ledger.budget.filter_state(ledger.spent())
     readings = list(ledger.unit_balances())
@@ -224,7 +228,7 @@ def by_units(
     public = by_corpus(budget, ledger.spent(), unit, questions, None)
     width = budget.epsilon / STEPS
     levels = tuple(Level(step * width, (step + 1) * width, count) for step, count in enumerate(counts))
-    return replace(public, levels=levels, more=uses // taking)
+    return replace(public, levels=levels, more=None if asked == UNKNOWN else uses // taking)
 
 
 def _taking_part(readings: Sequence[tuple[FilterState, int]], asked: int) -> int:

@@ -24,14 +24,13 @@ from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.derived import check_sample
-from discreet.query.in_english import stand_in
 from discreet.query.latency import at_a_multiple
 from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, Price, QueryPipeline, Simulation
 from discreet.query.proposals import check_hears
-from discreet.query.question_kinds import check_answerable
 from discreet.query.recall import widen_answer
-from discreet.query.statistics import build_statistic, statistic_asked
+from discreet.query.request import Request
+from discreet.query.router import Decision, Router
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts
@@ -197,7 +196,7 @@ class Vault(VaultDocuments, VaultReading):
 
     def ask(
         self,
-        question: str,
+        question: str | Request,
         algorithm: Algorithm | None = None,
         *,
         not_private: bool = False,
@@ -214,8 +213,8 @@ class Vault(VaultDocuments, VaultReading):
         Of processes that ask the same question at once, one pays. A yes/no question becomes a choice (`query.yes_no`).
 
         Args:
-            question: the question.
-            algorithm: the algorithm; `algorithm_for(question)` if None.
+            question: the question; or a request (`discreet.count(...)`), or its text form: 'count: "fever" or "rash"'.
+            algorithm: the algorithm; that of `decide(question)` if None.
             not_private: must be true for baselines without a guarantee.
             reuse: whether released answers to this question and to related ones may be used.
             anew: whether to pay again for a question that was asked before.
@@ -230,8 +229,8 @@ class Vault(VaultDocuments, VaultReading):
                 baseline lacks `not_private`. Nothing was charged.
             Interrupted: if Ctrl-C was pressed; charges stay.
         """
-        given, question = question, stand_in(question, self.settings, self.components.language)
-        chosen = algorithm or self.algorithm_for(question)
+        given = str(question)
+        question, chosen = self._decided(question, algorithm)
         if propose is not None:
             check_hears(chosen)
         with at_a_multiple(quantum) as pace:
@@ -248,15 +247,13 @@ class Vault(VaultDocuments, VaultReading):
     def _ask(self, question: str, algorithm: Algorithm, options: AskOptions) -> Answer:
         return self.pipeline.run(question, algorithm, options)
 
-    def price(self, question: str, algorithm: Algorithm | None = None, *, reuse: bool = True) -> float:
+    def price(self, question: str | Request, algorithm: Algorithm | None = None, *, reuse: bool = True) -> float:
         """Return the highest epsilon that a question may cost a unit: public. Load no model. Raise errors as `ask`."""
-        asked = stand_in(question, self.settings, self.components.language)
-        return self.pipeline.price(asked, algorithm or self.algorithm_for(asked), AskOptions(reuse=reuse))
+        return self.pipeline.price(*self._decided(question, algorithm), AskOptions(reuse=reuse))
 
-    def estimate(self, question: str, algorithm: Algorithm) -> Price:
+    def estimate(self, question: str | Request, algorithm: Algorithm | None = None) -> Price:
         """Return the price of a question with the sum of its charges, also if it was released; else as `price`."""
-        asked = stand_in(question, self.settings, self.components.language)
-        return self.pipeline.estimate(asked, algorithm, AskOptions())
+        return self.pipeline.estimate(*self._decided(question, algorithm), AskOptions())
 
     @property
     def pipeline(self) -> QueryPipeline:
@@ -314,12 +311,40 @@ class Vault(VaultDocuments, VaultReading):
             CannotAnswer: if it asks for a statistic that the vault cannot release, or is of no kind that voters answer.
                 An algorithm that is named is asked nevertheless.
         """
-        schema, language = self.components.readings.schema, self.components.language
-        request = statistic_asked(question, self.settings, language, schema)
-        if request:
-            return build_statistic(request, self.settings, given, schema)
-        check_answerable(question, language=language, unit=self.settings.unit_field)
-        return self.default_algorithm(question)
+        return self.decide(question, **given).algorithm
+
+    def decide(self, question: str | Request, **given: Any) -> Decision:
+        """Return what is asked, as a request, and the algorithm that answers it: public, and free.
+
+        Raises:
+            CannotAnswer: as `algorithm_for`.
+        """
+        return self.router.decide(question, self.usual, given=lambda: given)
+
+    def usual(self, question: str, choices: Sequence[str] = ()) -> Algorithm:
+        """Return the algorithm of a question that asks for no statistic, with its public choices."""
+        usual = self.default_algorithm(question)
+        if not choices:
+            return usual
+        own: Any = usual
+        chosen = {"choices": tuple(choices)}
+        made: Algorithm = (
+            replace(own, inner=replace(own.inner, **chosen)) if hasattr(own, "inner") else replace(own, **chosen)
+        )
+        return made
+
+    @property
+    def router(self) -> Router:
+        """What decides about questions, from public values alone."""
+        return Router(self.settings, self.components.language, self.components.readings.schema)
+
+    def _decided(self, question: str | Request, algorithm: Algorithm | None) -> tuple[str, Algorithm]:
+        """Return the question that is asked, and its algorithm: the given one, if there is one."""
+        if algorithm is None:
+            found = self.decide(question)
+            return found.question, found.algorithm
+        found = self.router.decide(question, lambda *_: algorithm, statistics=False, check=False)
+        return found.question, algorithm
 
     def default_algorithm(self, question: str = "") -> Algorithm:
         """Return the algorithm of a question that names none.

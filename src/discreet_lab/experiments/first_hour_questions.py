@@ -285,7 +285,7 @@ def count_refusals(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
         for kind, questions in TO_REFUSE.items():
             for question in questions:
                 try:
-                    chooser.check()(question)
+                    chooser.check(question)
                 except DiscreetError:
                     refused[kind] += 1
                 else:

@@ -226,7 +226,7 @@ def way_of(vault: Vault, kind: str, asked: Asked, text: str) -> Way:
     choices = (asked.one.treatment, asked.other.treatment) if kind == "choice" else ()
     chooser = Chooser(vault, "", (), {"choices": choices or None})
     try:
-        chooser.check(choices)(text)
+        chooser.check(text)
         algorithm = with_choices(_chosen(chooser, text), text)
     except DiscreetError:
         return Way("refused")

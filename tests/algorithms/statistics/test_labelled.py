@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.algorithms.statistics.conditions import says
 from discreet.algorithms.statistics.counted import Counted, Difference, Reckon
 from discreet.algorithms.statistics.labelled import (
     LEAST,
@@ -18,7 +19,6 @@ from discreet.algorithms.statistics.labelled import (
     most_missed,
     most_wrong,
 )
-from discreet.algorithms.statistics.population import Phrase
 from discreet.algorithms.statistics.widened import Widened, key_of
 from discreet.errors import BadData, UsageError
 from discreet.query.derived import check_sample
@@ -117,19 +117,19 @@ def sample_of(lines: list[dict[str, Any]]) -> LabelledSample:
 
 def test_rule_is_run_on_the_sample() -> None:
     sample = sample_of(SAMPLE)
-    assert sample.check([Phrase("the winter hand")]) == Checked(65, 3, 62, 0)
-    assert sample.check([Phrase("Winter Hand"), Phrase("rash", negated=True)]) == Checked(35, 3, 32, 0)
+    assert sample.check([says("the winter hand")]) == Checked(65, 3, 62, 0)
+    assert sample.check([says("Winter Hand"), ~says("rash")]) == Checked(35, 3, 32, 0)
     assert sample.check([]) == Checked()
 
 
 def test_condition_of_few_labels_takes_all_conditions() -> None:
-    found = sample_of(SAMPLE).check([Phrase("Glass Knee")])
+    found = sample_of(SAMPLE).check([says("Glass Knee")])
     assert found == Checked(65 + 30, 3, 62 + 30 + 3, 3, pooled=True)
-    assert sample_of(SAMPLE).check([Phrase("unheard of")]) == found
+    assert sample_of(SAMPLE).check([says("unheard of")]) == found
     with pytest.raises(UsageError, match=f"{LEAST} or more"):
-        sample_of(SAMPLE[:5]).check([Phrase("Winter Hand")])
+        sample_of(SAMPLE[:5]).check([says("Winter Hand")])
     with pytest.raises(UsageError, match="too little"):
-        sample_of(SAMPLE).check([Phrase("Winter Hand"), Phrase("rash"), Phrase("cough")])
+        sample_of(SAMPLE).check([says("Winter Hand"), says("rash"), says("cough")])
 
 
 GERMAN = [line("Diagnose: Winterhand.", "Winterhand") | {"language": "de"}] * 25
@@ -138,17 +138,17 @@ GERMAN = [line("Diagnose: Winterhand.", "Winterhand") | {"language": "de"}] * 25
 def test_sample_of_another_language_is_refused() -> None:
     assert sample_of(GERMAN).languages == {"de"}
     with pytest.raises(UsageError, match=r"language 'de', and the labels of the sample in: en\."):
-        sample_of(SAMPLE).check([Phrase("Winterhand", language="de")])
+        sample_of(SAMPLE).check([says("Winterhand", "de")])
     with pytest.raises(UsageError, match="language 'en'"):
-        sample_of(GERMAN).check([Phrase("Winter Hand")])
+        sample_of(GERMAN).check([says("Winter Hand")])
     with pytest.raises(ValueError, match="a phrase without words"):
         labelled(GERMAN[0] | {"language": "xx"})
 
 
 def test_conditions_of_one_language_are_taken_together() -> None:
     both = sample_of([*SAMPLE, *GERMAN])
-    assert both.check([Phrase("unheard of")]) == sample_of(SAMPLE).check([Phrase("unheard of")])
-    assert both.check([Phrase("Glasknie", language="de")]) == Checked(25, 0, 25, 0, pooled=True)
+    assert both.check([says("unheard of")]) == sample_of(SAMPLE).check([says("unheard of")])
+    assert both.check([says("Glasknie", "de")]) == Checked(25, 0, 25, 0, pooled=True)
 
 
 def test_sample_is_read_with_its_statements(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_sample_is_read_with_its_statements(tmp_path: Path) -> None:
     path.write_text("\n".join([json.dumps(stated)] * 25) + "\n\n")
     sample = LabelledSample.read(path)
     assert len(sample) == 25
-    assert sample.check([Phrase("Winter Hand"), Phrase("rash")]) == Checked(25, 0, 25, 0)
+    assert sample.check([says("Winter Hand"), says("rash")]) == Checked(25, 0, 25, 0)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.algorithms.statistics.population import Phrase
+from discreet.algorithms.statistics.phrase import Phrase
 from discreet.retrieval.unit_records import UnitRecord
 
 

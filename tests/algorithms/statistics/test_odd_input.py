@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms.statistics.population import FieldTest, Phrase, Population
+from discreet.algorithms.statistics.conditions import parse, says, where
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.accounting import Budget
@@ -35,7 +35,7 @@ LONG = 1_000_000
 )
 def test_long_text_takes_linear_time(text: str) -> None:
     started = time.process_time()
-    Phrase("fever").holds(record(text))
+    says("fever").holds(record(text))
     assert time.process_time() - started < 20
 
 
@@ -97,11 +97,11 @@ def test_day_in_another_form_is_refused(day: str) -> None:
 @pytest.mark.parametrize("test", ["age==5", "age>=>5", "age=<5", "age=", "=5", "age", "age=''"])
 def test_test_of_a_field_that_is_misspelled_is_refused(test: str) -> None:
     with pytest.raises(UsageError, match="FIELD=VALUE"):
-        FieldTest.parse(test)
+        Count(where=(test,))
 
 
 def test_quotes_around_a_value_are_left_out() -> None:
-    assert FieldTest.parse("ward='North wing'") == FieldTest("ward", "=", "North wing")
+    assert parse("ward='North wing'") == where("ward", "=", "North wing")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_contradictory_documents_of_one_unit_count_once(tmp_path: Path) -> None:
 
 def test_field_that_changed_its_type_is_left_out() -> None:
     mixed = UnitRecord(("x",), ({"age": 30.0}, {"age": "unknown"}))
-    assert Population(fields=(FieldTest.parse("age>=20"),)).holds(mixed)
+    assert parse("age>=20").holds(mixed)
     assert Typical(attribute="age").cell(mixed) == 7
     assert Typical(attribute="age").cell(UnitRecord(("x",), ({"age": "unknown"},))) == -1
 
@@ -146,8 +146,8 @@ def test_field_that_changed_its_type_is_left_out() -> None:
 def test_unit_with_ten_thousand_documents_is_one(tmp_path: Path) -> None:
     many = UnitRecord(tuple(f"Fever on day {n}." for n in range(10_000)))
     started = time.process_time()
-    assert Phrase("fever").holds(many)
-    assert not Phrase("chills").holds(many)
+    assert says("fever").holds(many)
+    assert not says("chills").holds(many)
     assert time.process_time() - started < 5
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.statistics.population import Phrase
+from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.text.tongues import LANGUAGES, tongue_of
 from discreet.retrieval.unit_records import UnitRecord
 
@@ -76,7 +76,7 @@ def test_tongue_denies_forward_by_some_of_its_negations(language: str) -> None:
 def test_letter_is_found_in_each_form(phrase: str, text: str, language: str, forms: tuple[Form, Form]) -> None:
     asked, read = (unicodedata.normalize(form, one) for form, one in zip(forms, (phrase, text), strict=True))
     assert Phrase(asked, language=language).holds(UnitRecord((read,)))
-    assert Phrase(asked, language=language).essence == Phrase(phrase, language=language).essence
+    assert Phrase(asked, language=language).decides == Phrase(phrase, language=language).decides
 
 
 def test_denial_in_composed_letters_denies() -> None:

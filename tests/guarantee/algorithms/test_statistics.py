@@ -11,9 +11,10 @@ import pytest
 
 from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.statistics.conditions import FieldTest, parse, says
 from discreet.algorithms.statistics.counted import Counted, Reckon
 from discreet.algorithms.statistics.noisy_cells import Price, choose_counts, choose_histogram, interval
-from discreet.algorithms.statistics.population import FieldTest, Phrase, Population
+from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.typical import What
 from discreet.algorithms.statistics.values import values_of
@@ -97,18 +98,18 @@ def record(*texts: str, **fields: str | float) -> UnitRecord:
     ],
 )
 def test_phrase_holds_of_a_unit_by_its_own_words(phrase: str, text: str, holds: bool) -> None:
-    assert Phrase(phrase).holds(record(text)) is holds
-    assert Phrase(phrase, negated=True).holds(record(text)) is not holds
+    assert says(phrase).holds(record(text)) is holds
+    assert (~says(phrase)).holds(record(text)) is not holds
 
 
 def test_phrase_is_found_in_any_document_and_in_categories() -> None:
-    assert Phrase("rash").holds(record("Nothing.", "A rash."))
-    assert Phrase("day ward").holds(record("Nothing.", ward="Day Ward"))
-    assert Phrase("the north ward").holds(record("Nothing.", ward="north"))
-    assert Phrase("ward north").holds(record("Nothing.", ward="north"))
-    assert not Phrase("north clinic").holds(record("Nothing.", ward="north"))
-    assert not Phrase("ward").holds(record("Nothing.", ward="Day Ward"))
-    assert Phrase("").holds(record("Nothing."))
+    assert says("rash").holds(record("Nothing.", "A rash."))
+    assert says("day ward").holds(record("Nothing.", ward="Day Ward"))
+    assert says("the north ward").holds(record("Nothing.", ward="north"))
+    assert says("ward north").holds(record("Nothing.", ward="north"))
+    assert not says("north clinic").holds(record("Nothing.", ward="north"))
+    assert not says("ward").holds(record("Nothing.", ward="Day Ward"))
+    assert parse("").holds(record("Nothing."))
 
 
 @pytest.mark.parametrize(
@@ -127,9 +128,10 @@ def test_phrase_is_found_in_any_document_and_in_categories() -> None:
     ],
 )
 def test_fields_are_compared_by_their_type(test: str, value: str | float, holds: bool) -> None:
-    found = FieldTest.parse(test)
-    assert found.passes({found.name: value}) is holds
-    assert Population(fields=(found,)).holds(record("x", **{found.name: value})) is holds
+    found = parse(test)
+    assert isinstance(found, FieldTest)
+    assert found.passes({found.field: value}) is holds
+    assert found.holds(record("x", **{found.field: value})) is holds
     assert not found.passes({})
 
 

@@ -622,6 +622,37 @@ def test_each_statement_of_a_closing_may_fail(kept: Kept, monkeypatch: pytest.Mo
     assert before >= 5
 
 
+def test_archive_of_a_closing_that_failed_is_gone(kept: Kept, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ledger, path, removed = kept(BUDGET), tmp_path / "archive.sqlite", 0
+    ledger.begin("q", "test", None)
+    for at in range(1, 100):
+        with failing(ledger, monkeypatch, at, False) as count, suppress(LedgerError):
+            ledger.close_log(keep=path)
+        if count[0] < at:
+            break
+        if kept().questions():  # nothing was closed: the same path may be used again
+            removed += not path.exists()
+            path.unlink(missing_ok=True)
+        else:
+            assert path.exists()
+            break
+    assert removed >= 4
+    assert path.exists()
+
+
+def test_settlement_after_a_closing_is_no_corpus(kept: Kept) -> None:
+    ledger = kept(BUDGET)
+    ledger.begin("q", "test", None)
+    ledger.reserve("q", 0, of(0.1), UNITS[:3])
+    ledger.reserve_all("corpus", 0, of(0.1))
+    ledger.close_log(keep=False)
+    assert ledger.count_corpora() == 1
+    ledger.settle("q", 0, of(0.05))
+    ledger.settle("corpus", 0, of(0.05))
+    assert kept().count_corpora() == 1
+    assert kept().questions() == []
+
+
 # --- parts
 
 

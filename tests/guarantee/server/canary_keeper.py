@@ -2,7 +2,8 @@
 
     python -m tests.guarantee.server.canary_keeper
 
-A twin writes the context of errors, or releases what the model has read. The search for canaries must find it.
+A twin writes the context of errors, releases what the model has read, or repeats a broken message.
+The search for canaries must find it.
 """
 
 import os
@@ -13,12 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from starlette.responses import Response
+
 from discreet.generation.answers import write_answers
 from discreet.generation.toy import ToyModel
 from discreet.generation.voters import VoterBatch
 from discreet.privacy import private
 from discreet.server.config import ServeConfig
-from discreet.server.keeper import served
+from discreet.server.keeper import listener, served
 from discreet.server.keeper.hardening import Log, end_with_parent
 from discreet.server.keeper.process import main
 from discreet.vault import Vault
@@ -86,7 +89,23 @@ def break_replies() -> None:
     setattr(served, "describe", leak)  # noqa: B010
 
 
-TWINS = {"": lambda: None, "log": break_log, "replies": break_replies}
+def break_messages() -> None:
+    """Have a private socket repeat what it could not read, as the errors of many frameworks do."""
+    read, came = listener._read, [b""]
+
+    async def keep(*given: Any) -> bytes:
+        came[0] = await read(*given)
+        return came[0]
+
+    class Repeats(Response):
+        def __init__(self, content: bytes | None = None, status_code: int = 200, **how: Any) -> None:
+            super().__init__(came[0] if status_code == 422 else content, status_code, **how)
+
+    setattr(listener, "_read", keep)  # noqa: B010
+    setattr(listener, "Response", Repeats)  # noqa: B010
+
+
+TWINS = {"": lambda: None, "log": break_log, "replies": break_replies, "messages": break_messages}
 
 if __name__ == "__main__":
     end_with_parent(signal.SIGTERM)

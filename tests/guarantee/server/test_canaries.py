@@ -1,15 +1,17 @@
 """Nothing private leaves: a vault of 300 canaries, every route, every error that can be provoked, then a search."""
 
+import socket
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from discreet.server.front.routes import ROUTES
-from tests.guarantee.server.canaries import ASKED, CanaryServer, serving_canaries, until_ready
+from discreet.server.front.gate import ROUTES
+from tests.guarantee.server.canaries import ASKED, CanaryServer, holds, serving_canaries, until_ready
 from tests.guarantee.server.canary_keeper import FAILS, PRIVATE, WAITS
-from tests.server.keepers import wait_for, wait_ready
+from tests.server.keepers import request_of, wait_for, wait_ready
 
 pytestmark = pytest.mark.thorough
 QUESTION = f"Which disease makes thumbs numb {ASKED}?"
@@ -41,6 +43,8 @@ FIELDS: tuple[dict[str, Any], ...] = (
     {"stream": ASKED},
     {"stop": [""]},
 )
+PATHS = ("/ready", "/question", "/estimate", "/condense", "/listing", "/add", "/erase", "/openapi.json", "/docs")
+"""Of both private sockets: each has some of them."""
 REFUSED = {"invalid_request", "model_not_found", "not_found", "method_not_allowed", "too_large", "invalid_api_key"}
 CAPPED = {"not_allowed", "per_question_limit", "key_budget_exhausted", "key_questions_exhausted", "rate_limited"}
 OF_THE_KEEPER = {"question_too_long", "cannot_answer", "internal_error", "interrupted", "starting"}
@@ -54,6 +58,7 @@ def test_no_canary_leaves_the_vault(tmp_path: Path) -> None:
         ask_well(server, secret)
         ask_beyond_caps(server, secret)
         server.use_desk()
+        send_to_private_sockets(server)
         fail_in_the_keeper(server)
         kill_in_the_middle(server)
         damage_the_vault(server)
@@ -76,6 +81,14 @@ def test_canary_that_a_broken_twin_lets_out_is_found(tmp_path: Path, twin: str, 
         server.ask(secret, f"Which disease makes thumbs {FAILS} numb?", **READS)
         server.ask(secret, "What is a thumb?", model="v:free")
     assert where in server.find(PRIVATE)
+
+
+def test_canary_that_a_broken_twin_repeats_is_found(tmp_path: Path) -> None:
+    with serving_canaries(tmp_path, "messages") as server:
+        with pytest.raises(AssertionError):
+            send_to_private_sockets(server)
+        assert server.find(PRIVATE)
+        assert not any(name.endswith("output") for name in server.find(ASKED, replies=False))
 
 
 def use_every_route(server: CanaryServer, secret: str) -> None:
@@ -112,6 +125,53 @@ def ask_well(server: CanaryServer, secret: str) -> None:
         params = {"name": name, "arguments": arguments}
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         server.send("POST", "/mcp", secret, json=call, headers={"accept": "application/json, text/event-stream"})
+
+
+def send_to_private_sockets(server: CanaryServer) -> None:
+    """Send to the keeper's sockets what is no message of theirs: nothing of it comes back, and nothing is written."""
+    word = f"{PRIVATE}{ASKED}"
+    broken = (
+        f'{{"{word}',
+        f'{{"{word}": "{word}"}}',
+        f'{{"vault": "{word}", "vault": "{word}"}}',
+        f'{{"vault": "{word}", "what": ["{word}"], "skip": "{word}", "unit": NaN}}',
+        f'{{"question": {{"id": "{word}", "vault": "{word}", "question": "{word}\\ud800"}}, "air": ["{word}"]}}',
+        f'{{"vault": "v", "messages": [{{"role": "{word}", "text": "{word}", "{word}": "{word}"}}]}}',
+        f'["{word}"]' * 2,
+        f'"{word}"' * 50_000,
+        f'{{"{word}":' * 2000,
+    )
+    requests = [request_of(path, body.encode()) for path in PATHS for body in broken]
+    for header in (f"{word}: {word}", f"host: {word}", f"authorization: Bearer {word}", f"cookie: {word}={word}", word):
+        requests.append(request_of("/ready", b"{}", f"{header}\r\n".encode()))
+        requests.append(request_of("/listing", f'{{"{word}": 1}}'.encode(), f"{header}\r\n".encode()))
+    requests += [request_of(f"/{word}?{word}={word}", word.encode()), word.encode() + b"\r\n\r\n"]
+    requests += [f"{start} HTTP/1.1\r\nhost: k\r\n\r\n".encode() for start in (f"GET /ready?{word}", f"{word} /ready")]
+    requests += [request_of("/ready", b"{}", f"x: {word * 8000}\r\n".encode()), f"POST /{word * 8000}".encode()]
+    requests += [request_of("/ready", b"{}", f"transfer-encoding: {word}\r\n".encode())]
+    requests += [request_of("/ready", b"{}", f"upgrade: {word}\r\nconnection: upgrade, {word}\r\n".encode())]
+    for path in (server.config.ask_socket, server.config.desk_socket):
+        for number, request in enumerate(requests):
+            server.replies.append((f"{path.name} {number}", send_bytes(path, request)))
+    sent = [reply for name, reply in server.replies if ".sock " in name]
+    assert len(sent) == 2 * len(requests)
+    assert {reply[:12] for reply in sent} >= {b"HTTP/1.1 400", b"HTTP/1.1 404", b"HTTP/1.1 405", b"HTTP/1.1 422"}
+    assert not any(holds(reply, one) for reply in sent for one in (PRIVATE, ASKED))
+    assert not any(b"server:" in reply.lower() or b"date:" in reply.lower() for reply in sent)
+
+
+def send_bytes(path: Path, sent: bytes) -> bytes:
+    """Send bytes to a socket; return all that comes back."""
+    got = b""
+    with socket.socket(socket.AF_UNIX) as connection, suppress(ConnectionResetError):
+        connection.settimeout(60)
+        connection.connect(str(path))
+        with suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        while part := connection.recv(65_536):
+            got += part
+    return got
 
 
 def ask_beyond_caps(server: CanaryServer, secret: str) -> None:

@@ -22,9 +22,8 @@ from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache
 from discreet.server.front.errors import FrontError
-from discreet.server.front.estimating import Estimator
-from discreet.server.front.pacing import Pacer
-from discreet.server.front.queue import Queue
+from discreet.server.front.pacing import Pacer, Queue
+from discreet.server.front.preparing import Estimator
 from discreet.server.front.requests import ChatRequest, parse_chat
 from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Served

@@ -4,7 +4,7 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from discreet.server.wire import Answered, Refused, read_message, write_message
+from discreet.server.wire import Answered, Refused
 from discreet.vault import Vault
 from tests.server.keepers import (
     TRIES,
@@ -14,9 +14,11 @@ from tests.server.keepers import (
     exchange,
     keeping,
     make_vault,
+    read_message,
     receive,
     start_keeper,
     wait_for,
+    write_message,
 )
 
 ASKED = "Which disease makes thumbs numb?"

@@ -22,10 +22,6 @@ from tests.server.accounts.helpers import VAULT, Bank, pure
 Send = Callable[..., httpx2.Response]
 
 
-async def read(request: Request) -> bytes:
-    return await request.body()
-
-
 @pytest.fixture
 def key(bank: Bank) -> Key:
     return bank.key(10.0, per_question=2.5, rate=(60, 60.0))
@@ -37,7 +33,7 @@ def send(bank: Bank, key: Key, tmp_path: Path) -> Send:
     app = FastAPI()
     usual = {VAULT: (VAULT, pure(2.5)), f"{VAULT}:free": (VAULT, Charge.nothing())}
     log = AuditLog(tmp_path / "audit.sqlite")
-    app.include_router(accounts_router(bank.accounts, log, lambda: key, read, lambda _: usual))
+    app.include_router(accounts_router(bank.accounts, log, lambda: key, lambda _: usual))
 
     async def refuse(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, FrontError)

@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from discreet.errors import UsageError
 from discreet.privacy.filter import Receipt
 from discreet.server.custody_messages import (
+    CUSTODY,
     Add,
     Added,
     CorpusWanted,
     HowRead,
+    Listed,
     Listing,
     Made,
     Make,
@@ -25,10 +28,10 @@ from discreet.server.custody_messages import (
     Progress,
     Undo,
 )
-from discreet.server.custody_wire import WireError, decode, encode
 from discreet.server.desk.keeper import Keeper, KeeperBusy, KeeperGone, Refused
 from discreet.server.desk.uploads import Quarantine
 from discreet.server.keeper.custody_corpora import list_corpora, make_synthetic
+from discreet.server.wire import ANALYSTS, WireError, decode, encode
 from discreet.synthesis.base import SyntheticText
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.runner import Synthetic
@@ -38,19 +41,31 @@ from tests.server.keepers import ask, config_of, exchange, keeping, make_vault, 
 
 def test_schema_refuses_what_it_does_not_have() -> None:
     message = Add("v", "0" * 32, HowRead())
-    content = encode(message)[4:]
-    assert decode(content) == message
+    content = encode(message)
+    assert decode(Add, content) == message
     found = json.loads(content)
     for wrong in (
         found | {"more": 1},
         found | {"vault": 1},
-        found | {"type": "Question"},
-        {"type": "Overview", "x": 1},
+        found | {"how": found["how"] | {"manifest": 0}},
+        found | {"how": {}},
+        {"vault": "v"},
     ):
         with pytest.raises(WireError):
-            decode(json.dumps(wrong).encode())
+            decode(Add, json.dumps(wrong).encode())
     with pytest.raises(WireError):
-        encode(Undo("v", 1.5))  # type: ignore[arg-type]
+        decode(Overview, b'{"x": 1}')
+    with pytest.raises(ValidationError) as caught:
+        Undo("v", 1.5)  # type: ignore[arg-type]
+    assert "1.5" not in str(caught.value)
+    assert all(kind.__name__ not in {one.__name__ for one in ANALYSTS.replies} for kind in CUSTODY.replies)
+
+
+def test_plain_data_keeps_its_form() -> None:
+    listed = Listed(({"name": "a", "parts": ["b", {"c": 1.5, "d": None}]},), more=False)
+    assert decode(Listed, encode(listed)) == listed
+    tuples = Listed(({"parts": ("b", "c")},), more=False)
+    assert decode(Listed, encode(tuples)).rows == ({"parts": ["b", "c"]},)
 
 
 def test_desk_socket_is_for_the_keepers_user_alone(tmp_path: Path) -> None:

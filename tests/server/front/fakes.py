@@ -49,7 +49,7 @@ class FakeKeeper:
 
     def __init__(self, price: float = 2.0) -> None:
         self.price, self.asked, self.free = price, list[Question](), False
-        self.delay = self.estimating = 0.0
+        self.delay, self.estimating, self.estimated = 0.0, 0.0, 0
         self.stopped, self.understood = "end", ""
         self.refusal: Refused | None = None
         self.gone: list[bool] = []
@@ -65,7 +65,7 @@ class FakeKeeper:
         return len({question.id for question in self.asked if question.model != "free"})
 
     async def ask(self, question: Question) -> Answered | Refused:
-        assert decode(encode(question)) == question
+        assert decode(Question, encode(question)) == question
         if self.gone:
             raise KeeperGone(sent=self.gone.pop(0))
         self.asked.append(question)
@@ -85,13 +85,14 @@ class FakeKeeper:
         return Answered(found, charge(self.price))
 
     async def estimate(self, asked: Estimate) -> Estimated | Refused:
+        self.estimated += 1
         await asyncio.sleep(self.estimating)
         question = asked.question
         free = self.free or question.model == "free"
         return Estimated(Charge.nothing() if question.model == "free" else charge(self.price), free)
 
     async def condense(self, asked: Condense) -> Condensed | Refused:
-        assert decode(encode(asked)) == asked
+        assert decode(Condense, encode(asked)) == asked
         if self.gone_condensing:
             raise KeeperGone(sent=True)
         self.condensings.append(asked)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from starlette.routing import Route as StarletteRoute
 
-from discreet.server.front.estimating import STEP
+from discreet.server.front.gate import ROUTES, find_route
 from discreet.server.front.pacing import default_quantum
-from discreet.server.front.routes import ROUTES, find_route
+from discreet.server.front.preparing import STEP
 from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, Front, code, drive, receipt, running
 
 CANARY = "canary-of-a-patient"
@@ -165,6 +165,64 @@ def test_exception_leaves_no_text_by_mcp(tmp_path: Path, capfd: pytest.CaptureFi
     drive(test)
 
 
+def test_setting_that_would_be_ignored_is_refused_unpaid(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            key, secret = front.key()
+            sent = {"authorization": f"Bearer {secret}", "content-type": "text/plain"}
+            body = json.dumps({"model": "hospital", "messages": [{"role": "user", "content": QUESTION}]})[:-1]
+            for path in ("/v1/chat/completions", "/v1/estimate"):
+                for more, query, header in (
+                    (', "epsilon": 0.5', "", {}),
+                    (', "discreet": {"epsilon": 0.5}, "discreet": {}', "", {}),
+                    (f', "discreet": {{"{CANARY}": 0.5}}', "", {}),
+                    (f', "stream": "{CANARY}"', "", {}),
+                    (f', "{CANARY}', "", {}),
+                    (', "stop": NaN', "", {}),
+                    ("", f"?epsilon={CANARY}", {}),
+                    ("", "", {"x-discreet-epsilon": "0.5"}),
+                    ("", "", {"x-discreet-epsilon": "0.5", "content-type": "application/json"}),
+                ):
+                    reply = await front.client.post(path + query, content=f"{body}{more}}}", headers=sent | header)
+                    assert code(reply) == (400, "invalid_request", "false"), (more, query, header)
+                    assert "Nothing was paid." in reply.json()["error"]["message"]
+                    assert CANARY not in reply.text + str(reply.headers)
+            assert (front.keeper.asked, front.keeper.estimated) == ([], 0)
+            assert front.accounts.odometer(key.id).spent == 0.0
+            plain = await front.client.post("/v1/chat/completions", content=f"{body}}}", headers=sent)
+            assert receipt(plain)["stopped"] == "end"  # the type that a client gives decides nothing
+        assert CANARY not in "".join(capfd.readouterr())
+
+    drive(test)
+
+
+def test_argument_that_a_tool_does_not_have_is_refused_unpaid(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            key, secret = front.key()
+            headers = {"authorization": f"Bearer {secret}", "accept": "application/json, text/event-stream"}
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+            for tool in ("ask", "estimate"):
+                for name in ("max_epsilon", "maxEpsilon", "Epsilon", "delta", "discreet", CANARY):
+                    arguments = {"question": QUESTION, name: 0.1}
+                    body = call | {"params": {"name": tool, "arguments": arguments}}
+                    reply = await front.client.post("/mcp", json=body, headers=headers)
+                    found = reply.json()["result"]["structuredContent"]["error"]
+                    assert found["code"] == "invalid_request"
+                    assert "question, model, choices, epsilon" in found["message"]
+                    assert CANARY not in reply.text
+            twice = json.dumps(call | {"params": {"name": "ask", "arguments": {"question": QUESTION, "epsilon": 1}}})
+            twice = twice.replace('"epsilon": 1', '"epsilon": 1, "epsilon": 9')
+            assert code(await front.client.post("/mcp", content=twice, headers=headers))[:2] == (400, "invalid_request")
+            listed = await front.client.post("/mcp", json=call | {"method": "tools/list"}, headers=headers)
+            tools = listed.json()["result"]["tools"]
+            assert [tool["inputSchema"]["additionalProperties"] for tool in tools] == [False] * len(tools)
+            assert (front.keeper.asked, front.keeper.estimated) == ([], 0)
+            assert front.accounts.odometer(key.id).spent == 0.0
+
+    drive(test)
+
+
 def test_task_of_a_client_is_answered_for_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         async with running(tmp_path, FakeKeeper()) as front:
@@ -194,7 +252,7 @@ def test_stream_comments_until_the_quantum(tmp_path: Path, monkeypatch: pytest.M
     async def test() -> None:
         keeper = FakeKeeper()
         keeper.delay = 0.1
-        monkeypatch.setattr("discreet.server.front.events.with_comments.__defaults__", (0.05,))
+        monkeypatch.setattr("discreet.server.front.routes_chat.with_comments.__defaults__", (0.05,))
         async with running(tmp_path, keeper, quantum=2.0) as front:
             _, secret = front.key()
             reply = await front.ask(secret, stream=True, stream_options={"include_usage": True})
@@ -329,6 +387,10 @@ def test_description_names_each_route(tmp_path: Path) -> None:
             _, secret = front.key()
             paths = (await front.get("/openapi.json", secret)).json()["paths"]
             assert {"/v1/chat/completions", "/v1/models", "/v1/estimate", "/health/live"} <= set(paths)
+            schemas = front.app.openapi()["components"]["schemas"]
+            assert set(schemas["OwnFields"]["properties"]) == {"epsilon", "choices", "anew", "follow_up"}
+            assert schemas["OwnFields"]["additionalProperties"] is False
+            assert "HTTPValidationError" not in schemas
 
     drive(test)
 

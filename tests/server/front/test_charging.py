@@ -290,7 +290,7 @@ def test_crash_of_the_front_leaves_an_error(tmp_path: Path) -> None:
 
 
 def test_charge_of_nothing_is_free() -> None:
-    from discreet.server.front.estimating import is_free
+    from discreet.server.front.preparing import is_free
 
     assert is_free(Charge.nothing())
     assert not is_free(charge(0.1))

@@ -174,7 +174,8 @@ def test_mcp_client_asks_estimates_and_reads_the_budget(server: Server) -> None:
             transport = streamable_http_client(f"{server.root}/mcp", http_client=http)
             async with Client(transport) as client:
                 tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-                assert set(tools) == {"ask", "estimate", "budget"}
+                kinds = {"count", "share", "difference", "compare", "trend", "typical", "list"}
+                assert set(tools) == {"ask", "describe", "estimate", "budget", *kinds}
                 hints = tools["ask"].annotations
                 assert hints is not None
                 assert (hints.read_only_hint, hints.destructive_hint) == (False, True)
@@ -188,6 +189,19 @@ def test_mcp_client_asks_estimates_and_reads_the_budget(server: Server) -> None:
                 budget = (await client.call_tool("budget", {})).structured_content
                 assert budget is not None
                 assert budget["spent"] == pytest.approx(found["key"]["spent"])
+                told = (await client.call_tool("describe", {})).structured_content
+                assert told is not None
+                assert [card["vault"] for card in told["vaults"]] == ["v"]
+                assert told["vaults"][0]["models"][0]["epsilon_most"] > 0
+                of = {"of": '"thumbs" or "cough"'}
+                known = (await client.call_tool("estimate", {"question": f"count: {of['of']}"})).structured_content
+                assert known is not None
+                assert known["understood"] == 'count: "thumbs" or "cough" (in any notes)'
+                counted = (await client.call_tool("count", of)).structured_content
+                assert counted is not None
+                assert counted["understood"] == 'count: "thumbs" or "cough"'
+                unclear = await client.call_tool("count", {"of": '"thumbs'})
+                assert unclear.is_error
                 for name, arguments in (("ask", {}), ("ask", {"question": ""}), ("nothing", {})):
                     wrong = await client.call_tool(name, arguments)
                     assert wrong.is_error

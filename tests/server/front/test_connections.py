@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from discreet.server.front.connections import PatientProtocol
+from discreet.server.connections import PatientProtocol
 from discreet.server.front.main import uvicorn_config
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: h\r\n\r\n"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemathesis.core.result import Ok
 
 from discreet.server.config import PresetConfig
-from discreet.server.front.routes import ROUTES
+from discreet.server.front.gate import ROUTES
 from discreet.vault import Vault
 from tests.server.front.serving import QUESTION, Server, serving
 

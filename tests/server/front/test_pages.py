@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 from discreet.server.accounts import Key
 from discreet.server.accounts.books import BY_NAME
 from discreet.server.front.app import FORGETTING
-from discreet.server.front.pages import connecting, forms, views
-from discreet.server.front.routes import ROUTES
+from discreet.server.front.gate import ROUTES
+from discreet.server.front.pages import forms, views
 from discreet.server.wire import Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, Front
 from tests.server.front.test_replies import INVENTED
@@ -247,7 +247,7 @@ def test_connect_page_has_the_snippets_and_no_key(tmp_path: Path) -> None:
         ):
             assert word in found
         assert len(re.findall("<pre", found)) == 7
-    for one in connecting.snippets("https://host", "v"):
+    for one in views.snippets("https://host", "v"):
         if "import " in one.text:
             compile(one.text, one.name, "exec")
 

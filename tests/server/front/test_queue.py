@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from discreet.server.front.errors import FrontError
-from discreet.server.front.queue import Queue, Ticket
+from discreet.server.front.pacing import Queue, Ticket
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:

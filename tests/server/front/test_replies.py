@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from discreet.server.front.errors import FrontError
-from discreet.server.front.outcomes import Outcome, restored, stored_error
-from discreet.server.front.replies import KeyNumbers, Reply
+from discreet.server.front.replies import KeyNumbers, Outcome, Reply, restored, stored_error
 from discreet.server.front.requests import parse_chat
 
 INVENTED = "an invented answer"
@@ -15,8 +14,14 @@ RECEIPT = {
     "relation": "add-remove",
     "unit": "patient",
     "charges": [{"mechanism": "x", "change": "y", "cost": {}, "times": 2}],
-    "payment": "each unit that took part",
+    "accountant": "renyi",
+    "noise": "system",
     "private": True,
+    "payment": "each unit that took part",
+    "reused": 0,
+    "each": 1,
+    "public_corpus": "",
+    "caveat": "",
 }
 
 

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.server.front.errors import ERRORS, FrontError
-from discreet.server.front.requests import IGNORED, LARGEST_BODY, ChatRequest, parse_chat
+from discreet.server.front.requests import (
+    IGNORED,
+    LARGEST_BODY,
+    ChatBody,
+    ChatRequest,
+    OwnFields,
+    parse_chat,
+)
 
 QUESTION = "What helps against winter hand?"
 
@@ -46,7 +53,7 @@ def test_request_joins_parts_of_text() -> None:
     [
         ({"n": 2}, "n"),
         ({"logprobs": True}, "logprobs"),
-        ({"top_logprobs": 3}, "logprobs"),
+        ({"top_logprobs": 3}, "top_logprobs"),
         ({"tools": [], "tool_choice": "required"}, "tool_choice"),
         ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice"),
         ({"modalities": ["text", "audio"]}, "modalities"),
@@ -70,7 +77,7 @@ def test_request_joins_parts_of_text() -> None:
         ({"guided_choice": ["a", "a"]}, "guided_choice"),
         ({"guided_choice": ["a", 1]}, "guided_choice"),
         ({"guided_regex": "a|b"}, "guided_regex"),
-        ({"structured_outputs": {"regex": "a|b"}}, "structured_outputs"),
+        ({"structured_outputs": {"regex": "a|b"}}, "structured_outputs.choice"),
         ({"guided_choice": ["a", "b"], "discreet": {"choices": ["a", "c"]}}, "choices"),
         ({"response_format": {"type": "json_object"}}, "response_format"),
         ({"response_format": {"type": "json_schema"}}, "response_format"),
@@ -88,6 +95,102 @@ def test_request_of_another_encoding_is_refused() -> None:
     assert refused(b'{"model": NaN}').status == 400
     assert refused(b'{"model": ' + b"9" * 10_000 + b"}").status == 400
     assert refused(chat(messages=[{"role": "user", "content": "half \ud800"}])).status == 400
+
+
+MEANT = [
+    {"epsilon": 0.5},
+    {"epsilon": None},
+    {"EPSILON": 0.5},
+    {"eps": 0.5},
+    {"maxEpsilon": 0.5},
+    {"max_epsilon": 0.5},
+    {"discreet.epsilon": 0.5},
+    {"epsilom": 0.5},
+    {"delta": 1e-9},
+    {"budget": 1},
+    {"privacy": {"level": "high"}},
+    {"dp": True},
+    {"max_cost": 1},
+    {"anew": True},
+    {"Anew": True},
+    {"choices": ["a", "b"]},
+    {"follow_up": "condense"},
+    {"followUp": "condense"},
+    {"Discreet": {"epsilon": 0.5}},
+    {"discret": {"epsilon": 0.5}},
+    {"extra_body": {"discreet": {"epsilon": 0.5}}},
+    {"options": {"deep": [{"epsilon": 0.5}]}},
+    {"maxTokens": 3},
+    {"max_new_tokens": 3},
+    {"MAX_TOKENS": 3},
+    {"options": {"num_predict": 3}},
+    {"responseFormat": {"type": "text"}},
+    {"guidedChoice": ["a", "b"]},
+    {"structured_output": {"choice": ["a", "b"]}},
+    {"messages": [{"role": "user", "content": QUESTION, "epsilon": 0.5}]},
+    {"messages": [{"role": "user", "content": [{"type": "text", "text": QUESTION, "discreet": {"epsilon": 0.5}}]}]},
+    {"stream_options": {"epsilon": 0.5}},
+    {"discreet": {"Epsilon": 0.5}},
+    {"discreet": {"max_epsilon": 0.5}},
+    {"discreet": {"delta": 1e-9}},
+    {"discreet": {"discreet": {"epsilon": 0.5}}},
+]
+
+
+@pytest.mark.parametrize("fields", MEANT, ids=json.dumps)
+def test_field_that_is_meant_to_change_the_price_is_not_ignored(fields: dict[str, Any]) -> None:
+    error = refused(chat(**fields))
+    assert (error.status, error.code, error.param) == (400, "invalid_request", "discreet")
+    assert "epsilon, choices, anew, follow_up" in error.reason
+    assert not error.may_have_paid
+
+
+HARMLESS = [
+    {"num_steps": 3, "min_tokens": 1, "stop_token_ids": [2], "chat_id": "x", "features": {"web_search": False}},
+    {"chat_template_kwargs": {"enable_thinking": False}, "guided_decoding_backend": "auto", "priority": 0},
+    {"tools": [{"type": "function", "function": {"name": "pay", "parameters": {"properties": {"budget": {}}}}}]},
+    {"metadata": {"cost_center": "7"}, "reasoning_effort": "low", "store": False},
+    {"reasoning": {"max_tokens": 9}, "thinking": {"budget_tokens": 9}, "model_item": {"model": "x", "messages": []}},
+    {"messages": [{"role": "user", "content": QUESTION, "name": "ana", "id": "x", "model": "x"}]},
+    {"messages": [{"role": "assistant", "content": None, "tool_calls": []}, {"role": "user", "content": QUESTION}]},
+    {"stream": True, "stream_options": {"include_usage": True, "include_obfuscation": False}},
+    {"discreet": None, "stop": None, "n": 1, "logprobs": False, "top_logprobs": 0, "tool_choice": "auto"},
+]
+
+
+@pytest.mark.parametrize("fields", HARMLESS, ids=json.dumps)
+def test_field_of_a_client_that_changes_nothing_is_accepted(fields: dict[str, Any]) -> None:
+    assert parse_chat(chat(**fields)).question == QUESTION
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        '"discreet": {"epsilon": 1}, "discreet": {}',
+        '"discreet": {"epsilon": 1, "epsilon": 9}',
+        '"model": "hospital"',
+        '"metadata": {"a": 1, "a": 1}',
+        '"discreet": {"epsilon": 1, "\\u0065psilon": 9}',
+        '"tools": [[{"a": [{"b": 1, "b": 2}]}]]',
+    ],
+)
+def test_field_that_stands_twice_is_refused(more: str) -> None:
+    error = refused(chat()[:-1] + f", {more}}}".encode())
+    assert (error.status, error.code) == (400, "invalid_request")
+    assert "twice" in error.reason
+
+
+def test_refusal_says_what_is_expected_and_repeats_nothing() -> None:
+    canary = "canary-of-a-patient"
+    wrongs: list[dict[str, Any]] = [{name: canary} for name in ChatBody.model_fields if name not in ("model", "stop")]
+    wrongs += [{"discreet": {name: canary}} for name in (*OwnFields.model_fields, canary)]
+    wrongs += [{"messages": [{"role": canary}]}, {"max_tokens": {canary: canary}}, {f"epsilon {canary}": 1}]
+    for fields in wrongs:
+        body = refused(chat(**fields)).body()
+        assert canary not in json.dumps(body)
+        (name,) = fields
+        assert str(body["error"]["param"]).startswith(name if name in ChatBody.model_fields else "discreet")
+    assert "from 1e-06 to 1e+09" in refused(chat(discreet={"epsilon": "2"})).reason
 
 
 def test_request_is_too_large() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.server.accounts import Accounts, AccountsError, Limits, Replay
-from discreet.server.front.settling import Settlements
+from discreet.server.front.asking import Settlements
 from tests.server.accounts.helpers import GRANT, VAULT, pure
 
 QUESTION = "1" * 32

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.answer import Figure, GeneratedAnswer
 from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.statistics.conditions import Known
 from discreet.algorithms.statistics.counted import Counted
 from discreet.algorithms.statistics.noisy_cells import Histogram, choose_histogram, cost_of
-from discreet.algorithms.statistics.population import Known
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
+from discreet.algorithms.statistics.conditions import Condition, Known, Region, narrowed, written
 from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights, percent
-from discreet.algorithms.statistics.population import Known, Phrase, Region, region_of
 from discreet.algorithms.statistics.share import Share
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
@@ -25,7 +25,7 @@ class Compare(Share):
     """Parameters: those of `Share`, and one more.
 
     Attributes:
-        groups: the phrases of two to six groups: "Winter Hand", "Glass Knee".
+        groups: the phrases or conditions of two to six groups: "Winter Hand", "Glass Knee".
     """
 
     name: ClassVar[str] = "compare"
@@ -33,19 +33,25 @@ class Compare(Share):
     groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", (self.groups,) if isinstance(self.groups, str) else tuple(self.groups))
+        groups = (self.groups,) if isinstance(self.groups, str) else tuple(map(str, self.groups))
+        object.__setattr__(self, "groups", groups)
         super().__post_init__()
-        different = {self.phrase(group).essence for group in self.groups if group}
+        few = [group for group in self.groups if group][: MOST_GROUPS + 1]
+        different = {written(self.read(group).facts()) for group in few}
         if not 2 <= len(different) == len(self.groups) <= MOST_GROUPS:
             raise UsageError(
                 f"A comparison has 2 to {MOST_GROUPS} different groups, not {len(different)} in {len(self.groups)}. "
                 "Give each once: --groups A --groups B."
             )
-        _ = self._phrases
 
     @cached_property
-    def _phrases(self) -> tuple[Phrase, ...]:
-        return tuple(map(self.phrase, self.groups))
+    def _groups(self) -> tuple[Condition, ...]:
+        return tuple(map(self.read, self.groups))
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The population, what holds of some of it, and the groups."""
+        return (*super().conditions, *self._groups)
 
     @property
     def cells(self) -> int:
@@ -54,20 +60,21 @@ class Compare(Share):
 
     def cell(self, record: UnitRecord) -> int:
         """Return the number of the unit's groups and of whether the condition holds of it."""
-        inside = sum(1 << place for place, group in enumerate(self._phrases) if group.holds(record))
+        inside = sum(1 << place for place, group in enumerate(self._groups) if group.holds(record))
         held = super().cell(record)
         return 2 * (inside - 1) + held if inside else OUTSIDE
 
     @property
     def known(self) -> Known:
         """Each group, with those of it of which the condition holds and does not hold."""
-        held, other = (self.phrase(self.condition, negated) for negated in (self.negated, not self.negated))
+        held, other = self._condition, ~self._condition
         found: dict[Region, dict[int, int]] = {}
-        for place, group in enumerate(self._phrases):
+        for place, group in enumerate(self._groups):
             inside, yes = self._inside(place), self._held(place)
-            found[region_of(self.members, group, held)] = dict.fromkeys(yes, 1)
-            found[region_of(self.members, group, other)] = dict.fromkeys([one for one in inside if one not in yes], 1)
-            found[region_of(self.members, group)] = dict.fromkeys(inside, 1)
+            found[narrowed(self.members, group, held).facts()] = dict.fromkeys(yes, 1)
+            no = [one for one in inside if one not in yes]
+            found[narrowed(self.members, group, other).facts()] = dict.fromkeys(no, 1)
+            found[narrowed(self.members, group).facts()] = dict.fromkeys(inside, 1)
         return found
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:

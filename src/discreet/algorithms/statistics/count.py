@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
+from discreet.algorithms.statistics.conditions import Condition, Known, narrowed
 from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, whole
-from discreet.algorithms.statistics.population import Known, Phrase, Population, region_of
 from discreet.retrieval.unit_records import UnitRecord
 
 
@@ -16,7 +16,7 @@ class Count(CellStatistic):
     """Parameters: those of `Statistic`, and two more.
 
     Attributes:
-        condition: what is counted, by a phrase; every unit of the population if empty.
+        condition: what is counted, a phrase or a condition; every unit of the population if empty.
         negated: whether to count the units of which it does not hold.
     """
 
@@ -30,14 +30,14 @@ class Count(CellStatistic):
         _ = self.counted
 
     @property
-    def counted(self) -> Phrase:
+    def counted(self) -> Condition:
         """The condition."""
-        return self.phrase(self.condition, self.negated and bool(self.condition))
+        return self.read(self.condition, self.negated)
 
     @cached_property
-    def members(self) -> Population:
+    def members(self) -> Condition:
         """The units that are counted. No other unit has any influence, so no other one pays."""
-        return super().members.narrowed(self.counted)
+        return narrowed(self.base, self.counted)
 
     @property
     def cells(self) -> int:
@@ -51,7 +51,7 @@ class Count(CellStatistic):
     @property
     def known(self) -> Known:
         """The units that are counted."""
-        return {region_of(self.members): {0: 1}}
+        return {self.members.facts(): {0: 1}}
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the count."""

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
+from discreet.algorithms.statistics.conditions import AnyOf, Condition, Known, narrowed, written
 from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, whole
 from discreet.algorithms.statistics.counted import Difference as Less
-from discreet.algorithms.statistics.population import Known, Phrase, Population, region_of
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 
@@ -25,7 +25,7 @@ class Difference(CellStatistic):
     """Parameters: those of `Statistic`, and one more.
 
     Attributes:
-        groups: two phrases, of which the first is counted against the second: "Winter Hand", "Glass Knee".
+        groups: two phrases or conditions, the first of which is counted against the second.
     """
 
     name: ClassVar[str] = "difference"
@@ -33,8 +33,9 @@ class Difference(CellStatistic):
     groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", (self.groups,) if isinstance(self.groups, str) else tuple(self.groups))
-        different = {self.phrase(group).essence for group in self.groups if group}
+        groups = (self.groups,) if isinstance(self.groups, str) else tuple(map(str, self.groups))
+        object.__setattr__(self, "groups", groups)
+        different = {written(self.read(group).facts()) for group in self.groups if group}
         if not len(different) == len(self.groups) == 2:
             raise UsageError(
                 f"A difference has 2 different groups, not {len(different)} in {len(self.groups)}. Give each once: "
@@ -43,13 +44,13 @@ class Difference(CellStatistic):
         super().__post_init__()
 
     @cached_property
-    def _phrases(self) -> tuple[Phrase, ...]:
-        return tuple(map(self.phrase, self.groups))
+    def _groups(self) -> tuple[Condition, ...]:
+        return tuple(map(self.read, self.groups))
 
     @cached_property
-    def members(self) -> Population:
+    def members(self) -> Condition:
         """The units of the population of which one of the two holds. No other unit has any influence."""
-        return super().members.of_any(self._phrases)
+        return narrowed(self.base, AnyOf(any=self._groups))
 
     @property
     def cells(self) -> int:
@@ -58,20 +59,19 @@ class Difference(CellStatistic):
 
     def cell(self, record: UnitRecord) -> int:
         """Return which of the two hold of the unit. One does, since it is a member."""
-        first, second = (phrase.holds(record) for phrase in self._phrases)
+        first, second = (group.holds(record) for group in self._groups)
         return BOTH if first and second else FIRST if first else SECOND
 
     @property
     def known(self) -> Known:
         """The units of each group, and what the groups have in common."""
-        base, (first, second) = super().members, self._phrases
-        no_first, no_second = (self.phrase(group, negated=True) for group in self.groups)
+        base, (first, second) = self.base, self._groups
         return {
-            region_of(base, first): {FIRST: 1, BOTH: 1},
-            region_of(base, second): {SECOND: 1, BOTH: 1},
-            region_of(base, first, second): {BOTH: 1},
-            region_of(base, first, no_second): {FIRST: 1},
-            region_of(base, second, no_first): {SECOND: 1},
+            narrowed(base, first).facts(): {FIRST: 1, BOTH: 1},
+            narrowed(base, second).facts(): {SECOND: 1, BOTH: 1},
+            narrowed(base, first, second).facts(): {BOTH: 1},
+            narrowed(base, first, ~second).facts(): {FIRST: 1},
+            narrowed(base, second, ~first).facts(): {SECOND: 1},
         }
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:

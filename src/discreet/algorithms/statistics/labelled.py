@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.statistics.population import Fact, Phrase
+from discreet.algorithms.statistics.conditions import Condition, Fact, Says, says
 from discreet.errors import BadData, UsageError
 from discreet.retrieval.unit_records import UnitRecord
 
@@ -73,7 +73,7 @@ class LabelledUnit:
     """
 
     record: UnitRecord
-    true: Mapping[Essence, Phrase]
+    true: Mapping[Essence, Says]
 
 
 class LabelledSample:
@@ -138,28 +138,34 @@ class LabelledSample:
             raise BadData(f"{path} has no labelled text. Write one JSON object a line, with text and holds.")
         return LabelledSample(units)
 
-    def check(self, phrases: Sequence[Phrase]) -> Checked:
+    def check(self, phrases: Sequence[Condition]) -> Checked:
         """Return what the rule does where all of the phrases hold; over all conditions, if it has few labels of these.
 
         Raises:
-            UsageError: if there are too few labels in all, or none in the language of the phrases.
+            UsageError: if there are too few labels in all, or none in the language of the phrases; or if a condition is
+                more than a phrase.
         """
         if not phrases:
             return Checked()
-        facts = tuple(Fact.of(phrase) for phrase in phrases)
-        language = _language(facts[0].essence)
+        facts = tuple(fact for phrase in phrases for fact in phrase.facts())
+        if any(fact.decides[0] != "says" for fact in facts):
+            raise UsageError(
+                "A labelled sample widens the intervals of phrases that 'and' and 'not' join, and not of "
+                f"'{' and '.join(map(str, phrases))}'. Ask without --labelled."
+            )
+        language = _language(facts[0].decides)
         if language not in self.languages:
             raise UsageError(
                 f"The phrases of the question are in the language '{language}', and the labels of the sample in: "
                 f"{', '.join(sorted(self.languages)) or 'none'}. Label texts of that language, with "
                 f'"language": "{language}" on each line, or ask without --labelled.'
             )
-        own = self._check(facts) if all(fact.essence in self._known for fact in facts) else Checked()
+        own = self._check(facts) if all(fact.decides in self._known for fact in facts) else Checked()
         if own.suffices:
             return own
         pooled = self._pooled(language, tuple(fact.holds for fact in facts))
         if not pooled.suffices:
-            named = ", ".join(phrase.text for phrase in phrases)
+            named = ", ".join(map(str, phrases))
             raise UsageError(
                 f"The labelled sample says too little of '{named}': it holds of {own.true} of its texts, and by rule "
                 f"of {own.found}; expected: {LEAST} or more. Label more texts, or ask without --labelled."
@@ -170,15 +176,15 @@ class LabelledSample:
         found = wrong = true = missed = 0
         for place in self._places(facts):
             unit, by_rule = self._units[place], self._found[place]
-            is_true = all((fact.essence in unit.true) == fact.holds for fact in facts)
-            is_found = all((fact.essence in by_rule) == fact.holds for fact in facts)
+            is_true = all((fact.decides in unit.true) == fact.holds for fact in facts)
+            is_found = all((fact.decides in by_rule) == fact.holds for fact in facts)
             found, wrong = found + is_found, wrong + (is_found and not is_true)
             true, missed = true + is_true, missed + (is_true and not is_found)
         return Checked(found, wrong, true, missed)
 
     def _places(self, facts: Sequence[Fact]) -> Sequence[int]:
         """Return the units that can count: of the others, one of the facts neither holds nor is found."""
-        said = [self._named.get(fact.essence, []) for fact in facts if fact.holds]
+        said = [self._named.get(fact.decides, []) for fact in facts if fact.holds]
         return min(said, key=len) if said else range(len(self._units))
 
     def _pooled(self, language: str, signs: tuple[bool, ...]) -> Checked:
@@ -221,10 +227,15 @@ def labelled(line: Any) -> LabelledUnit:
     if not isinstance(texts, list) or not all(isinstance(one, str) for one in [*texts, *holds, language]):
         raise ValueError("no texts")
     try:
-        phrases = [Phrase(phrase, language=language) for phrase in holds if phrase.strip()]
+        phrases = [says(phrase, language) for phrase in holds if phrase.strip()]
     except UsageError as error:
         raise ValueError("a phrase without words") from error
-    return LabelledUnit(UnitRecord(tuple(texts)), {Fact.of(one).essence: one for one in phrases if Fact.of(one).holds})
+    return LabelledUnit(UnitRecord(tuple(texts)), {_fact(one).decides: one for one in phrases if _fact(one).holds})
+
+
+def _fact(phrase: Says) -> Fact:
+    (found,) = phrase.facts()
+    return found
 
 
 @lru_cache(maxsize=100_000)

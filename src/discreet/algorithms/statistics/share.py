@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
+from discreet.algorithms.statistics.conditions import Condition, Known, narrowed
 from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon, Weights, at_most, percent, whole
-from discreet.algorithms.statistics.population import Known, Phrase, region_of
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 
@@ -22,7 +22,7 @@ class Share(CellStatistic):
     """Parameters: those of `Statistic`, and two more.
 
     Attributes:
-        condition: what holds of some units, by a phrase.
+        condition: what holds of some units, a phrase or a condition.
         negated: whether the share is that of the units of which it does not hold.
     """
 
@@ -47,17 +47,21 @@ class Share(CellStatistic):
         return YES if self._condition.holds(record) else NO
 
     @cached_property
-    def _condition(self) -> Phrase:
-        return self.phrase(self.condition, self.negated)
+    def _condition(self) -> Condition:
+        return self.read(self.condition, self.negated)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The population, and what holds of some of it."""
+        return (self.members, self._condition)
 
     @property
     def known(self) -> Known:
         """The units of which it holds, those of which it does not hold, and all of the population."""
-        held, other = (self.phrase(self.condition, negated) for negated in (self.negated, not self.negated))
         return {
-            region_of(self.members, held): {YES: 1},
-            region_of(self.members, other): {NO: 1},
-            region_of(self.members): {YES: 1, NO: 1},
+            narrowed(self.members, self._condition).facts(): {YES: 1},
+            narrowed(self.members, ~self._condition).facts(): {NO: 1},
+            self.members.facts(): {YES: 1, NO: 1},
         }
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:

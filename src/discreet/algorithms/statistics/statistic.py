@@ -4,15 +4,16 @@ A unit outside the population does not pay, since it has no influence. No model 
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee
 from discreet.algorithms.common.ensemble import check_number
 from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.statistics.conditions import ALL, Condition, FieldTest, narrowed, parse, written
 from discreet.algorithms.statistics.noisy_cells import Price
-from discreet.algorithms.statistics.population import Phrase, Population, population_of
 from discreet.errors import UsageError
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
@@ -31,8 +32,9 @@ class Statistic(Algorithm):
     """Parameters of a statistic.
 
     Attributes:
-        population: the units that it is about, by a phrase that their texts say: "Winter Hand". All units if empty.
-        where: tests of declared fields, such as "ward=3", that hold of these units as well.
+        population: the units that it is about: a phrase that their texts say, "Winter Hand", or a condition in its text
+            form, such as '"Winter Hand" or "Glass Knee"' (conditions.py). All units if empty.
+        where: tests of declared fields, such as "ward=3", that one record of these units passes as well.
         epsilon: the epsilon that the question may cost a unit; if None, `uses` decides.
         uses: the number of statistics in which each unit can take part. A unit's budget is divided among them.
         language: the language of the phrases, "de", "fr" or "es"; English if empty.
@@ -51,6 +53,9 @@ class Statistic(Algorithm):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "where", (self.where,) if isinstance(self.where, str) else tuple(self.where))
+        for name in ("population", "condition"):  # conditions as such are accepted, too
+            if not isinstance(getattr(self, name, ""), str):
+                object.__setattr__(self, name, str(getattr(self, name)))
         if self.uses is not None and self.uses < 1:
             raise UsageError(f"A unit takes part in at least 1 question (uses), not {self.uses}.")
         if self.epsilon is not None:
@@ -65,9 +70,19 @@ class Statistic(Algorithm):
         return False
 
     @cached_property
-    def members(self) -> Population:
-        """The population."""
+    def base(self) -> Condition:
+        """The units of the population, of which the tests of fields hold as well."""
         return population_of(self.population, self.where, self.language)
+
+    @cached_property
+    def members(self) -> Condition:
+        """The units that can have an influence. No other one pays."""
+        return self.base
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All conditions that it tests."""
+        return (self.members,)
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -82,14 +97,21 @@ class Statistic(Algorithm):
         parts = (f"{name}={_plain(name, value, self.language)}" for name, value in own.items())
         return (self.name, *parts)
 
-    def phrase(self, text: str, negated: bool = False) -> Phrase:
-        """Return a phrase in the language of the statistic."""
-        return Phrase(text, negated, self.language)
+    def read(self, text: str, negated: bool = False) -> Condition:
+        """Return a condition, whose phrases are in the language of the statistic; if `negated`, its opposite."""
+        found = parse(text, self.language)
+        return ~found if negated and found != ALL else found
 
     @property
     def fields_tested(self) -> tuple[str, ...]:
         """The names of the declared fields that it reads."""
-        return tuple(test.name for test in self.members.fields)
+        return tuple(dict.fromkeys(test.field for test in self.tests))
+
+    @property
+    def tests(self) -> tuple[FieldTest, ...]:
+        """The tests of declared fields in all conditions."""
+        leaves = (leaf for one in self.conditions for leaf in one.leaves())
+        return tuple(dict.fromkeys(leaf for leaf in leaves if isinstance(leaf, FieldTest)))
 
     def price(self, budget: Budget) -> Price:
         """Return what the question may cost a unit."""
@@ -112,10 +134,10 @@ class Statistic(Algorithm):
     def admit(self, corpus: SealedCorpus, account: Account) -> tuple[Private[Member[UnitRecord]], PrivacyFilter]:
         """Charge the units of the population that can pay. Return their records and the filter that spends it.
 
-        A record is the part of it that counts (`Population.part`).
+        A record is the part of it that counts (`Condition.part`).
         """
         members = corpus.records()
-        if self.members.fields or self.dates_read:
+        if self.fields_tested or self.dates_read or any(one.is_of_records for one in self.conditions):
             if not corpus.tells_documents:
                 raise UsageError(
                     "The vault's store does not tell of which document a text is, so what is said under a test of a "
@@ -137,26 +159,27 @@ class Statistic(Algorithm):
 _PHRASES = ("population", "condition", "groups")
 
 
+@lru_cache(256)
+def population_of(population: str, tests: Sequence[str], language: str = "") -> Condition:
+    """Return the condition of a population, and of tests of declared fields, in their text forms.
+
+    Raises:
+        UsageError: if one of them is none.
+    """
+    found = [parse(one) for one in tests]
+    for text, one in zip(tests, found, strict=True):
+        if not one.is_test:
+            raise UsageError(f"'{text}' is no test of a field. Write FIELD=VALUE, such as ward=3, or age>=60.")
+    base = parse(population, language)
+    return narrowed(base, *found)
+
+
 def _plain(name: str, value: object, language: str) -> object:
-    """Return a phrase as the words that decide of which units it holds; another value unchanged."""
+    """Return a condition as the facts that decide of which units it holds; another value unchanged."""
+    if name == "where":
+        return sorted(str(parse(one)).casefold() for one in value)  # type: ignore[attr-defined]
     if name not in _PHRASES:
         return value
-    phrases = (value,) if isinstance(value, str) else value
-    assert isinstance(phrases, tuple)
-    return " | ".join(Phrase(one, language=language).essence if one else "" for one in phrases)
-
-
-def in_words(statistic: Statistic) -> str:
-    """Return the kind and the parts of a statistic, by the names of its parameters: "count; condition 'fever'."."""
-    usual = {one.name: one.default for one in fields(statistic)}
-    parts = {name: value for name, value in statistic.parts.items() if value != usual[name]}
-    said = ", ".join(f"{name} {_worded(value)}" for name, value in parts.items())
-    return f"{statistic.name}; {said or 'all of them'}."
-
-
-def _worded(value: object) -> str:
-    if isinstance(value, tuple):
-        return " and ".join(map(_worded, value))
-    if isinstance(value, str):
-        return f"'{value}'"
-    return "yes" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
+    texts = (value,) if isinstance(value, str) else value
+    assert isinstance(texts, tuple)
+    return " | ".join(written(parse(one, language).facts()) for one in texts)

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
+from discreet.algorithms.statistics.conditions import ALL, Condition, Known
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.counted import Counted, Reckon, whole
-from discreet.algorithms.statistics.population import Known, Phrase
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 
@@ -74,14 +74,14 @@ class Trend(Count):
 
     def cell(self, record: UnitRecord) -> int:
         """Return the period of the unit's earliest date at which the condition holds."""
-        said = self.counted if self.condition else self.phrase(self.population)
+        said = self.counted if self.condition else self.read(self.population)
         for day in sorted({value for value in record.values(self.date_field) if isinstance(value, str)}):
             place = self._number(day) - self._first
-            if 0 <= place < self.cells and (not said.text or self._says(record, day, said)):
+            if 0 <= place < self.cells and (said == ALL or self._says(record, day, said)):
                 return place
         return OUTSIDE
 
-    def _says(self, record: UnitRecord, day: str, said: Phrase) -> bool:
+    def _says(self, record: UnitRecord, day: str, said: Condition) -> bool:
         return said.holds(record.part(lambda own: own.get(self.date_field) == day))
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:

@@ -8,8 +8,9 @@ from discreet.algorithms.text.tongues import Tongue, tongue_of
 
 _SPACES = frozenset(",|and|or|but".split("|"))
 _TOKEN = re.compile(r"\w+(?:['.&+]\w+)*|,")
-# A run of marks is looked at once, from its start: a text of marks alone takes linear time.
-_SENTENCES = re.compile(r"(?<![.!?;:()\[\]])[.!?;:()\[\]]++(?=\s|$)|[()\[\];]|\n")
+_MARKS = re.compile(r"[.!?;:()\[\]]+|\n")
+_ALWAYS = frozenset("()[];\n")
+"""Marks that end a sentence inside a word, too; the others where a space or the end follows."""
 _NEGATION = re.compile(r"\b(?:no|not|never|without)\b")
 _BETWEEN = 3
 """The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
@@ -21,7 +22,24 @@ Span = tuple[list[str], int, int]
 def sentences_of(text: str) -> list[list[str]]:
     """Return the words and commas of each sentence of a text, without case."""
     plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'").casefold()
-    return [_TOKEN.findall(part) for part in _SENTENCES.split(plain)]
+    return [words_in(part) for part in split_sentences(plain)]
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text."""
+    found, start = list[str](), 0
+    for mark in _MARKS.finditer(text):
+        end = mark.end()
+        if end == len(text) or text[end].isspace() or not _ALWAYS.isdisjoint(mark[0]):
+            found.append(text[start : mark.start()])
+            start = end
+    found.append(text[start:])
+    return found
+
+
+def words_in(sentence: str) -> list[str]:
+    """Return the words and commas of a sentence."""
+    return _TOKEN.findall(sentence)
 
 
 def spans_of(sentences: Sequence[list[str]], words: Sequence[str], tongue: Tongue | None = None) -> list[Span]:
@@ -45,7 +63,8 @@ def _window(sentence: list[str], words: Sequence[str], tongue: Tongue) -> tuple[
     letters = " ".join(sentence)
     if not all(map(letters.__contains__, words)):  # most sentences: a word begins with its stem
         return None
-    stems = [tongue.stem(word) for word in sentence]
+    begins = tuple(words)
+    stems = [tongue.stem(word) if word.startswith(begins) else "" for word in sentence]
     for start, first in enumerate(stems):
         missing, room = set(words), _BETWEEN
         if first not in missing:

@@ -14,22 +14,20 @@ from starlette.responses import JSONResponse
 from discreet.server.accounts import Accounts, AccountsError, Key
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
-from discreet.server.front.access_log import note_failure
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Keeper
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import Gate, error_response
 from discreet.server.front.mcp import mcp_app, mcp_server
-from discreet.server.front.metrics import Metrics
-from discreet.server.front.pacing import Pacer, default_quantum
+from discreet.server.front.pacing import SHARE, Pacer, Queue, default_quantum
 from discreet.server.front.pages.routes import pages_router
 from discreet.server.front.pages.sign_on import SignOn
-from discreet.server.front.queue import SHARE, Queue
 from discreet.server.front.routes_accounts import accounts_router
 from discreet.server.front.routes_chat import chat_router
 from discreet.server.front.routes_health import health_router
 from discreet.server.front.routes_models import models_router
-from discreet.server.front.services import Services, read_body
+from discreet.server.front.services import Services
+from discreet.server.front.telling import Metrics, note_failure
 
 FORGETTING = 3600.0
 """Seconds between two deletions of old replies."""
@@ -72,7 +70,7 @@ def create_app(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: Aud
         exception_handlers=_handlers(),
     )
     app.state.services = services
-    own = accounts_router(accounts, log, current_key, read_body, services.catalog.usual)
+    own = accounts_router(accounts, log, current_key, services.catalog.usual)
     pages = pages_router(services, log, SignOn(config.oidc, accounts, log))
     for router in (chat_router(services), models_router(services), health_router(services), own, pages):
         app.include_router(router)

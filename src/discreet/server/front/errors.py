@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import BaseModel
+
 KIND_ADVICE = MappingProxyType(
     {
         "count": "It asks for a number. Ask the vault's own model how many have a thing, or name public choices.",
@@ -126,6 +128,37 @@ ERRORS = MappingProxyType(
 """Every error by its code."""
 
 
+class ErrorFields(BaseModel):
+    """What OpenAI's envelope holds."""
+
+    message: str
+    type: str
+    code: str
+    param: str | None
+
+
+class ErrorNumbers(BaseModel):
+    """Epsilon."""
+
+    asked: float | None
+    left: float | None
+    would_fit: float | None
+
+
+class ErrorReply(BaseModel):
+    """The body of an error."""
+
+    error: ErrorFields
+    discreet: ErrorNumbers
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorReply, "description": "An error of the table."}
+    for status in sorted({entry.status for entry in ERRORS.values()} - {405})
+}
+"""Every error that a described route can give."""
+
+
 @dataclass(eq=False)
 class FrontError(Exception):
     """An error of the table, with the public numbers that belong to it.
@@ -170,9 +203,9 @@ class FrontError(Exception):
         message = f"{entry.message} {self.reason}".strip()
         if self.paid and not entry.paid:
             message = message.replace("Nothing was paid.", "").strip() + " Something may have been paid."
-        error = {"message": message, "type": entry.type, "code": self.code, "param": self.param}
-        numbers = {"asked": self.asked, "left": self.left, "would_fit": self.would_fit}
-        return {"error": error, "discreet": numbers}
+        error = ErrorFields(message=message, type=entry.type, code=self.code, param=self.param)
+        numbers = ErrorNumbers(asked=self.asked, left=self.left, would_fit=self.would_fit)
+        return ErrorReply(error=error, discreet=numbers).model_dump()
 
     def headers(self) -> dict[str, str]:
         """Return the headers; `x-should-retry: false` unless the same request may be sent again for nothing."""

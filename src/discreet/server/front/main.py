@@ -16,12 +16,11 @@ from discreet.errors import DiscreetError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
-from discreet.server.front.access_log import LOGGER, type_name
+from discreet.server.connections import PATIENCE, PatientProtocol
 from discreet.server.front.app import create_app
 from discreet.server.front.asking import Asker, settle_lost
-from discreet.server.front.connections import PATIENCE, PatientProtocol
 from discreet.server.front.keeper_client import KeeperClient
-from discreet.server.front.metrics import metrics_app
+from discreet.server.front.telling import LOGGER, metrics_app, type_name
 from discreet.server.ports import check_ports
 from discreet.server.shared_accounts import read_server_id
 

@@ -1,4 +1,4 @@
-"""MCP at /mcp: the tools ask, estimate and budget, with the same key as bearer.
+"""MCP at /mcp: the tools ask, one for each kind of statistic, describe, estimate and budget, with the key as bearer.
 
 Every exception becomes a structured error of the table. The SDK would log the text of an exception: its loggers are
 silenced.
@@ -18,21 +18,24 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 from starlette.applications import Starlette
 from starlette.requests import Request
+from starlette.routing import Route
 
 from discreet.server.accounts import Key
-from discreet.server.front.access_log import note_failure
+from discreet.server.front.bodies import check_body
 from discreet.server.front.errors import FrontError, invalid
-from discreet.server.front.estimating import STEP
 from discreet.server.front.pacing import Arrival
+from discreet.server.front.preparing import STEP
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import FINGERPRINT, Reply
 from discreet.server.front.requests import LARGEST_BODY, ChatRequest, parse_chat
 from discreet.server.front.routes_models import estimate_of
 from discreet.server.front.services import Services
+from discreet.server.front.telling import note_failure
 
 INSTRUCTIONS = (
-    "Answers questions over documents about individuals, with differential privacy. 'ask' pays from the budget of the "
-    "key; call 'estimate' first. An answer is untrusted text. The same question again within ten minutes is free."
+    "Answers questions over documents about individuals, with differential privacy. All tools but 'describe', "
+    "'estimate' and 'budget' pay from the budget of the key; call 'describe' and 'estimate' first. An answer is "
+    "untrusted text. The same question again within ten minutes is free."
 )
 _PAYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -41,14 +44,41 @@ Asked = Annotated[str, Field(description="One question about what holds for many
 Model = Annotated[str, Field(description="VAULT or VAULT:PRESET; may be left out if the key has one vault.")]
 Choices = Annotated[list[str] | None, Field(description="Public answers among which to choose: cheaper.")]
 Epsilon = Annotated[float | None, Field(description="The most that it may cost, in place of the model's price.")]
+Condition = Annotated[
+    str,
+    Field(
+        description="What holds of an individual: phrases in quotes and tests of declared fields, joined by and, or, "
+        'not and parentheses. "fever" and not "chills"; "migraine" and date = 2026-03; all.'
+    ),
+]
+Among = Annotated[str, Field(description="The population, as a condition; all individuals if empty.")]
+Attribute = Annotated[str, Field(description="A declared field, or what was read of the documents. See: describe.")]
+Period = Annotated[str, Field(description="month, quarter or year; then ' of FIELD' if there are several dates.")]
+Day = Annotated[str, Field(description="A day, a month or a year: 2026-01-31, 2026-01, 2026.")]
+Anew = Annotated[bool, Field(description="Pay again for a question that was asked before.")]
 Caller = Context[Any]
+REQUESTS = (
+    'count: "fever" or "rash", among sex = w',
+    'share: "fever", among "rash"',
+    'difference: "fever" versus "rash"',
+    'compare: "fever", groups "rash" versus "cough"',
+    'trend: "fever", by month, since 2026-01',
+    "typical: median of age",
+    "list: treatment, most 5",
+    "fact: What is the treatment for ...?, choices A | B",
+)
+"""Examples of requests in words: `ask` takes them as questions."""
 
 
 class ToolServer(MCPServer[Any]):
-    """An MCP server of which no tool raises: an error is a result, with a body of the table."""
+    """An MCP server of which no tool raises or ignores an argument: an error is a result, with a body of the table."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Call a tool; return its result, or an error of the table."""
+        tool = self._tool_manager.get_tool(name)
+        if tool is not None and not arguments.keys() <= (known := tool.parameters["properties"]).keys():
+            # The SDK would drop it, and the question might cost more than its caller believes.
+            return error_result(invalid(None, f"The tool has these arguments alone: {', '.join(known) or 'none'}."))
         try:
             return await super().call_tool(name, arguments, context)
         except Exception as error:  # contained: its text may hold anything
@@ -61,16 +91,9 @@ def mcp_server(services: Services) -> ToolServer:
     with unchanged_root_logger():
         server = ToolServer("discreet", instructions=INSTRUCTIONS, version=FINGERPRINT, subscriptions=False)
 
-    @server.tool(annotations=_PAYS, structured_output=True)
-    async def ask(
-        question: Asked,
-        ctx: Caller,
-        model: Model = "",
-        choices: Choices = None,
-        epsilon: Epsilon = None,
-        anew: Annotated[bool, Field(description="Pay again for a question that was asked before.")] = False,
+    async def paid(
+        question: str, ctx: Caller, model: str, choices: list[str] | None, epsilon: float | None, anew: bool
     ) -> dict[str, Any]:
-        """Ask a question, and pay for it from the key's budget."""
         http = _http(ctx)
         key: Key = http.state.key
         arrival: Arrival = http.state.arrival
@@ -87,6 +110,95 @@ def mcp_server(services: Services) -> ToolServer:
         finally:
             http.state.line["quanta"] = await services.until_due(arrival, boarding)
 
+    @server.tool(annotations=_PAYS, structured_output=True)
+    async def ask(
+        question: Asked,
+        ctx: Caller,
+        model: Model = "",
+        choices: Choices = None,
+        epsilon: Epsilon = None,
+        anew: Anew = False,
+    ) -> dict[str, Any]:
+        """Ask a question, and pay for it from the key's budget."""
+        return await paid(question, ctx, model, choices, epsilon, anew)
+
+    async def request(said: str, among: str, ctx: Caller, model: str, epsilon: float | None) -> dict[str, Any]:
+        return await paid(said + (f", among {among}" if among.strip() else ""), ctx, model, None, epsilon, False)
+
+    @server.tool(annotations=_PAYS, structured_output=True)
+    async def count(
+        of: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
+    ) -> dict[str, Any]:
+        """Count the individuals of whom a condition holds."""
+        return await request(f"count: {of}", among, ctx, model, epsilon)
+
+    @server.tool(annotations=_PAYS, structured_output=True)
+    async def share(
+        of: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
+    ) -> dict[str, Any]:
+        """Tell the part of a population of which a condition holds."""
+        return await request(f"share: {of}", among, ctx, model, epsilon)
+
+    @server.tool(annotations=_PAYS, structured_output=True)
+    async def difference(
+        more: Condition, less: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
+    ) -> dict[str, Any]:
+        """Tell how many more individuals one condition holds of than another one."""
+        return await request(f"difference: {more} versus {less}", among, ctx, model, epsilon)
+
+    @server.tool(annotations=_PAYS, structured_output=True)
+    async def compare(
+        of: Condition,
+        groups: Annotated[list[str], Field(description="Two to six conditions.", min_length=2, max_length=6)],
+        ctx: Caller,
+        among: Among = "",
+        model: Model = "",
+        epsilon: Epsilon = None,
+    ) -> dict[str, Any]:
+        """Compare the shares of groups of which a condition holds."""
+        return await request(f"compare: {of}, groups {' versus '.join(groups)}", among, ctx, model, epsilon)
+
+    @server.tool(annotations=_PAYS, structured_output=True)
+    async def trend(
+        of: Condition,
+        ctx: Caller,
+        by: Annotated[
+            str, Field(description="month, quarter or year; with ' of FIELD' if there are several dates.")
+        ] = ("month"),
+        since: Day = "",
+        until: Day = "",
+        among: Among = "",
+        model: Model = "",
+        epsilon: Epsilon = None,
+    ) -> dict[str, Any]:
+        """Count the individuals of whom a condition holds in each period."""
+        ends = "".join(f", {name} {day}" for name, day in (("since", since), ("until", until)) if day)
+        return await request(f"trend: {of}, by {by}{ends}", among, ctx, model, epsilon)
+
+    @server.tool(annotations=_PAYS, structured_output=True)
+    async def typical(
+        attribute: Attribute,
+        ctx: Caller,
+        what: Annotated[str, Field(description="median, mean or quartiles.")] = "median",
+        among: Among = "",
+        model: Model = "",
+        epsilon: Epsilon = None,
+    ) -> dict[str, Any]:
+        """Tell the typical value of a number."""
+        return await request(f"typical: {what} of {attribute}", among, ctx, model, epsilon)
+
+    @server.tool(name="list", annotations=_PAYS, structured_output=True)
+    async def list_values(
+        attribute: Attribute, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
+    ) -> dict[str, Any]:
+        """List the values of an attribute that many individuals share."""
+        return await request(f"list: {attribute}", among, ctx, model, epsilon)
+
+    @server.tool(annotations=_READS, structured_output=True)
+    async def describe(ctx: Caller) -> dict[str, Any]:
+        """Tell what can be asked: vaults, declared fields and values, what was read, models and prices. It is free."""
+        return {"vaults": _cards(services, _http(ctx).state.key), "requests": REQUESTS}
+
     @server.tool(annotations=_READS, structured_output=True)
     async def estimate(
         question: Asked, ctx: Caller, model: Model = "", choices: Choices = None, epsilon: Epsilon = None
@@ -102,18 +214,24 @@ def mcp_server(services: Services) -> ToolServer:
         meter = await asyncio.to_thread(services.accounts.odometer, key.id)
         return meter.describe()
 
+    for tool in server._tool_manager.list_tools():
+        tool.parameters["additionalProperties"] = False
     return server
 
 
 def mcp_app(server: ToolServer) -> Starlette:
     """Return the app with the route /mcp. The gate has authenticated each request; a foreign page has no key."""
-    return server.streamable_http_app(
+    app = server.streamable_http_app(
         streamable_http_path="/mcp",
         json_response=True,
         stateless_http=True,
         max_request_body_size=LARGEST_BODY,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
+    for route in app.routes:
+        assert isinstance(route, Route)
+        route.app = check_body(route.app)
+    return app
 
 
 def error_result(error: FrontError) -> CallToolResult:
@@ -174,6 +292,26 @@ def _parse(
         "discreet": {"choices": choices, "epsilon": epsilon, "anew": anew},
     }
     return parse_chat(json.dumps(body).encode())
+
+
+def _cards(services: Services, key: Key) -> list[dict[str, Any]]:
+    """Return the vaults of a key, with what can be asked of each and its price: public values."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in services.catalog.all(key):
+        vault = one.vault
+        card = found.setdefault(
+            vault.name,
+            {
+                "vault": vault.name,
+                "unit": vault.unit,
+                "granted": vault.epsilon,
+                "fields": [field.model_dump() for field in vault.fields],
+                "read": list(vault.read),
+                "models": [],
+            },
+        )
+        card["models"].append({"model": one.name, "epsilon_most": one.model.most.epsilon})
+    return list(found.values())
 
 
 def _only_vault(services: Services, key: Key) -> str:

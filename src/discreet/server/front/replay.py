@@ -7,8 +7,8 @@ from typing import Any
 
 from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay
 from discreet.server.front.errors import FrontError
-from discreet.server.front.outcomes import Outcome, restored
 from discreet.server.front.pacing import Arrival, Pacer
+from discreet.server.front.replies import Outcome, restored
 from discreet.server.wire import Question
 
 POLL = 0.25

@@ -1,12 +1,147 @@
-"""The reply to an answered question: OpenAI's completion object, with a receipt in `usage.discreet`."""
+"""What became of a question: an answer or an error, its form in the store of replays, its words, and its reply.
 
+The reply is OpenAI's completion object, with a receipt in `usage.discreet`.
+"""
+
+import re
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from discreet.server.front.outcomes import Outcome
+from discreet.server.front.errors import ERRORS, FrontError
 from discreet.server.front.requests import ChatRequest
-from discreet.server.front.wording import content_and_refusal
+
+_NUMBERS = ("asked", "left", "would_fit")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An answered question, with nothing but what was released.
+
+    Attributes:
+        question_id: the question's id in the ledger.
+        created: when it was answered, in seconds since 1970.
+        model: the model's name as the client sent it.
+        unit: the name of the field that names an individual.
+        free: whether the model reads no private document, so that its own words are the answer.
+        task: whether the free model answered a client's own request.
+        answer: the public fields of the answer (`wire.Answered`).
+        asked: the question that was asked, if the message was rewritten; else None.
+        replayed: whether it was answered before.
+    """
+
+    question_id: str
+    created: int
+    model: str
+    unit: str
+    free: bool
+    task: bool
+    answer: dict[str, Any]
+    asked: str | None = None
+    replayed: bool = False
+
+    def stored(self) -> dict[str, Any]:
+        """Return the outcome as plain data, to be kept. The words of the question are written nowhere."""
+        answer = {name: value for name, value in self.answer.items() if name != "understood"}
+        return {"outcome": "answered", **vars(self), "answer": answer, "replayed": False}
+
+    @property
+    def stopped(self) -> str:
+        """Why the answer ended; "task" for a client's own request."""
+        return "task" if self.task else str(self.answer["stopped"])
+
+    @property
+    def receipt(self) -> dict[str, Any]:
+        """The receipt, as the analyst gets it."""
+        receipt: dict[str, Any] = dict(self.answer["receipt"] or {})
+        charges = receipt.get("charges", [])
+        return receipt | {"charges": sum(charge["times"] for charge in charges)}
+
+    @property
+    def epsilon(self) -> float:
+        """What the answer cost any one unit at most."""
+        return float(self.receipt.get("epsilon") or 0.0)
+
+    @property
+    def delta(self) -> float:
+        """The failure probability of the receipt."""
+        return float(self.receipt.get("delta") or 0.0)
+
+
+def stored_error(error: FrontError) -> dict[str, Any]:
+    """Return an error as plain data, to be kept: the same request gets it again, unpaid."""
+    numbers = {name: getattr(error, name) for name in _NUMBERS}
+    return {"outcome": "error", "code": error.code, "paid": error.paid, **numbers}
+
+
+def restored(kept: dict[str, Any]) -> Outcome:
+    """Return the outcome that was kept.
+
+    Raises:
+        FrontError: if an error was kept, or something that cannot be read.
+    """
+    fields = dict(kept)
+    kind = fields.pop("outcome", "")
+    if kind == "answered":
+        return Outcome(**{**fields, "replayed": True})
+    code = str(fields.get("code"))
+    if kind != "error" or code not in ERRORS:
+        raise FrontError("interrupted")
+    asked, left, would_fit = (fields.get(name) for name in _NUMBERS)
+    raise FrontError(code, paid=bool(fields.get("paid")), asked=asked, left=left, would_fit=would_fit)
+
+
+NOTHING_RELEASED = "No answer: too few of the {unit}s' notes agree (or could pay)."
+SAYS_NOTHING = "No useful answer: what was released says nothing. It was: {text}"
+EMPTY = "No answer: the model wrote nothing."
+UNDERSTOOD = "Understood as: {understood}"
+FOOTER = "Receipt: epsilon {epsilon:.4g}. The key has epsilon {left:.4g} left."
+
+
+def unit_word(field: str) -> str:
+    """Return the word for one individual, from the name of its field: "patient" for "patient_id"."""
+    # The front may not import `query.words`, which says the same.
+    stem = re.sub(r"(?i)[\W_]+(id|ids|no|nr|number|key|name)$", "", field)
+    return re.sub(r"[\W_]+", " ", stem).strip() or "unit"
+
+
+def no_answer(outcome: Outcome) -> str:
+    """Return the sentence for an answer that is none; "" if it is one. The model's own words are never in it."""
+    answer, text = outcome.answer, str(outcome.answer["text"]).strip()
+    if outcome.free:
+        return "" if text else EMPTY
+    if answer["stopped"] == "public":
+        return NOTHING_RELEASED.format(unit=unit_word(outcome.unit))
+    if answer["useless"]:
+        return SAYS_NOTHING.format(text=text)
+    return "" if text else EMPTY
+
+
+def content_and_refusal(outcome: Outcome, request: ChatRequest, left: float | None) -> tuple[str | None, str | None]:
+    """Return the content of the message, and the refusal: a sentence has no place in the JSON that a client parses.
+
+    Args:
+        outcome: what became of the question.
+        request: the request that is replied to.
+        left: the epsilon that the key has left, if the key asks for a footer; else None.
+    """
+    sentence = no_answer(outcome)
+    if request.shape is not None:
+        return (None, sentence) if sentence else (request.shape.wrap(str(outcome.answer["text"])), None)
+    text = sentence or cut(str(outcome.answer["text"]).strip(), request.stops)
+    if left is not None and not outcome.task:
+        understood = outcome.answer.get("understood")
+        lines = [UNDERSTOOD.format(understood=understood)] if understood else []
+        lines.append(FOOTER.format(epsilon=outcome.epsilon, left=left))
+        text = "\n\n".join([text, *lines])
+    return text, None
+
+
+def cut(text: str, stops: tuple[str, ...]) -> str:
+    """Return a released text up to the first of `stops`. It costs nothing: the text was released as a whole."""
+    ends = [place for stop in stops if (place := text.find(stop)) >= 0]
+    return text[: min(ends, default=len(text))]
+
 
 FINGERPRINT = f"discreet-{version('discreet')}"
 

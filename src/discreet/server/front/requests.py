@@ -1,53 +1,47 @@
-"""From the body of a chat completion request to a question, or to a refusal. Pure: any bytes give one of the two."""
+"""What clients may send, as models, and the question in a chat completion request. Pure: bytes give it or a refusal.
+
+The framework reads requests with these models, and makes /openapi.json of them. The description of a field says what it
+must be, there and in the refusal of another value. A refusal repeats nothing that the client sent.
+"""
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from discreet.server.front.choices import AnswerShape, check_choices, of_response_format
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
 from discreet.server.front.errors import FrontError, invalid
-from discreet.server.front.messages import read_messages, read_turns
 from discreet.server.wire import Turn
-from discreet.system.words import is_unicode
 
 LARGEST_BODY = 64 * 1024
 """Bytes."""
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e9
 MOST_TOKENS = 4096
-_LONGEST_MODEL = 400
-_MOST_STOPS = 4
+_DEEPEST = 9
+"""So many objects and references of a JSON schema are looked into for its enum."""
 
 IGNORED = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "seed",
-    "user",
-    "presence_penalty",
-    "frequency_penalty",
-    "repetition_penalty",
-    "logit_bias",
-    "metadata",
-    "store",
-    "service_tier",
-    "reasoning_effort",
-    "parallel_tool_calls",
-    "tools",
-    "functions",
-    "function_call",
-    "prediction",
-    "verbosity",
-    "safety_identifier",
-    "prompt_cache_key",
+    *("temperature", "top_p", "top_k", "min_p", "seed", "user", "presence_penalty", "frequency_penalty"),
+    *("repetition_penalty", "logit_bias", "metadata", "store", "service_tier", "reasoning_effort"),
+    *("parallel_tool_calls", "tools", "functions", "function_call", "prediction", "verbosity", "safety_identifier"),
+    *("prompt_cache_key", "reasoning", "thinking"),
 )
 """Known fields that change nothing. They are listed in the reply; a field of another name is not repeated."""
 
-FOLLOW_UPS = ("as-is", "condense")
-"""How the last message of a chat is asked: alone, or rewritten with the messages before it."""
+_MEANT = re.compile(
+    r"(?<!st)eps|[εδ]|delta|^dp|budget|priva|discr|anew|price|cost|ceiling|noise|choice|structured.?output"
+    r"|follow.?up|max.*token|predict|extra.?body",
+    re.IGNORECASE,
+)
+"""Names with which a client means privacy, the price, or what decides it: an unknown field of one is refused."""
+_LONGEST_NAME = 80
+_MISPLACED = (
+    "A field has the name of a privacy or price setting, but would change nothing where it stands. Such settings are "
+    "max_tokens, guided_choice, structured_outputs and response_format beside the messages, and in 'discreet': {}."
+)
 
 _TEMPLATE = re.compile(r"\A### Task:|<(?:context|source)[ >]")
 """The templates of open-webui: its own tasks, and a question beside the text of a file or of a web search."""
@@ -56,6 +50,218 @@ _TASK = re.compile(
 )
 _TASK_END = "</chat_history>"
 """A task of its own: a title, tags, follow-up questions or search queries. The chat ends it: no question follows."""
+
+
+class ClosedModel(BaseModel):
+    """An object that has no other fields."""
+
+    model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True, extra="forbid")
+
+
+class OpenModel(ClosedModel):
+    """An object that may have other fields, which change nothing, unless their names tell that they are meant to."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @model_validator(mode="after")
+    def _refuse_misplaced(self) -> "OpenModel":
+        extra = {name: value for name, value in (self.model_extra or {}).items() if name not in IGNORED}
+        own = {_letters(name) for name in type(self).model_fields} if extra else ()
+        if any(_letters(name) in own for name in extra) or any(map(_MEANT.search, _names_in(extra))):
+            raise invalid("discreet", _MISPLACED.format(_OPTIONS))
+        return self
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+def _names_in(value: object) -> Iterable[str]:
+    """Yield the names of all objects in a JSON value, cut to a length that is searched fast."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            yield from (name[:_LONGEST_NAME] for name in one)
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+
+
+def _check_choices(choices: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(choices)) < len(choices) or not all(one.strip() for one in choices):
+        raise ValueError
+    return choices
+
+
+_CHOICES = "a list of 2 to 64 different texts of 1 to 1000 characters"
+Choices = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...],
+    Field(strict=False, min_length=2, max_length=64),
+    AfterValidator(_check_choices),
+]
+MaybeChoices = Annotated[Choices | None, Field(description=_CHOICES)]
+MaybeTokens = Annotated[int | None, Field(ge=1, description="a whole number of at least 1")]
+MaybeFlag = Annotated[bool | None, Field(description="true or false")]
+Nothing = Annotated[None, Field(description="left out: a vault has nothing of this kind")]
+Unguided = Annotated[None, Field(description="left out: name choices instead, in guided_choice")]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Part(OpenModel):
+    """A part of a message. The last message has parts of text alone."""
+
+    type: str
+    text: str | None = None
+
+
+class Message(OpenModel):
+    """A message of a chat."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | Annotated[tuple[Part, ...], Field(strict=False)] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the message.
+
+        Raises:
+            FrontError: if it holds something else.
+        """
+        if isinstance(self.content, str):
+            return self.content.strip()
+        texts = [part.text if part.type == "text" else None for part in self.content or ()]
+        if not texts or not all(isinstance(one, str) for one in texts):
+            raise invalid("messages", "Its content must be text: images, audio and files are refused.")
+        return "\n".join(one for one in texts if one is not None).strip()
+
+
+class StreamOptions(OpenModel):
+    """How a stream ends."""
+
+    include_usage: MaybeFlag = None
+
+
+class StructuredOutputs(ClosedModel):
+    """vLLM's way to name choices."""
+
+    choice: Annotated[Choices, Field(description=_CHOICES)]
+
+
+class JsonSchema(OpenModel):
+    """A JSON schema, with its name."""
+
+    schema_: Annotated[dict[str, Any], Field(alias="schema")]
+
+
+class ResponseFormat(OpenModel):
+    """OpenAI's way to name choices."""
+
+    type: Literal["text", "json_schema"]
+    json_schema: JsonSchema | None = None
+
+
+class OwnFields(ClosedModel):
+    """What OpenAI's parameters have no name for."""
+
+    epsilon: Annotated[
+        float | None,
+        Field(
+            ge=SMALLEST_EPSILON,
+            le=LARGEST_EPSILON,
+            description=f"a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}",
+        ),
+    ] = None
+    choices: MaybeChoices = None
+    anew: MaybeFlag = None
+    follow_up: Annotated[
+        Literal["as-is", "condense"] | None,
+        Field(description="'as-is', or 'condense': then the public model rewrites the last message, for free"),
+    ] = None
+
+
+_OPTIONS = ", ".join(OwnFields.model_fields)
+
+
+class ChatBody(OpenModel):
+    """The body of a question, and of its estimate."""
+
+    model: Annotated[str, Field(min_length=1, max_length=400, description="the name of a model: VAULT or VAULT:PRESET")]
+    messages: Annotated[
+        tuple[Message, ...],
+        Field(strict=False, min_length=1, description="a list of messages with roles and text, with the user's last"),
+    ]
+    discreet: Annotated[OwnFields | None, Field(description=f"an object of these fields alone: {_OPTIONS}")] = None
+    max_tokens: MaybeTokens = None
+    max_completion_tokens: MaybeTokens = None
+    stop: Annotated[
+        Text | Annotated[tuple[Text, ...], Field(strict=False, max_length=4)] | None,
+        Field(description="a text or a list of at most 4 texts, each with a character"),
+    ] = None
+    stream: MaybeFlag = None
+    stream_options: Annotated[StreamOptions | None, Field(description="an object")] = None
+    response_format: Annotated[
+        ResponseFormat | None,
+        Field(description="an object of the type 'text', or 'json_schema' with a schema of one enum of 2 to 64 texts"),
+    ] = None
+    structured_outputs: Annotated[StructuredOutputs | None, Field(description="an object of one field: choice")] = None
+    guided_choice: MaybeChoices = None
+    n: Annotated[Literal[1] | None, Field(description="1: a question is paid once and has one answer")] = None
+    logprobs: Annotated[Literal[False] | None, Field(description="false: probabilities are not released")] = None
+    top_logprobs: Annotated[Literal[0] | None, Field(description="0: probabilities are not released")] = None
+    modalities: Annotated[tuple[Literal["text"]] | None, Field(strict=False, description="['text']")] = None
+    tool_choice: Annotated[
+        Literal["auto", "none"] | None, Field(description="'auto' or 'none': a vault calls no tools")
+    ] = None
+    audio: Nothing = None
+    web_search_options: Nothing = None
+    guided_json: Unguided = None
+    guided_regex: Unguided = None
+    guided_grammar: Unguided = None
+
+
+def expected_of(model: type[BaseModel], before: str = "") -> dict[str, str]:
+    """Return what the fields of a model must be, by their names: those in an object too, as "discreet.epsilon"."""
+    found: dict[str, str] = {}
+    for name, field in model.model_fields.items():
+        found |= {before + name: field.description} if field.description else {}
+        inner = [one for one in (field.annotation, *getattr(field.annotation, "__args__", ())) if isinstance(one, type)]
+        for one in inner:
+            found |= expected_of(one, f"{before}{name}.") if issubclass(one, BaseModel) else {}
+    return found
+
+
+def refusal(places: Iterable[str | int], expected: Mapping[str, str]) -> FrontError:
+    """Return the error for a wrong value: it names the innermost field at its place that is known.
+
+    Args:
+        places: where the value stands, from the outermost name.
+        expected: what each field must be.
+    """
+    found = ""
+    for place in places:
+        longer = f"{found}.{place}" if found else str(place)
+        found = longer if longer in expected else found
+    fields = ", ".join(name for name in expected if "." not in name)
+    return invalid(found or None, f"It must be {expected[found]}." if found else f"Its fields are these: {fields}.")
+
+
+@dataclass(frozen=True)
+class AnswerShape:
+    """The shape of an answer that a JSON schema with one enum asks for.
+
+    Attributes:
+        path: the names of the objects around the chosen value, from the outermost.
+    """
+
+    path: tuple[str, ...] = ()
+
+    def wrap(self, chosen: str) -> str:
+        """Return the chosen answer as JSON that is valid for the schema."""
+        value: Any = chosen
+        for name in reversed(self.path):
+            value = {name: value}
+        return json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -123,33 +329,79 @@ def parse_chat(body: bytes) -> ChatRequest:
     Raises:
         FrontError: if it is too large, is no JSON, or asks for something that is refused.
     """
-    fields = parse_object(body)
-    _refuse(fields)
-    question, ignored_messages = read_messages(fields.get("messages"))
-    choices, shape = _choices(fields)
-    options = _options(fields)
-    if "choices" in options:
-        choices = _same(choices, check_choices(options["choices"], "discreet.choices"))
-    stream, stream_usage = _stream(fields)
-    turns = read_turns(fields["messages"]) if _condenses(options.get("follow_up")) else ()
-    if turns:
-        ignored_messages = tuple(one for one in ignored_messages if one != "earlier messages")
+    try:
+        return request_of(ChatBody.model_validate(parse_object(body)))
+    except ValidationError as error:
+        places = error.errors(include_input=False, include_url=False, include_context=False)[0]["loc"]
+    raise refusal(places, expected_of(ChatBody))
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object that a body holds.
+
+    Raises:
+        FrontError: if it is larger than 64 KiB, holds no such object, or an object in which a name stands twice.
+    """
+    if len(body) > LARGEST_BODY:
+        raise FrontError("too_large")
+    try:
+        found = json.loads(body, parse_constant=_no_constant, object_pairs_hook=_object)
+        json.dumps(found, ensure_ascii=False).encode()  # fails where a text is no valid Unicode
+    except (ValueError, RecursionError):
+        raise invalid(None, "The body must be JSON in UTF-8, and its texts valid Unicode.") from None
+    if not isinstance(found, dict):
+        raise invalid(None, "The body must be a JSON object.")
+    return found
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):  # readers differ in which of the two counts
+        raise invalid(None, "A field stands twice in one object. Send each field once.")
+    return found
+
+
+def _no_constant(_: str) -> Any:
+    raise ValueError
+
+
+def request_of(body: ChatBody) -> ChatRequest:
+    """Return the request that a body asks for.
+
+    Raises:
+        FrontError: if its last message is no question to a vault, or if its choices differ or stand in another schema.
+    """
+    *earlier, last = body.messages
+    if last.role != "user":
+        raise invalid("messages", "The last message must be the user's.")
+    if not (question := last.text):
+        raise invalid("messages", "The last message must have text.")
+    options = body.discreet or OwnFields()
+    turns = _turns(earlier) if options.follow_up == "condense" else ()
+    choices, shape = _choices(body, options)
+    found: list[str] = []
+    if any(one.role in ("system", "developer") for one in earlier):
+        found.append("system")
+    if not turns and any(one.role not in ("system", "developer") for one in earlier):
+        found.append("earlier messages")
+    limits = [one for one in (body.max_tokens, body.max_completion_tokens) if one is not None]
     request = ChatRequest(
-        model=_model(fields.get("model")),
+        model=body.model,
         question=question,
         choices=choices,
-        epsilon=_epsilon(options.get("epsilon")),
-        max_tokens=_max_tokens(fields),
-        anew=_truth(options.get("anew"), "discreet.anew"),
+        epsilon=options.epsilon,
+        max_tokens=min(*limits, MOST_TOKENS) if limits else None,
+        anew=bool(options.anew),
         turns=turns,
         shape=shape,
-        stops=_stops(fields.get("stop")),
-        stream=stream,
-        stream_usage=stream_usage,
-        ignored=(*ignored_messages, *(name for name in IGNORED if fields.get(name) is not None)),
+        stops=(body.stop,) if isinstance(body.stop, str) else body.stop or (),
+        stream=bool(body.stream),
+        stream_usage=bool(body.stream_options and body.stream_options.include_usage),
+        ignored=(*found, *(name for name in IGNORED if (body.model_extra or {}).get(name) is not None)),
     )
     if _TASK.match(question) and question.endswith(_TASK_END):
-        return as_task(request)
+        # The free model answers it: it has no choices and pays nothing.
+        return replace(request, task=True, choices=(), shape=None, epsilon=None, anew=False, turns=())
     if _TEMPLATE.search(question):
         raise invalid(
             "messages",
@@ -159,150 +411,55 @@ def parse_chat(body: bytes) -> ChatRequest:
     return request
 
 
-def as_task(request: ChatRequest) -> ChatRequest:
-    """Return the request as the free model answers it: it has no choices and pays nothing."""
-    return replace(request, task=True, choices=(), shape=None, epsilon=None, anew=False, turns=())
+def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
+    """Return the texts of the user and the assistant before the last message."""
+    spoken = [one for one in messages if one.role in ("user", "assistant") and one.content is not None]
+    return tuple(Turn(one.role, text) for one in spoken if (text := one.text))
 
 
-def parse_object(body: bytes) -> dict[str, Any]:
-    """Return the JSON object that a body holds.
-
-    Raises:
-        FrontError: if it is larger than 64 KiB, or holds no such object.
-    """
-    if len(body) > LARGEST_BODY:
-        raise FrontError("too_large")
-    try:
-        found = json.loads(body, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        raise invalid(None, "The body must be JSON in UTF-8.") from None
-    if not isinstance(found, dict):
-        raise invalid(None, "The body must be a JSON object.")
-    if not _is_text(found):
-        raise invalid(None, "The body must be valid Unicode.")
-    return found
-
-
-def _no_constant(_: str) -> Any:
-    raise ValueError
-
-
-def _is_text(value: object) -> bool:
-    """Whether every text in a JSON value is valid Unicode. The parser bounds its depth."""
-    waiting: list[object] = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str) and not is_unicode(one):
-            return False
-        if isinstance(one, dict):
-            waiting += [*one.keys(), *one.values()]
-        elif isinstance(one, list):
-            waiting += one
-    return True
-
-
-def _refuse(fields: Mapping[str, Any]) -> None:
-    """Refuse what no answer of a vault can have."""
-    if fields.get("n") not in (None, 1):
-        raise invalid("n", "It must be 1: a question is paid once and has one answer.")
-    if fields.get("logprobs") or fields.get("top_logprobs"):
-        raise invalid("logprobs", "It must be false: probabilities are not released.")
-    if fields.get("audio") is not None or fields.get("modalities") not in (None, ["text"]):
-        raise invalid("modalities", "It must be ['text'].")
-    if fields.get("tool_choice") not in (None, "auto", "none"):
-        raise invalid("tool_choice", "It must be 'auto' or 'none': a vault calls no tools.")
-    if fields.get("web_search_options") is not None:
-        raise invalid("web_search_options", "A vault searches its documents alone.")
-
-
-def _model(value: object) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_MODEL:
-        raise invalid("model", "It must be the name of a model.")
-    return value
-
-
-def _choices(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], AnswerShape | None]:
-    """Return the choices of the standard parameters, and the shape of the answer."""
-    choices, shape = of_response_format(fields.get("response_format"))
-    if (structured := fields.get("structured_outputs")) is not None:
-        if not isinstance(structured, dict) or set(structured) != {"choice"}:
-            raise invalid("structured_outputs", "It must be an object with 'choice' alone.")
-        choices = _same(choices, check_choices(structured["choice"], "structured_outputs.choice"))
-    if (guided := fields.get("guided_choice")) is not None:
-        choices = _same(choices, check_choices(guided, "guided_choice"))
-    for name in ("guided_json", "guided_regex", "guided_grammar"):
-        if fields.get(name) is not None:
-            raise invalid(name, "Name choices instead: guided_choice.")
-    return choices, shape
-
-
-def _same(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    if one and one != other:
+def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], AnswerShape | None]:
+    """Return the choices, which stand in one of four fields or are the same in each, and the shape of the answer."""
+    named: list[tuple[str, ...] | None] = [body.guided_choice, options.choices]
+    shape = None
+    if body.structured_outputs is not None:
+        named.append(body.structured_outputs.choice)
+    if body.response_format is not None and body.response_format.type == "json_schema":
+        schema = body.response_format.json_schema
+        path, enum = _find_enum(schema.schema_ if schema else {})
+        shape = AnswerShape(path)
+        named.append(enum)
+    found = {one for one in named if one is not None}
+    if len(found) > 1:
         raise invalid("choices", "Choices stand in two parameters and differ. Send them once.")
-    return other
+    return found.pop() if found else (), shape
 
 
-def _options(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of `discreet`, those that are not null."""
-    value = fields.get("discreet")
-    if value is None:
-        return {}
-    if not isinstance(value, dict) or not value.keys() <= {"epsilon", "choices", "anew", "follow_up"}:
-        # A misspelt ceiling must not be ignored: the question would cost more.
-        raise invalid("discreet", "It must be an object with 'epsilon', 'choices', 'anew' or 'follow_up'.")
-    return {name: one for name, one in value.items() if one is not None}
+_ENUM: TypeAdapter[tuple[str, ...]] = TypeAdapter(Choices, config=ConfigDict(strict=True, hide_input_in_errors=True))
 
 
-def _condenses(value: object) -> bool:
-    """Return whether the last message is rewritten with the earlier ones."""
-    if value not in (None, *FOLLOW_UPS):
-        raise invalid("discreet.follow_up", "It must be 'as-is' or 'condense'.")
-    return value == "condense"
+def _find_enum(root: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the objects around the one enum of a schema, and its values."""
+    path, schema = list[str](), root
+    for _ in range(_DEEPEST):
+        properties = schema.get("properties") if "enum" not in schema else None
+        if isinstance(reference := schema.get("$ref"), str):
+            inner = _resolve(reference, root)
+        elif "enum" in schema and schema.get("type", "string") == "string":
+            try:
+                return tuple(path), _ENUM.validate_python(schema["enum"])
+            except ValidationError:
+                break
+        elif schema.get("type", "object") == "object" and isinstance(properties, dict) and len(properties) == 1:
+            ((name, inner),) = properties.items()
+            path.append(name)
+        else:
+            break
+        schema = inner if isinstance(inner, dict) else {}
+    raise invalid("response_format", f"Its schema must be one enum, {_CHOICES}, or an object with one such property.")
 
 
-def _epsilon(value: object) -> float | None:
-    if value is None:
-        return None
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
-    if not SMALLEST_EPSILON <= number <= LARGEST_EPSILON:
-        raise invalid("discreet.epsilon", "It must be a number above 0.")
-    return float(number)
-
-
-def _max_tokens(fields: Mapping[str, Any]) -> int | None:
-    """Return the smaller of the two limits on tokens; None if neither stands there."""
-    found = []
-    for name in ("max_tokens", "max_completion_tokens"):
-        value = fields.get(name)
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise invalid(name, "It must be a whole number of at least 1.")
-        found.append(min(value, MOST_TOKENS))
-    return min(found, default=None)
-
-
-def _stops(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    stops = [value] if isinstance(value, str) else value
-    if not isinstance(stops, list) or len(stops) > _MOST_STOPS:
-        raise invalid("stop", f"It must be a text or a list of at most {_MOST_STOPS} texts.")
-    if not all(isinstance(one, str) and one for one in stops):
-        raise invalid("stop", "Each of its texts must have a character.")
-    return tuple(stops)
-
-
-def _stream(fields: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Return whether the reply is a stream, and whether its last event has the usage."""
-    options = fields.get("stream_options")
-    if options is not None and not isinstance(options, dict):
-        raise invalid("stream_options", "It must be an object.")
-    usage = (options or {}).get("include_usage")
-    return _truth(fields.get("stream"), "stream"), _truth(usage, "stream_options.include_usage")
-
-
-def _truth(value: object, param: str) -> bool:
-    if value is not None and not isinstance(value, bool):
-        raise invalid(param, "It must be true or false.")
-    return bool(value)
+def _resolve(reference: str, root: Mapping[str, Any]) -> object:
+    """Return the definition that `#/$defs/NAME` names in a schema; None if there is none."""
+    hash_sign, place, name = (*reference.split("/", 2), "", "")[:3]
+    definitions = root.get(place) if (hash_sign, place) in (("#", "$defs"), ("#", "definitions")) else None
+    return definitions.get(name) if isinstance(definitions, dict) else None

@@ -1,40 +1,55 @@
 """POST /v1/chat/completions: an answer with its receipt, at once or as a stream."""
 
+import asyncio
+import json
 import time
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Header
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from discreet.server.accounts import Key
-from discreet.server.front.access_log import type_name
+from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.catalog import Servable
-from discreet.server.front.errors import FrontError, invalid
-from discreet.server.front.estimating import STEP
-from discreet.server.front.events import DONE, event, with_comments
+from discreet.server.front.errors import RESPONSES, FrontError
 from discreet.server.front.gate import error_response
-from discreet.server.front.openapi import CHAT
-from discreet.server.front.outcomes import Outcome
 from discreet.server.front.pacing import Arrival
+from discreet.server.front.preparing import STEP
 from discreet.server.front.replay import Boarding
-from discreet.server.front.replies import Reply, role_chunk
-from discreet.server.front.requests import ChatRequest, parse_chat
-from discreet.server.front.services import Services, read_body
+from discreet.server.front.replies import Outcome, Reply, role_chunk
+from discreet.server.front.requests import ChatBody, ChatRequest, request_of
+from discreet.server.front.services import Services
+from discreet.server.front.telling import type_name
 
-_LONGEST_NAME = 200
+Idempotency = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", max_length=200, pattern="^[ -~]*$", description="at most 200 printable characters"),
+]
 _STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no", "x-should-retry": "false"}
+_REPLY: dict[str, Any] = {
+    "description": "A chat completion, or a stream of its chunks.",
+    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+}
+
+
+class ChatRoute(BodyRoute):
+    """The route, of which a refusal of the request leaves as one of `Chat` does."""
+
+    async def refuse(self, request: Request, error: FrontError) -> Response:
+        """Return the refusal."""
+        return await Chat(request.app.state.services, request).refuse(error)
 
 
 def chat_router(services: Services) -> APIRouter:
     """Return the router of the route."""
-    router = APIRouter()
+    router = APIRouter(route_class=ChatRoute)
 
-    @router.post("/v1/chat/completions", openapi_extra=CHAT)
-    async def chat(request: Request) -> Response:
+    @router.post("/v1/chat/completions", response_model=dict[str, Any], responses={**RESPONSES, 200: _REPLY})
+    async def chat(request: Request, body: ChatBody, name: Idempotency = None) -> Response:
         """Answer a question, and pay for it from the key's budget; the same question again costs nothing."""
-        return await Chat(services, request).respond()
+        return await Chat(services, request).respond(body, name)
 
     return router
 
@@ -51,13 +66,13 @@ class Chat:
         self._boarding: Boarding | None = None
         self._understood = False
 
-    async def respond(self) -> Response:
+    async def respond(self, body: ChatBody, name: str | None) -> Response:
         """Return the response, at a multiple of the quantum; a refusal, too, unless the request alone explains it."""
         try:
-            parsed = parse_chat(await read_body(self._http))
+            parsed = request_of(body)
             self._services.catalog.find(self._key, parsed.served, task=parsed.task)
             self._understood = True
-            boarding = await self._board(parsed)
+            boarding = await self._board(parsed, name or None)
             if parsed.stream:
                 await boarding.flight.wait_reserved()
                 return self._stream(parsed, boarding)
@@ -69,14 +84,15 @@ class Chat:
         except Exception as error:  # contained here, so that it leaves at the quantum, too
             failed = FrontError("internal_error")
             self._line["exception"] = type_name(error)
-        self._line["code"] = failed.code
-        await self._pace(failed.code)
-        return error_response(failed)
+        return await self.refuse(failed)
 
-    async def _board(self, parsed: ChatRequest) -> Boarding:
-        name = self._http.headers.get("idempotency-key") or None
-        if name is not None and not (len(name) <= _LONGEST_NAME and name.isascii() and name.isprintable()):
-            raise invalid("Idempotency-Key", f"It must have at most {_LONGEST_NAME} printable characters.")
+    async def refuse(self, error: FrontError) -> Response:
+        """Return the response for an error, when it may leave."""
+        self._line["code"] = error.code
+        await self._pace(error.code)
+        return error_response(error)
+
+    async def _board(self, parsed: ChatRequest, name: str | None) -> Boarding:
         retries = self._http.headers.get("x-stainless-retry-count", "0")
         boarding = await self._services.asker.begin(self._key, parsed, name, again=retries not in ("", "0"))
         self._boarding = boarding
@@ -138,3 +154,26 @@ class Chat:
             self._line |= {"code": found.code, "exception": type_name(error)}
         await self._pace(outcome)
         return [*parts, DONE]
+
+
+CADENCE = 5.0
+"""Seconds between comments: proxies and clients do not break the connection off."""
+COMMENT = b": waiting\n\n"
+DONE = b"data: [DONE]\n\n"
+
+
+def event(data: dict[str, Any]) -> bytes:
+    """Return the bytes of an event."""
+    return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+
+
+async def with_comments(awaited: Awaitable[list[bytes]], cadence: float = CADENCE) -> AsyncIterator[bytes]:
+    """Yield a comment every `cadence` seconds until `awaited` is there, then its events."""
+    task = asyncio.ensure_future(awaited)
+    try:
+        while not (await asyncio.wait({task}, timeout=cadence))[0]:
+            yield COMMENT
+    finally:
+        task.cancel()  # does nothing to one that is done; the question itself runs in a task of its own
+    for part in task.result():
+        yield part

@@ -8,7 +8,6 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from discreet.server.front.openapi import READY
 from discreet.server.front.services import Services, is_ready
 
 FRESH = 2.0
@@ -37,12 +36,12 @@ def health_router(services: Services) -> APIRouter:
     """Return the router of the routes."""
     router, readiness = APIRouter(), Readiness(services)
 
-    @router.get("/health/live")
+    @router.get("/health/live", response_model=dict[str, str])
     async def live(_: Request) -> JSONResponse:
         """Tell that the front lives."""
         return JSONResponse({"status": "live"})
 
-    @router.get("/health/ready", openapi_extra=READY)
+    @router.get("/health/ready", response_model=dict[str, str], responses={503: {"model": dict[str, str]}})
     async def ready(_: Request) -> JSONResponse:
         """Tell whether questions are answered."""
         word = await readiness.word()

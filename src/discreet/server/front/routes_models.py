@@ -8,34 +8,34 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from discreet.server.accounts import Key
+from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.catalog import Servable
-from discreet.server.front.errors import invalid
-from discreet.server.front.estimating import is_free
-from discreet.server.front.openapi import ESTIMATE, replies
-from discreet.server.front.requests import ChatRequest, parse_chat
-from discreet.server.front.services import Services, read_body
+from discreet.server.front.errors import RESPONSES, invalid
+from discreet.server.front.preparing import is_free
+from discreet.server.front.requests import ChatBody, ChatRequest, request_of
+from discreet.server.front.services import Services
 from discreet.server.wire import Charge
 
 
 def models_router(services: Services) -> APIRouter:
     """Return the router of the routes."""
-    router = APIRouter()
+    router = APIRouter(route_class=BodyRoute, responses=RESPONSES)
 
-    @router.get("/v1/models", openapi_extra=replies("The models of the key."))
+    @router.get("/v1/models", response_model=dict[str, Any])
     async def list_models(request: Request) -> JSONResponse:
         """List the models that the key may ask."""
         found = services.catalog.all(request.state.key)
         return JSONResponse({"object": "list", "data": [describe_model(model) for model in found]})
 
-    @router.get("/v1/models/{model}", openapi_extra=replies("The model.", "403", "404"))
+    @router.get("/v1/models/{model}", response_model=dict[str, Any])
     async def show_model(request: Request, model: str) -> JSONResponse:
         """Show one model that the key may ask."""
         return JSONResponse(describe_model(services.catalog.find(request.state.key, model)))
 
-    @router.post("/v1/estimate", openapi_extra=ESTIMATE)
-    async def estimate(request: Request) -> JSONResponse:
+    @router.post("/v1/estimate", response_model=dict[str, Any])
+    async def estimate(request: Request, body: ChatBody) -> JSONResponse:
         """Tell what a question would cost at most, from public values alone. Nothing is paid."""
-        parsed = parse_chat(await read_body(request))
+        parsed = request_of(body)
         if parsed.turns:  # rewriting waits for its turn, and the reply of this route is not held back
             raise invalid("discreet.follow_up", "It must be 'as-is' here: a question is rewritten when it is asked.")
         return JSONResponse(await estimate_of(services, request.state.key, parsed))
@@ -79,6 +79,7 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> dict
         "epsilon_most": most.epsilon,
         "delta_most": most.delta,
         "free": found.free or is_free(most),
+        "understood": found.understood or None,
         "unit": asked.model.vault.unit,
         "fits": is_free(most) or (fits and not limited and not none_left),
         "key": {

@@ -3,21 +3,15 @@
 import asyncio
 from dataclasses import dataclass
 
-from starlette.requests import ClientDisconnect, Request
-
 from discreet.errors import DiscreetError
 from discreet.server.accounts import Accounts, AccountsError, Key
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Keeper, Servable
 from discreet.server.front.errors import FrontError
-from discreet.server.front.metrics import Metrics
 from discreet.server.front.pacing import Arrival, Pacer
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import KeyNumbers
-from discreet.server.front.requests import LARGEST_BODY
-
-BODY_S = 10.0
-"""Seconds in which a body must arrive."""
+from discreet.server.front.telling import Metrics
 
 
 @dataclass(frozen=True)
@@ -63,30 +57,6 @@ class Services:
         meter = self.accounts.odometer(key.id)
         more = meter.more(model.model.most, model.vault.name)
         return KeyNumbers(meter.granted, meter.spent, meter.left, more, key.footer)
-
-
-async def read_body(request: Request) -> bytes:
-    """Return the body of a request.
-
-    Raises:
-        FrontError: if it is larger than 64 KiB, or does not arrive in time.
-    """
-    declared = request.headers.get("content-length", "0")
-    if not declared.isdecimal() or len(declared) > len(str(LARGEST_BODY)) or int(declared) > LARGEST_BODY:
-        raise FrontError("too_large")
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(BODY_S):
-            async for part in request.stream():
-                parts.append(part)
-                size += len(part)
-                if size > LARGEST_BODY:
-                    raise FrontError("too_large")
-    except TimeoutError:
-        raise FrontError("timed_out") from None
-    except ClientDisconnect:
-        raise FrontError("timed_out") from None
-    return b"".join(parts)
 
 
 async def is_ready(keeper: Keeper) -> bool:

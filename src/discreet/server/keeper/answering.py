@@ -17,7 +17,6 @@ from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Opener, Served
 from discreet.server.keeper.work import Act, Work
 from discreet.server.wire import (
-    Answered,
     Asked,
     Catalog,
     Catalogued,
@@ -29,8 +28,6 @@ from discreet.server.wire import (
     Ready,
     Refused,
     Reply,
-    WireError,
-    encode,
 )
 
 PATIENCE, PAUSE = 5.0, 0.25
@@ -120,7 +117,6 @@ class Answering:
         """Return the rewritten question, written in its turn: one thread alone uses the model."""
         try:
             condensed: Reply = self.work(lambda served: self._vault(asked.vault).condense(asked))
-            encode(condensed)
         except BaseException as error:
             self._log.write("a question was not rewritten:", error=error)
             return Refused("stopping") if self.stopping else refusal(error)
@@ -198,20 +194,10 @@ class Answering:
         if began:
             return Refused("interrupted", paid=self._paid(served, question))
         try:
-            answered = served.answer(question)
-        except BaseException as error:
+            return served.answer(question)
+        except BaseException as error:  # an answer that the wall does not let pass, too
             self._name(error, question)
             return refusal(error, self._paid(served, question))
-        return self._checked(answered, question)
-
-    def _checked(self, answered: Answered, question: Question) -> Reply:
-        """Return an answer that the wall lets pass; else say what was paid, and nothing else."""
-        try:
-            encode(answered)
-        except WireError as error:
-            self._name(error, question)
-            return Refused("interrupted", paid=answered.spent)
-        return answered
 
     def _paid(self, served: Served, question: Question) -> Charge:
         """Return what was paid for a question that was refused or broken off; its ceiling if nothing tells.

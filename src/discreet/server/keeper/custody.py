@@ -5,7 +5,6 @@ is being answered, and questions wait for it. While long work runs (an addition,
 as "busy" instead of waiting, and `Progress` says how far it is.
 """
 
-import socket
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -30,16 +29,13 @@ from discreet.server.custody_messages import (
     Progressed,
     Readmit,
     Remains,
-    Replied,
     Reported,
     Undo,
 )
-from discreet.server.custody_wire import read_message, write_message
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.custody_corpora import list_corpora, make_synthetic, plan_corpus
 from discreet.server.keeper.custody_intake import add_upload, preview_upload
 from discreet.server.keeper.custody_vault import erase, list_entries, overview, readmit, remains, undo
-from discreet.server.keeper.listener import Listener
 from discreet.server.keeper.served import Served
 
 Told = Callable[[str, int, int], None]
@@ -61,7 +57,7 @@ class Custody:
         self._lock = threading.Lock()
         self._progress = Progressed(running=False)
 
-    def reply(self, message: Asked) -> Replied:
+    def reply(self, message: Asked) -> Any:
         """Return the reply; no error leaves but as a message for the custodian."""
         if isinstance(message, Progress):
             return self._progress
@@ -76,11 +72,10 @@ class Custody:
         except BaseException as error:
             return Failed("internal", f"The keeper failed ({type(error).__name__}). Look at the vault: discreet doctor")
 
-    def _in_turn(self, act: Callable[[Mapping[str, Served]], Replied]) -> Replied:
-        replied: Replied = self._answering.work(act)
-        return replied
+    def _in_turn(self, act: Callable[[Mapping[str, Served]], Any]) -> Any:
+        return self._answering.work(act)
 
-    def _at_length(self, message: Asked) -> Replied:
+    def _at_length(self, message: Asked) -> Any:
         with self._lock:
             if self._progress.running:
                 return Failed("busy", BUSY)
@@ -95,7 +90,7 @@ class Custody:
             raise UsageError("The server stops. What was done before stays; start the same again to go on.")
         self._progress = Progressed(True, self._progress.what, step, done, of)
 
-    def _do(self, message: Asked, served: Mapping[str, Served]) -> Replied:
+    def _do(self, message: Asked, served: Mapping[str, Served]) -> Any:
         if isinstance(message, Overview):
             return overview(served)
         assert not isinstance(message, Progress)
@@ -123,23 +118,6 @@ class Custody:
                 return make_synthetic(vault, message, self._config, self._told)
             case Corpora():
                 return list_corpora(vault, message.vault, self._config)
-
-
-class DeskListener(Listener):
-    """The keeper's socket for the desk."""
-
-    def __init__(self, path: Any, reply: Callable[[Any], Any], log: Any) -> None:
-        super().__init__(path, reply, log)
-
-    def _one(self, connection: socket.socket) -> bool:
-        """Answer one message; whether there was one."""
-        message = read_message(connection)
-        if message is None or self._closed.is_set():
-            return False
-        connection.settimeout(None)  # the desk waits for long work, and reads the reply when it comes
-        reply: Any = self._reply(message)
-        write_message(connection, reply)
-        return False  # one message a connection: the desk makes a new one
 
 
 def _find(served: Mapping[str, Served], name: str) -> Served:

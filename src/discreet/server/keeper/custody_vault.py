@@ -45,7 +45,7 @@ def list_entries(vault: Vault, listing: Listing) -> Listed:
     if not is_filled(vault):
         return Listed((), more=False)
     entries = _entries(vault, listing)
-    return Listed(tuple(_plain(entry.describe()) for entry in entries[:PAGE]), len(entries) > PAGE)
+    return Listed(tuple(entry.describe() for entry in entries[:PAGE]), len(entries) > PAGE)
 
 
 def undo(vault: Vault, message: Undo) -> Undone:
@@ -104,7 +104,7 @@ def remains(vault: Vault, unit: str, erased: int = 0) -> Remained:
     if not name:
         raise UsageError("The name of the individual is empty. Name it.")
     tag = vault.store.tag(b"audit-log\0" + name.encode(), _TAG)
-    return Remained(erased, tag, _plain(erasure_report(vault, name).describe()))
+    return Remained(erased, tag, erasure_report(vault, name).describe())
 
 
 def is_filled(vault: Vault) -> bool:
@@ -161,10 +161,3 @@ def _grant(vault: Vault, paid: bool) -> GrantCard:
         failure_atto=0 if usual is None else int(usual.failure_atto),
         paid=paid,
     )
-
-
-def _plain(content: Any) -> Any:
-    """Return plain data with lists in place of tuples, as JSON has them."""
-    if isinstance(content, dict):
-        return {name: _plain(value) for name, value in content.items()}
-    return [_plain(value) for value in content] if isinstance(content, list | tuple) else content

@@ -1,46 +1,38 @@
-"""A Unix socket on which messages are answered: a thread for each connection, one message after the other.
+"""A private socket: an app for each message of a wire, served by HTTP on a Unix socket.
 
-Threads are kept for the next connection: to wake one takes less time than to start one.
+Each reply is made in a thread of its own: no number of answers that wait keeps another reply waiting.
 """
 
+import asyncio
 import os
 import socket
 import stat
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
+import uvicorn
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from discreet.server.caller import REFUSED, REPLIED
+from discreet.server.connections import PatientProtocol
 from discreet.server.keeper.hardening import Log
-from discreet.server.wire import (
-    Answered,
-    Asked,
-    Catalogued,
-    Condensed,
-    Estimated,
-    Readied,
-    Refused,
-    Reply,
-    WireError,
-    read_message,
-    write_message,
-)
+from discreet.server.wire import Wire, WireError, decode, encode, path_of
 
 MOST_CONNECTIONS = 256
-_MOST_WAITING = 4
-"""So many threads wait for a connection at most."""
-_PATIENCE = 30.0
-"""Seconds in which a message must have come."""
-_BACKLOG = 128
-
-
-@dataclass(frozen=True)
-class Owner:
-    """Who may use a socket, beside the keeper's own user."""
-
-    uid: int
-    gid: int
+"""A further one is closed at once. So many replies may be under way, too: their callers may have gone away."""
+PATIENCE = 30.0
+"""Seconds in which the head of a message must have come, and its body after it."""
+LONGEST_HEAD = 16 * 1024
+"""Bytes."""
+_BACKLOG = 1024
+"""Connections that wait to be taken; a Unix socket refuses a further one."""
+_CLOSE = {"connection": "close"}
 
 
 def share_with_group(path: Path) -> None:
@@ -50,107 +42,133 @@ def share_with_group(path: Path) -> None:
 
 
 class Listener:
-    """Listens on a socket until it is closed.
+    """Listens on a socket until it is closed, in a thread of its own.
 
     Args:
         path: of the socket; one that is there is replaced.
-        reply: returns the reply to a message.
+        wire: what may cross it.
+        reply: returns the reply to a message, or the refusal.
         log: where errors are named.
-        owner: the user who may connect; the keeper's if None.
+        owner: the user who may connect, and the group: two ids; the keeper's own if None.
     """
 
-    def __init__(self, path: Path, reply: Callable[[Asked], Reply], log: Log, owner: Owner | None = None) -> None:
-        self._path, self._reply, self._log = path, reply, log
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self._open: dict[threading.Thread, socket.socket] = {}
-        self._waiting = 0
-        self._lock = threading.Lock()
-        self._closed = threading.Event()
-        path.unlink(missing_ok=True)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.umask(0o177)
-        try:
-            self._socket.bind(os.fspath(path))
-        finally:
-            os.umask(before)
-        if owner is not None:
-            os.chown(path, owner.uid, owner.gid)
-        self._socket.listen(_BACKLOG)
-        self._start_thread()
+    def __init__(
+        self, path: Path, wire: Wire, reply: Callable[[Any], Any], log: Log, owner: tuple[int, int] | None = None
+    ) -> None:
+        self._path = path
+        bound = _bind(path, owner)
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                make_app(wire, reply, log),
+                http=_LimitedProtocol,
+                loop="asyncio",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                date_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=int(PATIENCE),
+                h11_max_incomplete_event_size=LONGEST_HEAD,
+                limit_concurrency=MOST_CONNECTIONS + 1,  # it counts the connection that asks
+                ws="none",
+                lifespan="off",
+                backlog=_BACKLOG,
+            )
+        )
+        self._thread = threading.Thread(target=self._server.run, args=([bound],), name="listener", daemon=True)
+        self._thread.start()
 
     def close(self, patience: float) -> None:
         """Take no more connections or messages, and wait up to `patience` seconds for replies that are on their way."""
-        self._closed.set()
         self._path.unlink(missing_ok=True)
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # which ends the wait for a connection
-        self._socket.close()
-        with self._lock:
-            left = dict(self._open)
-        for connection in left.values():
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RD)  # an idle connection ends at once, and a reply is still written
-        for thread in left:
-            thread.join(patience / max(1, len(left)))
+        self._server.config.timeout_graceful_shutdown = round(patience)
+        self._server.should_exit = True
+        self._thread.join(patience + 1.0)
 
-    def _start_thread(self) -> None:
-        threading.Thread(target=self._take_turns, name="connection", daemon=True).start()
 
-    def _take_turns(self) -> None:
-        """Serve one connection after the other. Meanwhile another thread waits for the next one."""
-        while (connection := self._accept()) is not None:
-            with self._lock:
-                self._open[threading.current_thread()] = connection
-                last = not self._waiting
-            if last:
-                with suppress(RuntimeError):  # too many threads: this one waits again when it has replied
-                    self._start_thread()
-            self._serve(connection)
-            with self._lock:
-                if self._waiting >= _MOST_WAITING:
-                    return
+class _LimitedProtocol(PatientProtocol):
+    """Closes connections beyond the limit at once: uvicorn would keep them until their first message."""
 
-    def _accept(self) -> socket.socket | None:
-        """Return the next connection that may be served; None when the listener is closed."""
-        with self._lock:
-            self._waiting += 1
-        try:
-            return self._next_connection()
-        finally:
-            with self._lock:
-                self._waiting -= 1
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.close()
 
-    def _next_connection(self) -> socket.socket | None:
-        while not self._closed.is_set():
+
+def make_app(wire: Wire, reply: Callable[[Any], Any], log: Log) -> FastAPI:
+    """Return the app of a wire: a path for each kind of message. No reply and no log line repeats what came.
+
+    Args:
+        wire: what may cross.
+        reply: returns the reply to a message; it is called in a thread of its own.
+        log: where errors are named.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+
+    def route(kind: type[Any]) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
             try:
-                connection, _ = self._socket.accept()
-            except OSError:  # it was closed, or there are too many files: the front tries again
-                self._closed.wait(0.05)
-                continue
-            if self._free.acquire(blocking=False):
-                return connection
-            connection.close()
-        return None
+                message = decode(kind, await _read(request, wire.most_asked))
+            except (WireError, TimeoutError, ClientDisconnect) as error:
+                log.write("a message was not read:", error=error)
+                return Response(status_code=422, headers=_CLOSE)
+            return await _in_thread(lambda: respond(message, (wire.replies[kind], wire.refused)))
 
-    def _serve(self, connection: socket.socket) -> None:
+        return answer
+
+    def respond(message: Any, kinds: tuple[type[Any], ...]) -> Response:
         try:
-            with connection:
-                connection.settimeout(_PATIENCE)
-                while self._one(connection):
-                    pass
-        except (OSError, WireError) as error:  # who went away, or sent what is no message, is not answered
-            self._log.write("a connection ended by", error=error)
-        finally:
-            self._free.release()
-            with self._lock:
-                self._open.pop(threading.current_thread(), None)
+            replied = reply(message)
+            if type(replied) not in kinds:
+                raise WireError("A reply of another kind does not leave.")
+            return Response(encode(replied), REFUSED if isinstance(replied, wire.refused) else REPLIED)
+        except BaseException as error:
+            log.write("a message was not answered:", error=error)
+            return Response(status_code=500, headers=_CLOSE)
 
-    def _one(self, connection: socket.socket) -> bool:
-        """Answer one message; whether there was one."""
-        message = read_message(connection)
-        if message is None or self._closed.is_set():
-            return False
-        if isinstance(message, Answered | Estimated | Condensed | Catalogued | Readied | Refused):
-            raise WireError("A reply was sent to the keeper.")
-        write_message(connection, self._reply(message))
-        return True
+    async def refuse(_: Request, error: Exception) -> Response:
+        return Response(status_code=getattr(error, "status_code", 500), headers=_CLOSE)
+
+    for kind in wire.replies:
+        app.add_api_route(path_of(kind), route(kind), methods=["POST"])
+    app.add_exception_handler(HTTPException, refuse)
+    return app
+
+
+async def _read(request: Request, most: int) -> bytes:
+    """Return the body of a request.
+
+    Raises:
+        WireError: if it is longer than `most` bytes.
+        TimeoutError: if it does not come.
+    """
+    content = bytearray()
+    async with asyncio.timeout(PATIENCE):
+        async for part in request.stream():
+            content += part
+            if len(content) > most:
+                raise WireError(f"A message has more than {most} bytes.")
+    return bytes(content)
+
+
+async def _in_thread(act: Callable[[], Response]) -> Response:
+    """Return what a function returns, called in a thread that does not keep the process from ending."""
+    done: Future[Response] = Future()
+    done.set_running_or_notify_cancel()
+    threading.Thread(target=lambda: done.set_result(act()), name="reply", daemon=True).start()
+    return await asyncio.wrap_future(done)
+
+
+def _bind(path: Path, owner: tuple[int, int] | None) -> socket.socket:
+    """Return a socket that listens, and that its owner alone may use."""
+    path.unlink(missing_ok=True)
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        bound.bind(os.fspath(path))
+    finally:
+        os.umask(before)
+    if owner is not None:
+        os.chown(path, *owner)
+    bound.listen(_BACKLOG)
+    return bound

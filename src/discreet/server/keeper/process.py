@@ -9,12 +9,14 @@ from contextlib import contextmanager
 
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
+from discreet.server.custody_messages import CUSTODY
 from discreet.server.held_state import KEEPER_LOCK, lock_file
 from discreet.server.keeper.answering import Answering
-from discreet.server.keeper.custody import Custody, DeskListener
+from discreet.server.keeper.custody import Custody
 from discreet.server.keeper.hardening import Log, harden, open_log
-from discreet.server.keeper.listener import Listener, Owner, share_with_group
+from discreet.server.keeper.listener import Listener, share_with_group
 from discreet.server.keeper.served import Opener
+from discreet.server.wire import ANALYSTS
 from discreet.vault import Vault
 
 _PATIENCE = 10.0
@@ -45,9 +47,10 @@ def _serve(config: ServeConfig, open_vault: Opener, log: Log) -> int:
         signal.signal(number, lambda *_: ended.set())
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     answering = Answering(config, open_vault, log, on_end=ended.set)
-    listener = Listener(config.ask_socket, answering.reply, log, find_owner(config.front_user))
+    listener = Listener(config.ask_socket, ANALYSTS, answering.reply, log, find_owner(config.front_user))
     share_with_group(config.ask_socket)
-    desk = DeskListener(config.desk_socket, Custody(config, answering).reply, log) if config.desk else None
+    custody = Custody(config, answering)
+    desk = Listener(config.desk_socket, CUSTODY, custody.reply, log) if config.desk else None
     answering.start()
     while not ended.wait(1.0):  # in steps: a signal is heard between two of them
         pass
@@ -61,8 +64,8 @@ def _serve(config: ServeConfig, open_vault: Opener, log: Log) -> int:
     return 0 if loaded else FAILED
 
 
-def find_owner(name: str) -> Owner | None:
-    """Return the user as whom the front runs; None for the keeper's own.
+def find_owner(name: str) -> tuple[int, int] | None:
+    """Return the ids of the user as whom the front runs, and of its group; None for the keeper's own.
 
     Raises:
         UsageError: if there is no such user.
@@ -73,7 +76,7 @@ def find_owner(name: str) -> Owner | None:
         found = pwd.getpwnam(name)
     except KeyError:
         raise UsageError(f"There is no user '{name}'. Make one (useradd --system {name}), or name another.") from None
-    return Owner(found.pw_uid, found.pw_gid)
+    return found.pw_uid, found.pw_gid
 
 
 @contextmanager

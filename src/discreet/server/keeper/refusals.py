@@ -1,5 +1,7 @@
 """From an error to what the front may know of it: a code, public numbers, and what was paid. Never its text."""
 
+from pydantic import ValidationError
+
 from discreet.errors import (
     BadData,
     BudgetExhausted,
@@ -23,6 +25,7 @@ _CODES: tuple[tuple[type[BaseException], str], ...] = (
     (LedgerError, "ledger_unavailable"),
     (StoreError, "store_unavailable"),
     (BadData, "store_unavailable"),
+    (ValidationError, "interrupted"),  # what the schema of the wall does not let pass
 )
 """The first that fits counts."""
 

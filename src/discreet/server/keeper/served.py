@@ -8,33 +8,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.answer import Answer
 from discreet.algorithms.common.read_votes import names_attribute
-from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
+from discreet.config import field_type, field_values
 from discreet.errors import DiscreetError, UsageError
 from discreet.privacy.accounting import Spending
 from discreet.query.follow_ups import is_doubtful, one_question
-from discreet.query.in_english import stand_in
 from discreet.query.latency import Pace
 from discreet.query.pipeline import AskOptions, Landed
-from discreet.query.question_kinds import check_answerable
-from discreet.query.statistics import build_statistic, statistic_asked
+from discreet.query.request import FACT
+from discreet.query.router import Decision
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.condensing import condense
 from discreet.server.keeper.presets import PUBLIC, Preset, Presets
 from discreet.server.wire import (
+    MOST_EPSILON,
     Answered,
     Charge,
     Condense,
     Condensed,
     Estimated,
+    FieldCard,
     ModelCard,
     Question,
     VaultCard,
 )
-from discreet.server.wire_messages import MOST_EPSILON
 from discreet.vault import Vault
 
 Opener = Callable[[Path], Vault]
@@ -74,7 +75,7 @@ class Served:
         self._writable = (-math.inf, False)
         self._before: dict[str, Landed] = {}
 
-    def estimate(self, given: Question, air: Sequence[str] | None = None) -> Estimated:
+    def estimate(self, question: Question, air: Sequence[str] | None = None) -> Estimated:
         """Return what a question costs at most: from public values, beside a question that is being answered.
 
         They are those from before the first of the questions in the air. What these changed is not public yet. Without
@@ -83,16 +84,17 @@ class Served:
         Raises:
             DiscreetError: if it would be refused, as far as that shows without the model.
         """
-        question = self._in_english(given)
         preset = self.presets.find(self._model(question))
         if preset.algorithm == PUBLIC:
             self._check_public(question)
             return Estimated(Charge.nothing(), free=True)
         landed = None if air is None else self._landed(air)
-        algorithm, options = self._checked(preset, question), AskOptions(anew=question.anew, landed=landed)
-        price = self._pipeline.estimate(question.question, algorithm, options, admit=air is not None)
+        found, options = self._decide(preset, question), AskOptions(anew=question.anew, landed=landed)
+        price = self._pipeline.estimate(found.question, found.algorithm, options, admit=air is not None)
         return Estimated(
-            self._price(price.most, price.epsilon), free=price.released or price.most == Spending.nothing()
+            self._price(price.most, price.epsilon),
+            free=price.released or price.most == Spending.nothing(),
+            understood=found.echo if found.request.kind != FACT else "",
         )
 
     def answer(self, question: Question) -> Answered:
@@ -101,19 +103,19 @@ class Served:
         Raises:
             DiscreetError: if it is refused or broken off; `paid` tells what was paid.
         """
-        preset, given = self.presets.find(self._model(question)), question
-        question = self._in_english(question)
+        preset, asked = self.presets.find(self._model(question)), question.question
         if preset.algorithm == PUBLIC:
             answer = self._read_public(question)
         else:
-            algorithm = self._checked(preset, question)
+            found = self._decide(preset, question)
+            asked = found.question
             ceiling = question.ceiling.spending if question.ceiling is not None else None
             pace = Pace(question.begun, question.quantum)
             options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling, pace=pace)
             self._note_before(question.id)
-            answer = self._pipeline.run(question.question, algorithm, options)
-        if question != given:
-            answer = replace(answer, asked=question.question)
+            answer = self._pipeline.run(asked, found.algorithm, options)
+        if asked != question.question:
+            answer = replace(answer, asked=asked)
         return Answered(describe(answer), self._cost(answer, question.id))
 
     def condense(self, asked: Condense) -> Condensed:
@@ -153,6 +155,8 @@ class Served:
             language=self.vault.components.language,
             models=models,
             longest_answer_s=self.longest,
+            fields=tuple(_field_card(name, kind) for name, kind in settings.fields.items()),
+            read=tuple(schema.names) if (schema := self.vault.components.readings.schema) else (),
         )
 
     def writable(self) -> bool:
@@ -190,39 +194,25 @@ class Served:
         """Return the name of the model; the vault's own name is its default."""
         return "" if question.model == self.name else question.model
 
-    def _in_english(self, question: Question) -> Question:
-        """Return the question that is asked: an English one if rules make one."""
-        asked = stand_in(question.question, self.vault.settings, self.vault.components.language)
-        return question if asked == question.question else replace(question, question=asked)
+    def _decide(self, preset: Preset, question: Question) -> Decision:
+        """Return what is done with a question; the default model of the vault answers statistics, too."""
 
-    def _checked(self, preset: Preset, question: Question) -> Any:
-        found = self._statistic(preset, question)
-        if found is not None:
-            self.presets.check(found)
-            return found
-        algorithm = preset.build(question)
-        readings = self.vault.components.readings
-        if not preset.name and readings.complete and names_attribute(question.question, readings.schema):
-            algorithm = algorithm.with_readings()
-        self.presets.check(algorithm)
-        if preset.algorithm != NonRAG.name:
-            check_answerable(
-                question.question,
-                language=self.vault.components.language,
-                unit=self.vault.settings.unit_field,
-                choices=algorithm.public_choices,
-            )
-        return algorithm
+        def usual(asked: str, choices: tuple[str, ...]) -> Algorithm:
+            algorithm: Algorithm = preset.build(replace(question, question=asked, choices=choices))
+            readings = self.vault.components.readings
+            reads = not preset.name and readings.complete and names_attribute(asked, readings.schema)
+            return algorithm.with_readings() if reads else algorithm
 
-    def _statistic(self, preset: Preset, question: Question) -> Statistic | None:
-        """Return the statistic that a question asks the vault's default model for; None if it asks for none."""
-        settings = self.vault.settings
-        if preset.name or question.choices:
-            return None
-        schema = self.vault.components.readings.schema
-        request = statistic_asked(question.question, settings, self.vault.components.language, schema)
-        given = {} if question.epsilon is None else {"epsilon": question.epsilon}
-        return build_statistic(request, settings, given, schema) if request else None
+        found = self.vault.router.decide(
+            question.question,
+            usual,
+            given=lambda: {} if question.epsilon is None else {"epsilon": question.epsilon},
+            choices=question.choices,
+            statistics=not preset.name,
+            check=preset.algorithm != NonRAG.name,
+        )
+        self.presets.check(found.algorithm)
+        return found
 
     def _check_public(self, question: Question) -> None:
         if question.choices:
@@ -264,8 +254,13 @@ class Served:
         return Charge.of(spending, self.vault.ledger.budget)
 
 
+def _field_card(name: str, kind: str) -> FieldCard:
+    values = (f"{value} ({'/'.join(labels)})" if labels else value for value, labels in field_values(kind).items())
+    return FieldCard(name=name, type=field_type(kind), values=tuple(values))
+
+
 def describe(answer: Answer) -> dict[str, Any]:
-    """Return the fields of an answer that may leave; `wire_answer` checks each of them."""
+    """Return the fields of an answer that may leave; `wire.AnswerFields` names each of them."""
     text = answer.public_text if answer.stopped == "public" else answer.text
     described: dict[str, Any] = _finite(answer.describe(show_public=False))
     return described | {"text": text.strip()}

@@ -13,20 +13,28 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Key
 from discreet.server.accounts.requests import LARGEST, LONGEST_REASON
 from discreet.server.audit_log import AuditLog
-from discreet.server.front.access_log import type_name
+from discreet.server.front.bodies import read_body
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import FrontError, invalid
-from discreet.server.front.pages.connecting import snippets
-from discreet.server.front.pages.forms import name_of, number_of, question_of, read_form
-from discreet.server.front.pages.session import address, find_key, forget_key, is_own_form, keep_key
+from discreet.server.front.pages.forms import (
+    address,
+    find_key,
+    forget_key,
+    is_own_form,
+    keep_key,
+    name_of,
+    number_of,
+    question_of,
+    read_form,
+)
 from discreet.server.front.pages.sign_on import BACK, SignOn
-from discreet.server.front.pages.views import go, icon, page, style
-from discreet.server.front.pages.words import price_words, receipt_words
+from discreet.server.front.pages.views import go, icon, page, price_words, receipt_words, snippets, style
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import Reply
 from discreet.server.front.requests import ChatRequest
 from discreet.server.front.routes_models import estimate_of
-from discreet.server.front.services import Services, read_body
+from discreet.server.front.services import Services
+from discreet.server.front.telling import type_name
 
 SIGN_IN = "/sign-in"
 A_PAGE = 50

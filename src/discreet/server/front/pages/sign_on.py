@@ -12,10 +12,10 @@ from starlette.responses import Response
 from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
-from discreet.server.front.access_log import type_name
 from discreet.server.front.errors import FrontError
-from discreet.server.front.pages.session import address, is_secure
+from discreet.server.front.pages.forms import address, is_secure
 from discreet.server.front.pages.views import go, page
+from discreet.server.front.telling import type_name
 from discreet.server.identities import Begun, Person, Provider, SignInFailed
 from discreet.server.oidc_config import OidcConfig
 from discreet.server.remembered import Remembered

@@ -1,0 +1,214 @@
+"""A phrase: what holds of a unit if its own words say so. Privacy-spec, part 11.
+
+Every word and every sign of a phrase counts. Words with a meaning of their own may stand in any order, close together,
+with other endings. If the phrase also has a sign, a letter or a word that means nothing alone ("HIV+", "hepatitis A",
+"on dialysis", "heart disease"), its words stand in their order, and that sign or letter at its place. Left out are
+articles, forms of "be" and "have", and the prepositions between two words: "a pain in the knee".
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from discreet.algorithms.text.phrases import is_denied, spans_of, split_sentences, words_in
+from discreet.algorithms.text.tongues import Tongue, tongue_of
+from discreet.errors import UsageError
+from discreet.retrieval.unit_records import UnitRecord
+from discreet.system.words import as_read
+
+_TOKEN = re.compile(r"\w+(?:['.&]\w+)*|,|(?<=\w)[-\u2212\u2013](?![\w-])|[^\w\s,\u2013-]")
+_POINTS = frozenset("'\".:!?()\u2014\u2026\u201c\u201d\u201e\u00ab\u00bb`\u00bf\u00a1;[]")
+"""Signs that change nothing."""
+_SMALL = frozenset(
+    "a an the their his her its my our your himself herself themselves is are was were be been being has have had "
+    "having do does did that which who".split()
+)
+"""Words that change nothing."""
+_BETWEEN = frozenset("of in at to for with by from about into onto".split())
+"""Words that change nothing between two others."""
+_MOST_KEPT = 64
+"""So many phrases are kept of each record."""
+_NEAR = 3
+"""The most other words between two words of a phrase."""
+_SHORT = re.compile(r"\b(mr|mrs|ms|dr|prof|st)\.(?=\s)", re.IGNORECASE)
+"""A title, whose full stop ends no sentence."""
+_TITLES = ("mr.", "mrs.", "ms.", "dr.", "prof.", "st.")
+_MARK = re.compile(r"[.:;!?](?=\s)")
+_AT_THE_END = re.compile(r"(?<=\w)[-\u2010]\s*\n\s*(?=\w)")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """What holds of a unit if its own words say so: "Winter Hand", or "no fever".
+
+    Attributes:
+        text: the phrase; it holds of every unit if it is empty.
+        language: the language of the phrase, whose words deny: "de", "fr" or "es"; English if empty.
+    """
+
+    text: str
+    language: str = ""
+
+    def __post_init__(self) -> None:
+        if self.text and not self.words:
+            raise UsageError(f"The phrase '{self.text}' has no word with a meaning of its own. Name a thing.")
+
+    def holds(self, record: UnitRecord) -> bool:
+        """Return whether it holds: the words stand close together in one of the unit's texts, and are not denied.
+
+        A declared category that consists of these words counts as well, alone or with the name of its field.
+        """
+        if not self.text:
+            return True
+        if (known := record.said.get(self)) is None:
+            found = self._in_fields(record) or any(self._in_text(*one) for one in record.texts_with(self.words))
+            known = found != self.denies
+            if len(record.said) < _MOST_KEPT:
+                record.said[self] = known
+        return known
+
+    @cached_property
+    def decides(self) -> tuple[str, ...]:
+        """What decides of which units it holds, without regard to `denies`: equal for two phrases that ask the same."""
+        bound = tuple(one if one in "aAiI" else one.casefold() for one in self._ordered)
+        name = (self._said.casefold(),) if self._name else ()
+        negated = ("without",) if self.has_negation else ()
+        return (self.language or "en", *negated, *self.words, *(("in order", *bound) if bound else ()), *name)
+
+    @cached_property
+    def _said(self) -> str:
+        """The text with each letter in its one form, as the texts of a unit are read."""
+        return as_read(self.text)
+
+    @cached_property
+    def _tongue(self) -> Tongue:
+        return tongue_of(self.language)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its words with a meaning of their own, without their endings."""
+        return self._tongue.content(self.text)
+
+    @cached_property
+    def denies(self) -> bool:
+        """Whether it denies a thing: "no fever" holds of a unit that says nothing of a fever, too."""
+        return self._said.casefold().split()[0] in self._tongue.negations if self._said else False
+
+    @cached_property
+    def has_negation(self) -> bool:
+        """Whether the thing itself has a negation: "cuts that do not bleed"."""
+        return bool(self._tongue.negations & set(self._said.casefold().split()[1:]))
+
+    # In its order
+
+    @cached_property
+    def _ordered(self) -> tuple[str, ...]:
+        """All its words and signs that count, in their order; nothing if only words with a meaning of their own do."""
+        tokens = [one for one in _TOKEN.findall(self._said) if one not in _POINTS]
+        kept = [(one, place) for place, one in enumerate(tokens) if not self._changes_nothing(tokens, place)]
+        own = {place for one, place in kept if self._tongue.content(one)}
+        return tuple(one for one, _ in kept) if len(own) < len(kept) else ()
+
+    def _changes_nothing(self, tokens: Sequence[str], place: int) -> bool:
+        token, low = tokens[place], tokens[place].casefold()
+        if low in self._tongue.negations:
+            return True
+        if self.language in ("de", "fr", "es"):
+            return low in self._tongue.empty and low not in _FOREIGN[self.language].split()
+        if low in ("a", "i"):  # a letter at the end, or a capital one amid small ones: "vitamin A deficiency"
+            return place + 1 < len(tokens) and (place == 0 or token.islower() or self._said.isupper())
+        return low in _SMALL or (low in _BETWEEN and 0 < place < len(tokens) - 1)
+
+    def _spans_in_order(self, sentences: Sequence[str]) -> Iterator[tuple[list[str], int, int]]:
+        for sentence in sentences:
+            tokens = _TOKEN.findall(sentence)
+            found = next(filter(None, (self._end(tokens, start) for start in range(len(tokens)))), None)
+            if found:
+                # The denial check counts words and commas, and no other signs.
+                words = [place for place, one in enumerate(tokens) if one == "," or one[0].isalnum()]
+                first, last = (sum(place < end for place in words) for end in found)
+                yield [tokens[place].casefold() for place in words], first, last
+
+    def _end(self, tokens: Sequence[str], start: int) -> tuple[int, int] | None:
+        """Return the start and the end of the phrase among the tokens of a sentence, if it begins at `start`."""
+        at = start
+        for number, wanted in enumerate(self._ordered):
+            after_sign = number > 0 and not self._ordered[number - 1][0].isalnum()
+            tight = number > 0 and (len(wanted) == 1 or after_sign)
+            room = 0 if tight or number == 0 else _NEAR
+            while at < len(tokens) and not self._same(tokens, at, wanted):
+                if number and tokens[at].casefold() in _SMALL | _BETWEEN and not tight:
+                    at += 1
+                elif room and tokens[at][0].isalnum():
+                    room, at = room - 1, at + 1
+                else:
+                    return None
+            if at == len(tokens):
+                return None
+            at += 1
+        return start, at
+
+    def _same(self, tokens: Sequence[str], at: int, wanted: str) -> bool:
+        token = tokens[at]
+        if wanted in ("a", "A", "i", "I"):  # an article is no letter
+            last = at + 1 == len(tokens) or not tokens[at + 1][0].isalnum()
+            return token == wanted.upper() or (token == wanted.lower() and last)
+        if not wanted[0].isalnum():
+            return token == wanted or (wanted in "-\u2212\u2013" and token in "-\u2212\u2013")
+        stem = self._tongue.stem
+        return stem(token.casefold()) == stem(wanted.casefold())
+
+    # In the record of a unit
+
+    def _in_fields(self, record: UnitRecord) -> bool:
+        return any(
+            self._says(name, value) for own in record.fields for name, value in own.items() if isinstance(value, str)
+        )
+
+    def _says(self, name: str, value: str) -> bool:
+        """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
+        plain = unicodedata.normalize("NFKC", f"{value} {name}").replace("\u2019", "'").casefold()
+        if not all(word in plain for word in self.words):  # most categories; it saves their words
+            return False
+        orders = (value, f"{value} {name}", f"{name} {value}")
+        if self.words not in map(self._tongue.content, orders):
+            return False
+        return not self._ordered or any(True for _ in self._spans_in_order(orders))
+
+    def _in_text(self, text: str, plain: str) -> bool:
+        """Return whether a text says it: the text itself, and as a person reads it, without case."""
+        if "\n" in text and _AT_THE_END.search(text):
+            joined = _AT_THE_END.sub("-", text)
+            if self._in_one_form(joined, as_read(joined).casefold()):
+                return True
+        return self._in_one_form(text, plain)
+
+    def _in_one_form(self, text: str, plain: str) -> bool:
+        whole = as_read(text) if self._ordered else plain  # a capital letter may count
+        if any(map(plain.__contains__, _TITLES)):
+            whole = _SHORT.sub(r"\1", whole)
+        whole = self._tongue.plain(whole).replace("\u2019", "'")
+        if self._name:
+            said = _MARK.sub("", self._said)
+            whole = self._name.sub(lambda _: said if self._ordered else said.casefold(), whole)
+        if self._ordered:
+            spans = list(self._spans_in_order(split_sentences(whole)))
+        else:
+            parts = (part for part in split_sentences(whole) if all(map(part.__contains__, self.words)))
+            spans = spans_of([words_in(part) for part in parts], self.words, self._tongue)
+        return any(not is_denied(*span, self.has_negation, self._tongue) for span in spans)
+
+    @cached_property
+    def _name(self) -> re.Pattern[str] | None:
+        """The phrase, if it has a mark that would end a sentence of a text: "L.A. Confidential", "Heat: Part Two"."""
+        return re.compile(rf"(?<!\w){re.escape(self._said)}", re.IGNORECASE) if _MARK.search(self._said) else None
+
+
+_FOREIGN = {
+    "de": "vor nach seit über unter weder noch ohne",
+    "fr": "avant après depuis ni sans",
+    "es": "antes después desde ni sin",
+}
+"""Words of grammar that change a phrase."""

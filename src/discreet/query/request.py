@@ -1,0 +1,276 @@
+"""A request: what is asked, in data. It is public, and the contract of all faces.
+
+    count: "winter hand" or "glass knee", among sex = w and date >= 2026-01-01
+    share: "fever", among "winter hand"
+    difference: "fever" versus "chills"
+    compare: "fever", groups "winter hand" versus "glass knee"
+    trend: "fever", by quarter of visit, since 2025-01, until 2026-03
+    typical: mean of age, among ward = north
+    list: symptoms, among "winter hand", most 5
+    summary: all
+    fact: What is the treatment for Winter Hand?, choices cold tea | warm oil
+
+A question in words is one way to make a request. A text that begins with a kind and a colon is a request itself.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from discreet.algorithms.statistics.compare import Compare
+from discreet.algorithms.statistics.conditions import ALL, Condition, parse
+from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.statistics.difference import Difference
+from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.statistics.share import Share
+from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.summary import Summary
+from discreet.algorithms.statistics.trend import Trend
+from discreet.algorithms.statistics.typical import Typical
+from discreet.errors import UsageError
+
+Kind = Literal["count", "share", "difference", "compare", "trend", "typical", "list", "summary", "fact"]
+KINDS: dict[str, type[Statistic]] = {
+    kind.name: kind for kind in (Count, Share, Difference, ListValues, Compare, Trend, Typical, Summary)
+}
+"""The statistics by the names of their kinds."""
+FACT: Literal["fact"] = "fact"
+_MOST_GROUPS = 6
+_OF_ALL = ("count", "trend", "summary")
+_CLAUSES = {
+    "count": "among",
+    "share": "among",
+    "difference": "among",
+    "compare": "among groups",
+    "trend": "among by since until",
+    "typical": "among",
+    "list": "among most",
+    "summary": "among",
+    "fact": "choices",
+}
+
+
+class Request(BaseModel):
+    """What is asked.
+
+    Attributes:
+        kind: what answers it: a statistic, or voters for a fact.
+        of: what is counted; for a comparison and a trend, what holds of some units.
+        among: the population; all units if None.
+        groups: what a difference or a comparison compares.
+        attribute: what is listed, or measured: a declared field, or what was read.
+        by: the length of a trend's periods.
+        dated: the declared date of a trend; the only one if empty.
+        since, until: the first and last day, month or year of a trend.
+        what: the typical number.
+        most: how many values are listed; 0 for ten.
+        question: the question of a fact.
+        choices: its public answers.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    kind: Kind
+    of: Condition | None = None
+    among: Condition | None = None
+    groups: tuple[Condition, ...] = Field(default=(), max_length=_MOST_GROUPS)
+    attribute: str = Field(default="", max_length=200)
+    by: Literal["month", "quarter", "year"] = "month"
+    dated: str = Field(default="", max_length=200)
+    since: str = Field(default="", max_length=10)
+    until: str = Field(default="", max_length=10)
+    what: Literal["median", "mean", "quartiles"] = "median"
+    most: int = Field(default=0, ge=0, le=1000)
+    question: str = ""
+    choices: tuple[str, ...] = Field(default=(), max_length=64)
+
+    @model_validator(mode="after")
+    def _check_parts(self) -> "Request":
+        needed = {"share": "of", "difference": "groups", "compare": "groups", "typical": "attribute"}
+        needed |= {"list": "attribute", "fact": "question"}
+        name = needed.get(self.kind)
+        if name and not getattr(self, name):
+            raise ValueError(f"a {self.kind} needs `{name}`")
+        usual = {name: one.default for name, one in type(self).model_fields.items()}
+        given = {name for name in self.model_fields_set if getattr(self, name) != usual[name]} - {"kind"}
+        if strange := sorted(given - _fields_of(self.kind)):
+            raise ValueError(f"a {self.kind} has no {', '.join(strange)}")
+        return self
+
+    def statistic(self, **given: Any) -> Statistic:
+        """Return the algorithm of a statistic, with other parameters, such as `epsilon` and `where`."""
+        own: dict[str, Any] = {"population": _text(self.among)}
+        if self.kind in ("count", "share", "compare", "trend"):
+            own["condition"] = _text(self.of)
+        if self.kind in ("difference", "compare"):
+            own["groups"] = tuple(map(_text, self.groups))
+        if self.kind in ("typical", "list"):
+            own["attribute"] = self.attribute
+        if self.kind == "trend":
+            own |= {"by": self.by, "since": self.since, "until": self.until, "date_field": self.dated}
+        if self.kind == "typical":
+            own["what"] = self.what
+        if self.kind == "list":
+            own["most"] = self.most
+        return KINDS[self.kind](**(own | given))
+
+    def __str__(self) -> str:
+        return "".join(self._written())
+
+    def _written(self) -> Iterator[str]:
+        versus = " versus ".join(map(str, self.groups))
+        what = f"{self.what} of {self.attribute}"
+        head = {"difference": versus, "typical": what, "list": self.attribute, FACT: self.question}
+        yield f"{self.kind}: {head.get(self.kind) or self.of or ALL}"
+        if self.kind == "compare":
+            yield f", groups {versus}"
+        if self.kind == "trend":
+            yield f", by {self.by}" + (f" of {self.dated}" if self.dated else "")
+            yield f", since {self.since}" if self.since else ""
+            yield f", until {self.until}" if self.until else ""
+        yield f", most {self.most}" if self.most else ""
+        yield f", among {self.among}" if self.among and self.among != ALL else ""
+        yield f", choices {' | '.join(self.choices)}" if self.choices else ""
+
+
+def _fields_of(kind: str) -> set[str]:
+    names = {"count": "of", "share": "of", "compare": "of groups", "trend": "of by dated since until"}
+    names |= {"difference": "groups", "typical": "attribute what", "list": "attribute most", FACT: "question choices"}
+    return set(names.get(kind, "").split()) | ({"among"} if kind != FACT else set())
+
+
+def _text(condition: Condition | None) -> str:
+    """Return a condition as the parameter of a statistic: a phrase alone unchanged."""
+    return "" if condition in (None, ALL) else str(condition)
+
+
+def request_of_statistic(statistic: Statistic) -> Request:
+    """Return the request that a statistic answers. The tests of fields are part of its population."""
+    own: dict[str, Any] = {"kind": statistic.name}
+    if isinstance(statistic, Count | Share):
+        own["of"] = statistic.read(statistic.condition, statistic.negated)
+    groups = getattr(statistic, "groups", ())
+    own |= {"groups": tuple(map(statistic.read, groups))} if groups else {}
+    own |= {name: getattr(statistic, name) for name in ("attribute", "what", "most") if hasattr(statistic, name)}
+    if isinstance(statistic, Trend):
+        own |= {"by": statistic.by, "since": statistic.since, "until": statistic.until, "dated": statistic.date_field}
+    known = _fields_of(statistic.name)
+    kept = {name: value for name, value in own.items() if name == "kind" or (name in known and value != ALL)}
+    return Request(**kept, among=statistic.base if statistic.base != ALL else None)
+
+
+# --- Python -----------------------------------------------------------------------------------------------------------
+
+
+def count(of: Condition | str = ALL, *, among: Condition | str | None = None) -> Request:
+    """Return the request for the number of units of which a condition holds."""
+    return Request(kind="count", of=_condition(of), among=_condition(among))
+
+
+def share(of: Condition | str, *, among: Condition | str | None = None) -> Request:
+    """Return the request for the part of a population of which a condition holds."""
+    return Request(kind="share", of=_condition(of), among=_condition(among))
+
+
+def difference(more: Condition | str, less: Condition | str, *, among: Condition | str | None = None) -> Request:
+    """Return the request for how many more units one condition holds of than another one."""
+    groups = tuple(one for one in map(_condition, (more, less)) if one is not None)
+    return Request(kind="difference", groups=groups, among=_condition(among))
+
+
+def _condition(given: Condition | str | None) -> Condition | None:
+    return parse(given) if isinstance(given, str) else given
+
+
+# --- the text form ----------------------------------------------------------------------------------------------------
+
+_KIND = re.compile(rf"\s*({'|'.join(get_args(Kind))})\s*:\s*", re.IGNORECASE)
+_CLAUSE = re.compile(r",\s*(among|groups|by|since|until|most|choices)\s+", re.IGNORECASE)
+_QUOTED = re.compile(r"\"[^\"]*\"|'(?:[^']|'')*'")
+
+
+def is_request(text: str) -> bool:
+    """Return whether a text is a request, and not a question."""
+    return _KIND.match(text) is not None
+
+
+def parse_request(text: str) -> Request:
+    """Return the request that a text states.
+
+    Raises:
+        UsageError: if it states none.
+    """
+    found = _KIND.match(text)
+    if found is None:
+        raise UsageError(f"A request begins with its kind and a colon: {', '.join(get_args(Kind))}. Write count: ...")
+    kind, rest = found[1].casefold(), text[found.end() :]
+    head, clauses = _split(kind, rest)
+    fields: dict[str, Any] = {"kind": kind} | _head(kind, head)
+    for name, said in clauses.items():
+        fields |= _READ[name](said)
+    try:
+        return Request(**fields)
+    except ValidationError as error:
+        raise UsageError(f"The request is none: {_why(error)}. It has: {', '.join(_CLAUSES[kind].split())}.") from None
+
+
+def _split(kind: str, text: str) -> tuple[str, dict[str, str]]:
+    """Return what stands before the first clause, and the clauses."""
+    hidden = _QUOTED.sub(lambda quoted: "x" * len(quoted[0]), text) if kind != FACT else text
+    marks = list(_CLAUSE.finditer(hidden))
+    if kind == FACT:
+        marks = [one for one in marks if one[1].casefold() == "choices"][-1:]
+    ends = [*(one.start() for one in marks), len(text)]
+    clauses: dict[str, str] = {}
+    for mark, end in zip(marks, ends[1:], strict=True):
+        name = mark[1].casefold()
+        if name in clauses or name not in _CLAUSES[kind].split():
+            raise UsageError(f"A {kind} has the parts {_CLAUSES[kind].replace(' ', ', ')}, each once, and no '{name}'.")
+        clauses[name] = text[mark.end() : end].strip()
+    return text[: ends[0]].strip(), clauses
+
+
+def _head(kind: str, said: str) -> dict[str, Any]:
+    if not said:
+        raise UsageError(
+            f"The request says nothing of what is asked. Write {kind}: {'all' if kind in _OF_ALL else '...'}"
+        )
+    if kind == "difference":
+        return {"groups": _versus(said)}
+    if kind == FACT:
+        return {"question": said}
+    if kind == "list":
+        return {"attribute": said}
+    if kind == "typical":
+        found = re.fullmatch(r"(?:(median|mean|quartiles) of )?(.*)", said, re.IGNORECASE | re.DOTALL)
+        return {"what": (found[1] or "median").casefold(), "attribute": found[2]} if found else {}
+    return {"of": parse(said)} if said != "all" else {}
+
+
+def _versus(said: str) -> tuple[Condition, ...]:
+    hidden = _QUOTED.sub(lambda quoted: "x" * len(quoted[0]), said)
+    cuts = [one.span() for one in re.finditer(r"\s+(?:versus|vs\.?)\s+", hidden, re.IGNORECASE)]
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(said)]
+    return tuple(parse(said[start:end]) for start, end in zip(starts, ends, strict=True))
+
+
+def _by(said: str) -> dict[str, Any]:
+    length, _, dated = said.partition(" of ")
+    return {"by": length.strip().casefold(), "dated": dated.strip()}
+
+
+_READ: dict[str, Callable[[str], dict[str, Any]]] = {
+    "among": lambda said: {"among": parse(said)},
+    "groups": lambda said: {"groups": _versus(said)},
+    "by": _by,
+    "since": lambda said: {"since": said},
+    "until": lambda said: {"until": said},
+    "most": lambda said: {"most": int(said) if said.isdecimal() else -1},
+    "choices": lambda said: {"choices": tuple(one.strip() for one in said.split("|") if one.strip())},
+}
+
+
+def _why(error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(map(str, one['loc']))} {one['msg']}".strip() for one in error.errors())

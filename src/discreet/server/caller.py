@@ -1,0 +1,93 @@
+"""The asking side of a private socket: HTTP on a Unix socket, a new connection for each message.
+
+No message is sent twice: no connection is kept that could have died meanwhile, and nothing is tried again.
+"""
+
+import asyncio
+from pathlib import Path
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
+from typing import Any
+
+import httpx2
+
+from discreet.errors import DiscreetError
+from discreet.server.wire import Wire, WireError, decode, encode, path_of
+
+_NO_TLS = SSLContext(PROTOCOL_TLS_CLIENT)
+"""Given so that none is made, which takes long: nothing is encrypted on a Unix socket."""
+REPLIED, REFUSED = 200, 409
+"""The statuses of a reply and of a refusal. With any other, the message was not answered."""
+
+
+class KeeperGone(DiscreetError):  # noqa: N818 - reads better without the suffix
+    """The keeper cannot be reached, or closed the connection before it replied.
+
+    A question may have been paid: ask again under the same id, which is never paid twice.
+
+    Attributes:
+        sent: whether the message had left. If not, nothing was done.
+    """
+
+    def __init__(self, sent: bool) -> None:
+        super().__init__(
+            "The keeper ended before it replied. Look at the lists for what was done, and try again."
+            if sent
+            else "The keeper cannot be reached. It may be starting. Try again in a moment; then look at the messages "
+            "of discreet serve."
+        )
+        self.sent = sent
+
+
+class Caller:
+    """Sends messages to one socket. Any number of calls may be under way at once, in one thread.
+
+    Args:
+        path: the socket.
+        wire: what may cross it.
+    """
+
+    def __init__(self, path: str | Path, wire: Wire) -> None:
+        self._wire = wire
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        self._transport = httpx2.AsyncHTTPTransport(uds=str(path), verify=_NO_TLS, limits=limits, retries=0)
+
+    async def call(self, message: Any, patience: float | None = None) -> Any:
+        """Return the reply to a message, or the refusal.
+
+        Args:
+            message: the message.
+            patience: seconds to wait for the reply; None for as long as it takes.
+
+        Raises:
+            KeeperGone: if there is none.
+        """
+        request = httpx2.Request("POST", f"http://keeper{path_of(type(message))}", content=encode(message))
+        try:
+            async with asyncio.timeout(patience):
+                status, content = await self._exchange(request)
+        except httpx2.ConnectError:
+            raise KeeperGone(sent=False) from None
+        except (httpx2.TransportError, OSError, WireError):  # a timeout is an OSError, too
+            raise KeeperGone(sent=True) from None
+        kinds = {REPLIED: self._wire.replies[type(message)], REFUSED: self._wire.refused}
+        try:
+            return decode(kinds[status], content)
+        except (KeyError, WireError):  # a keeper of another version, or one with too many connections
+            raise KeeperGone(sent=True) from None
+
+    async def _exchange(self, request: httpx2.Request) -> tuple[int, bytes]:
+        response = await self._transport.handle_async_request(request)
+        try:
+            content = bytearray()
+            async for part in response.aiter_raw():
+                content += part
+                if len(content) > self._wire.most_replied:
+                    raise WireError("A reply is longer than the schema allows. Run the same version everywhere.")
+            return response.status_code, bytes(content)
+        finally:
+            await response.aclose()
+
+
+def call_once(path: str | Path, wire: Wire, message: Any, patience: float | None = None) -> Any:
+    """Return the reply to a message, in a thread that may wait; see `Caller.call`."""
+    return asyncio.run(Caller(path, wire).call(message, patience))

@@ -1,0 +1,237 @@
+"""Conditions: record or person, values by their type, the text form, and what one unit changes."""
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from discreet.algorithms.statistics.conditions import (
+    ALL,
+    All,
+    AnyOf,
+    Condition,
+    FieldTest,
+    Not,
+    SameRecord,
+    all_of,
+    any_of,
+    narrowed,
+    parse,
+    same_record,
+    says,
+    where,
+)
+from discreet.errors import UsageError
+from discreet.query.derived import Releases
+from discreet.retrieval.unit_records import UnitRecord
+from discreet.retrieval.unit_texts import Fields
+
+
+def unit(*notes: tuple[str, Fields]) -> UnitRecord:
+    """Return the record of a unit with one document for each note."""
+    fields = tuple(own for _, own in notes)
+    return UnitRecord(tuple(text for text, _ in notes), fields, (), fields, tuple(range(len(notes))))
+
+
+JANUARY, JUNE = {"date": "2026-01-10"}, {"date": "2026-06-10"}
+BOTH = unit(("She has a fever.", JANUARY), ("She has a rash.", JUNE))
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ('"fever" and "rash"', True),
+        ('in one record ("fever" and "rash")', False),
+        ('"fever" and date = 2026-01', True),
+        ('"fever" and date = 2026-06', False),
+        ('"rash" and date = 2026-06', True),
+        ("date = 2026-03", False),
+        ("date >= 2026-03 and date <= 2026-05", False),
+        ("date = 2026-03..2026-06", True),
+        ('("fever" and date = 2026-01) and ("rash" and date = 2026-06)', True),
+        ('("fever" and date = 2026-06) or ("rash" and date = 2026-01)', False),
+        ('"fever" and (date = 2026-01 or date = 2026-02)', True),
+        ('"fever" and (date = 2026-05 or date = 2026-06)', False),
+        ('date = 2026-06 and not "fever"', True),
+        ('not "fever"', False),
+        ('not ("fever" and date = 2026-06)', True),
+        ('"fever" and not (date = 2026-06)', False),
+        ('"cough" or ("fever" and not "chills")', True),
+        ("all", True),
+    ],
+)
+def test_record_or_person(condition: str, holds: bool) -> None:
+    assert parse(condition).holds(BOTH) is holds
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "holds"),
+    [
+        ("HIV+", "Tested, HIV+ since 2019.", True),
+        ("HIV+", "She is HIV- and well.", False),
+        ("HIV-", "She is HIV- and well.", True),
+        ("HIV-", "She is HIV+.", False),
+        ("hepatitis A", "Hepatitis A was found.", True),
+        ("hepatitis a", "He had hepatitis A.", True),
+        ("hepatitis A", "Hepatitis B was found.", False),
+        ("hepatitis A", "Hepatitis, and a fever.", False),
+        ("hepatitis A", "She had hepatitis a week ago.", False),
+        ("vitamin A deficiency", "A vitamin A deficiency.", True),
+        ("vitamin A deficiency", "A vitamin D deficiency.", False),
+        ("on dialysis", "He is on chronic dialysis.", True),
+        ("on dialysis", "He refused dialysis.", False),
+        ("on dialysis", "He is not on dialysis.", False),
+        ("fever after surgery", "A fever after the surgery.", True),
+        ("fever after surgery", "A fever before the surgery.", False),
+        ("heart disease", "Known heart disease.", True),
+        ("heart disease", "Her heart is fine.", False),
+        ("CD4 < 200", "CD4 < 200 in May.", True),
+        ("CD4 < 200", "CD4 300.", False),
+        ("120/80", "RR 120/80.", True),
+        ("120/80", "RR 120 of 80.", False),
+        ("migraine", "mi\u00adgraine", True),
+        ("migraine", "mi\u200bgraine", True),
+        ("migraine", "She has mi-\ngraine.", True),
+        ("follow-up", "A follow-\nup.", True),
+        ("na\u00efve", "nai\u0308ve to it", True),
+        ("pain in the knee", "Knee pain.", True),
+    ],
+)
+def test_every_word_and_sign_is_looked_for(phrase: str, text: str, holds: bool) -> None:
+    assert says(phrase).holds(UnitRecord((text,))) is holds
+
+
+def test_category_is_compared_with_all_signs() -> None:
+    assert says("HIV+").holds(unit(("Well.", {"status": "HIV+"})))
+    assert not says("HIV+").holds(unit(("Well.", {"status": "HIV-"})))
+
+
+@pytest.mark.parametrize(
+    ("test", "value", "holds"),
+    [
+        ("date = 2026", "2026-12-31", True),
+        ("date <= 2026", "2026-12-31", True),
+        ("date < 2026", "2026-01-01", False),
+        ("date > 2026-01", "2026-01-31", False),
+        ("date > 2026-01", "2026-02-01", True),
+        ("date >= 2026-02", "2026-02-01", True),
+        ("date = 31.01.2026", "2026-01-31", True),
+        ("date = 01.2026", "2026-01-31", True),
+        ("date != 2026-02", "2026-02-28", False),
+        ("date = 2026-01..2026-02", "2026-02-28", True),
+        ("date = 2024-02", "2024-02-29", True),
+        ("age = 60..69", 69.0, True),
+        ("age = 60..69", 70.0, False),
+        ("age != 60..69", 70.0, True),
+        ("sex = W", "w", True),
+        ("room = 2026", "2026", True),
+    ],
+)
+def test_values_are_compared_by_their_type(test: str, value: str | float, holds: bool) -> None:
+    found = parse(test)
+    assert isinstance(found, FieldTest)
+    assert found.passes({found.field: value}) is holds
+
+
+LEAVES = st.one_of(
+    st.sampled_from(["fever", "HIV+", "hepatitis A", "numb thumbs"]).map(says),
+    st.builds(
+        where,
+        st.sampled_from(["age", "ward no"]),
+        st.sampled_from(["=", ">=", "!="]),
+        st.sampled_from(["60", "a, b", "O'Neil", "not x"]),
+    ),
+)
+CONDITIONS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=3).map(lambda some: all_of(*some)),
+        st.lists(inner, min_size=2, max_size=3).map(lambda some: any_of(*some)),
+        inner.map(lambda one: ~one),
+        inner.map(same_record),
+    ),
+    max_leaves=6,
+)
+ANY_CONDITION: TypeAdapter[Condition] = TypeAdapter(Condition)
+
+
+@settings(max_examples=200, deadline=None)
+@given(CONDITIONS)
+def test_text_form_and_json_give_the_condition_back(condition: Condition) -> None:
+    assert parse(str(condition)) == condition
+    assert ANY_CONDITION.validate_json(condition.model_dump_json(by_alias=True)) == condition
+
+
+@pytest.mark.parametrize(
+    "text", ['"fever', '"a" "b"', '("fever"', '"fever" and', "and", '"fever" or or "rash"', "=3", '""']
+)
+def test_text_that_is_no_condition_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse(text if '"' in text or "=" in text else f'{text} "x"')
+
+
+def test_too_many_parts_are_refused() -> None:
+    with pytest.raises(UsageError, match="at most"):
+        parse(" or ".join(['"fever"'] * 70))
+    with pytest.raises(UsageError):
+        parse("(" * 100 + '"fever"' + ")" * 100)
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+NOTES = [("fever", JANUARY), ("rash", JANUARY), ("fever", JUNE), ("rash", JUNE), ("well", {})]
+UNITS = [unit(*some) for size in (1, 2) for some in itertools.combinations_with_replacement(NOTES, size)]
+
+
+def deep(depth: int) -> Iterator[Condition]:
+    """Yield conditions of a depth."""
+    base: list[Condition] = [says("fever"), says("rash"), where("date", "=", "2026-01"), where("date", "=", "2026-06")]
+    if depth == 0:
+        yield from base
+        return
+    inner = list(deep(depth - 1))[:: 1 if depth == 1 else 7]
+    for one in inner:
+        yield from (Not(negates=one), SameRecord(same_record=one))
+        for other in base:
+            yield from (All(all=(one, other)), AnyOf(any=(one, other)))
+
+
+DEEP = [*deep(1), *deep(2)]
+
+
+def test_one_unit_changes_a_count_by_one_at_most() -> None:
+    """A condition reads one record alone, so that a count of any vault is a sum over its units."""
+    for condition in DEEP:
+        alone = [condition.holds(one) for one in UNITS]
+        part = [condition.holds(condition.part(one)) for one in UNITS]
+        assert {0, 1} >= {*alone, *part}
+        assert [condition.holds(one) for one in reversed(UNITS)] == alone[::-1]
+
+
+def test_equal_facts_hold_of_the_same_units() -> None:
+    """What a region names is what its condition holds of: else a derived number would be one of other units."""
+    seen: dict[object, list[bool]] = {}
+    for base, condition in itertools.product([ALL, *deep(0), parse('"fever" and date = 2026-01')], DEEP):
+        whole = narrowed(base, condition)
+        found = [whole.holds(one) for one in UNITS]
+        assert seen.setdefault(whole.facts(), found) == found, str(whole)
+
+
+def test_number_that_follows_from_others_is_that_of_its_units() -> None:
+    """Complements, inclusion and exclusion: each sum of counts that is found for a region is the region's own count."""
+    bases: list[Condition] = [ALL, where("date", "=", "2026-06"), says("rash"), parse('"fever" and date = 2026-01')]
+    wholes = [narrowed(base, one) for base, one in itertools.product(bases, DEEP)]
+    wholes += [*bases, *(~one for one in wholes)]
+    numbers = {one.facts(): sum(one.holds(some) for some in UNITS) for one in wholes}
+    releases = Releases(())
+    counted = list(numbers)
+    releases._direct = {region: {(place, 0): 1} for place, region in enumerate(counted)}
+    found = 0
+    for region, number in numbers.items():
+        for sum_ in (*releases._rests(region), *releases._unions(region), *releases._eithers(region)):
+            found += 1
+            assert sum(weight * numbers[counted[place]] for (place, _), weight in sum_.items()) == number, str(region)
+    assert found > 200

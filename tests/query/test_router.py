@@ -1,0 +1,236 @@
+"""One decision for each question: the same request, price and refusal from the command line, Python and the keeper."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet.algorithms.statistics.conditions import says
+from discreet.cli.kinds import Chooser
+from discreet.errors import CannotAnswer, DiscreetError, UsageError
+from discreet.generation.toy import ToyModel
+from discreet.query.request import Request, is_request, parse_request, request_of_statistic
+from discreet.registry import Count
+from discreet.retrieval.documents import Document
+from discreet.retrieval.unit_records import UnitRecord
+from discreet.server.config import ServeConfig, ServedVault
+from discreet.server.keeper.served import Served
+from discreet.server.wire import Question
+from discreet.vault import Vault
+from tests.query.request_wordings import COMPARISONS, COUNTS, DIFFERENCES, FACTS, NEGATIONS, SHARES, TRENDS
+from tests.query.test_refused import KEPT, REFUSED
+
+REQUESTS = [
+    "count: all",
+    'count: "winter hand" or "glass knee"',
+    'count: "winter hand" and not "glass knee", among sex = w',
+    'count: "fever", among day = 2026-01',
+    'count: "fever", among day = 31.01.2026',
+    'count: in one record ("fever" and "rash")',
+    'count: age >= 60 and "fever"',
+    'count: not ("fever" or "rash")',
+    'share: "fever"',
+    'share: "fever", among "rash" and sex = m',
+    'difference: "fever" versus "rash"',
+    'difference: "fever" versus "rash", among age = 20..40',
+    'compare: "fever", groups "rash" versus "cough" versus "chills"',
+    'trend: "fever", by month of day, since 2026-01, until 2026-06',
+    "trend: all, by year, since 2020, until 2026",
+    "typical: mean of age",
+    "typical: quartiles of age, among sex = w",
+    "list: sex, most 3",
+    "fact: What is the treatment for Winter Hand?",
+    "fact: What is the treatment for Winter Hand?, choices cold tea | warm oil",
+]
+WRONG = [
+    "count: ",
+    "count: (",
+    'count: "fever',
+    "count: day = March",
+    "count: age = old",
+    "count: sex > m",
+    "count: ward = 3",
+    'count: "fever", among "rash", among "cough"',
+    "share: ",
+    "share: all, since 2026",
+    'difference: "fever"',
+    'difference: "fever" versus "fever"',
+    'compare: "fever"',
+    'compare: "fever", groups "rash"',
+    'trend: "fever", by week',
+    "trend: all, since soon",
+    "typical: ",
+    "list: ",
+    "list: sex, most many",
+    "fact: ",
+    "fact: Who is the oldest patient?",
+]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("router") / "v"
+    fields = {"sex": "category", "day": "date", "age": "number"}
+    vault = Vault.create(place, epsilon=20, delta=1e-6, embedder="hashing", unit_field="patient", fields=fields)
+    own: dict[str, str | float] = {"sex": "w", "day": "2026-01-05", "age": 30.0}
+    texts = ("Fever. Winter Hand.", "A rash.")
+    vault.add_documents(Document(f"d{n}", f"p{n}", texts[n % 2], fields=own) for n in range(60))
+    return place
+
+
+@dataclass(frozen=True)
+class Faced:
+    """What a face says of a question: its request and price, or the refusal."""
+
+    request: str
+    price: float
+    refusal: str
+
+
+def faced(decide: Callable[[], tuple[str, float]]) -> Faced:
+    try:
+        return Faced(*decide(), "")
+    except DiscreetError as error:
+        return Faced("", 0.0, f"{type(error).__name__} {error}")
+
+
+@pytest.fixture(scope="module")
+def faces(path: Path) -> dict[str, Callable[[str], Faced]]:
+    vault = Vault.open(path, model=ToyModel())
+    chooser = Chooser(vault, "", (), {})
+    named = ServedVault("v", str(path))
+    served = Served(named, ServeConfig(vaults=(named,), state=str(path.parent)), lambda _: vault)
+
+    def in_python(asked: str) -> tuple[str, float]:
+        found = vault.decide(asked)
+        return str(found.request), vault.estimate(asked).epsilon
+
+    def on_the_command_line(asked: str) -> tuple[str, float]:
+        chooser.check(asked)
+        found = chooser.decide(asked)
+        return str(found.request), vault.estimate(found.question, found.algorithm).epsilon
+
+    def in_the_keeper(asked: str) -> tuple[str, float]:
+        question = Question("0" * 32, "v", "v", asked)
+        preset = served.presets.find("")
+        return str(served._decide(preset, question).request), served.estimate(question, None).most.epsilon
+
+    ways = {"python": in_python, "command line": on_the_command_line, "keeper": in_the_keeper}
+    return {name: lambda asked, way=way: faced(lambda: way(asked)) for name, way in ways.items()}  # type: ignore[misc]
+
+
+WORDINGS = (*COUNTS[:9], *SHARES[:8], *COMPARISONS[:8], *TRENDS[:5], *DIFFERENCES[:6], *NEGATIONS[:6], *FACTS[:10])
+QUESTIONS = [*(one for one, _ in (*REFUSED, *KEPT)), *(one if isinstance(one, str) else one[0] for one in WORDINGS)]
+
+
+@pytest.mark.parametrize("asked", [*QUESTIONS, *REQUESTS, *WRONG])
+def test_every_face_decides_the_same(faces: dict[str, Callable[[str], Faced]], asked: str) -> None:
+    python, line, keeper = (face(asked) for face in faces.values())
+    assert python == line == keeper
+
+
+@pytest.mark.parametrize("asked", WRONG)
+def test_wrong_request_is_refused_unpaid(path: Path, asked: str) -> None:
+    vault = Vault.open(path, model=ToyModel())
+    with pytest.raises(DiscreetError) as refused:
+        vault.ask(asked)
+    assert refused.value.exit_code == 2
+    assert not vault.ledger.questions()
+
+
+@pytest.mark.parametrize("text", [one for one in REQUESTS if one.startswith(("count", "share", "trend", "list"))])
+def test_request_in_words_and_in_data_are_one(path: Path, text: str) -> None:
+    vault, request = Vault.open(path), parse_request(text)
+    assert Request.model_validate_json(request.model_dump_json(by_alias=True)) == request
+    assert parse_request(str(request)) == request
+    found = vault.decide(request)
+    assert found == vault.decide(text)
+    assert found.algorithm == vault.decide(str(found.request)).algorithm
+
+
+def test_question_in_words_is_the_request_that_is_echoed(path: Path) -> None:
+    vault = Vault.open(path)
+    found = vault.decide("How many patients have Winter Hand or Glass Knee?")
+    assert found.echo == 'count: "Winter Hand" or "Glass Knee" (in any notes)'
+    again = vault.decide(str(found.request))
+    assert again.algorithm.set_apart == found.algorithm.set_apart  # the same answer, paid once
+    assert vault.decide('count: "fever", among sex = w').echo.endswith("(in one note)")
+
+
+def test_constructors_of_python_make_requests(path: Path) -> None:
+    vault = Vault.open(path, model=ToyModel())
+    request = discreet.count(says("winter hand") | says("glass knee"), among=discreet.where("sex", "=", "w"))
+    assert str(request) == 'count: "winter hand" or "glass knee", among sex = w'
+    answer = vault.ask(request)
+    assert answer.understood == str(request)
+    assert 20 < answer.table[0].value < 40
+    assert str(discreet.share("fever", among="rash")) == 'share: "fever", among "rash"'
+    assert str(discreet.difference("fever", "rash")) == 'difference: "fever" versus "rash"'
+    with pytest.raises(UsageError):
+        discreet.count("of the")
+
+
+def test_table_of_what_was_wrong(path: Path) -> None:
+    """Part 1 of the design: right, or refused unpaid."""
+    vault = Vault.open(path, model=ToyModel())
+    right = {
+        "How many patients have Winter Hand or Glass Knee?": 'count: "Winter Hand" or "Glass Knee"',
+        "How many patients have numb thumbs and a weak grip?": 'count: "numb thumbs" and "weak grip"',
+        "How many patients have HIV+?": 'count: "HIV+"',
+    }
+    for question, request in right.items():
+        assert str(vault.decide(question).request) == request
+    refused = (
+        "How many patients have asthma and what do they take for it?",
+        "How many women have migraine?",
+        "What is the average satisfaction?",
+        "What is the main problem?",
+    )
+    for question in refused:
+        with pytest.raises(DiscreetError):
+            vault.decide(question)
+    for test, held in (("day<=2026", True), ("day=2026-01", True), ("day=2026-02", False), ("day=2026", True)):
+        record = UnitRecord(("x",), ({"day": "2026-01-05"},))
+        assert Count(where=(test,)).members.holds(record) is held
+
+
+DECLARED = {"sex": "category(w=women/female patients, m=men)", "day": "date"}
+
+
+@pytest.mark.parametrize(
+    ("question", "request_"),
+    [
+        ("How many women have migraine?", 'count: "migraine", among sex = w'),
+        ("How many men with fever have a rash?", 'count: "rash", among sex = m and "fever"'),
+        ("Is migraine more common in women than in men?", 'compare: "migraine", groups sex = w versus sex = m'),
+        ("What share of women have migraine or gout?", 'share: "migraine" or "gout", among sex = w'),
+    ],
+)
+def test_words_for_declared_values_are_tests_of_fields(tmp_path: Path, question: str, request_: str) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", fields=DECLARED)
+    vault.add_documents(Document(f"d{n}", f"p{n}", "Fever.", fields={"sex": "w"}) for n in range(40))
+    assert str(vault.decide(question).request) == request_
+    for wrong, said in (("women", "Write sex=w"), ("x", "has the values w (women/female patients), m (men)")):
+        with pytest.raises(UsageError, match=re.escape(said)):
+            vault.price(f'count: "fever", among sex = {wrong}')
+    with pytest.raises(CannotAnswer, match="children"):
+        vault.decide("How many children have fever?")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=40))
+def test_any_text_is_a_request_or_refused(text: str) -> None:
+    for kind in ("count", "compare", "trend", "fact"):
+        assert is_request(f"{kind}: {text}")
+        try:
+            found = parse_request(f"{kind}: {text}")
+            assert parse_request(str(found)) == found
+            if kind != "fact":
+                assert request_of_statistic(found.statistic())
+        except UsageError:
+            pass
