@@ -83,7 +83,7 @@ def test_batch_with_replaced_texts_is_erased_only_with_yes(filled: Vault, write_
 
 def test_person_at_a_terminal_is_asked(filled: Vault, write_jsonl: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     json_of("add", filled.path, write_jsonl([{**NOTES[0], "text": "Changed."}], "more.jsonl"))
-    monkeypatch.setattr("discreet.cli.undo._at_a_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.remove._at_a_terminal", lambda: True)
     assert run("undo", filled.path, 2, given="n\n").exit_code == 2
     assert filled.store.count_documents() == 6
     assert run("undo", filled.path, 2, given="y\n").exit_code == 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.cli import undo
+from discreet.cli import remove
 from discreet.cli.app import app
 from discreet.errors import LedgerError
 from discreet.ledger.sqlite import SqliteLedger
@@ -160,7 +160,7 @@ def test_wrong_use_changes_nothing(vault: Vault, tmp_path: Path, monkeypatch: py
         assert done.exit_code == 2
         assert "Nothing was changed" in done.stderr or "no folder" in done.stderr
     assert run("close-log", tmp_path / "none", "--destroy", "--yes").exit_code == 2
-    monkeypatch.setattr(undo, "_at_a_terminal", lambda: True)
+    monkeypatch.setattr(remove, "_at_a_terminal", lambda: True)
     asked = CliRunner().invoke(app, ["close-log", str(path), "--destroy"], input="n\n")
     assert asked.exit_code == 2
     assert "1 question with 30 shares of individuals" in asked.stderr

@@ -1,4 +1,4 @@
-"""The command line: one command a file, each a few lines over `Vault`."""
+"""The command line: commands that belong together in one file, each a few lines over `Vault`."""
 
 from discreet.cli.app import main
 

@@ -1,8 +1,8 @@
 """`discreet algorithms`: the algorithms, their guarantees and their parameters."""
 
 import sys
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, is_dataclass
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -14,7 +14,6 @@ from discreet.cli.parameters import find_algorithm, list_inner_parameters, list_
 from discreet.cli.plugin_file import Plugin, register_files
 from discreet.generation.capabilities import Capability
 from discreet.parameters import Parameter, read_parameters
-from discreet.parameters.fields import ParameterShown
 from discreet.registry import ALGORITHMS, find_plugin_failures
 from discreet.synthesis.runner import METHODS
 from discreet.system.plain import show_as
@@ -42,6 +41,29 @@ class AlgorithmShown:
     requires: list[str]
     paper: str | None
     summary: str
+
+
+@dataclass(frozen=True)
+class ParameterShown:
+    """A parameter of an algorithm.
+
+    Attributes:
+        name: the name on the command line.
+        field: the name in Python.
+        type: the type in words.
+        default: the default: a truth value, a number, a text, or several of them; None if there is none.
+        required: whether it must be given.
+        meaning: the meaning.
+        symbol: the symbol in the paper; None if it has none.
+    """
+
+    name: str
+    field: str
+    type: str
+    default: Any
+    required: bool
+    meaning: str
+    symbol: str | None
 
 
 @dataclass(frozen=True)
@@ -108,7 +130,7 @@ def show(
     else:
         about, own, inner = describe_algorithm(name), list_own_parameters(name), list_inner_parameters(name)
     if as_json:
-        described = {"parameters": [one.shown() for one in own], "inner_parameters": [one.shown() for one in inner]}
+        described = {"parameters": list(map(_shown, own)), "inner_parameters": list(map(_shown, inner))}
         print_json(show_as(AlgorithmInFull, about, **described))
         return
     out.print(f"{name}: {about.summary}", markup=False)
@@ -162,6 +184,16 @@ def _summary(kind: type) -> str:
     return ""
 
 
+def _shown(one: Parameter) -> ParameterShown:
+    named = {"name": one.option, "field": one.name, "type": one.expected}
+    return show_as(ParameterShown, one, **named, default=_plain_default(one), symbol=one.symbol or None)
+
+
+def _plain_default(one: Parameter) -> Any:
+    """Return the default of a parameter: of an algorithm inside, its name."""
+    return getattr(type(one.default), "name", None) if is_dataclass(one.default) else one.default
+
+
 def _print_parameters(title: str, parameters: list[Parameter]) -> None:
     out.print()
     out.print(title, markup=False)
@@ -174,7 +206,7 @@ def _print_parameters(title: str, parameters: list[Parameter]) -> None:
 
 
 def _default(one: Parameter) -> str:
-    default = one.shown().default
+    default = _plain_default(one)
     if one.required:
         return "required"
     if isinstance(default, bool):

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from importlib import import_module
 from io import TextIOWrapper
@@ -38,16 +38,16 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
             "Show what was released about what: question, set, numbers, price and time.",
         ),
         "list": ("listing", "List the units, documents or batches of a vault."),
-        "undo": ("undo", "Erase the documents of one `add`."),
+        "undo": ("remove", "Erase the documents of one `add`."),
         "remove": ("remove", "Erase a document, an individual, a file or a batch."),
         "readmit": ("remove", "Permit documents of an erased individual again."),
-        "units": ("units", "Join two names of one individual."),
-        "erasure-report": ("erasure", "Show what was erased of an individual, what remains, and why."),
+        "units": ("remove", "Join two names of one individual."),
+        "erasure-report": ("remove", "Show what was erased of an individual, what remains, and why."),
         "public": ("public", "Set a public corpus that helps to answer at no cost."),
         "doctor": ("doctor", "Check a vault, and report problems with their remedies."),
         "backup": ("backup", "Copy a vault, also while it is in use."),
-        "restore": ("restore", "Make a vault from a backup."),
-        "move": ("move", "Move a vault to another folder."),
+        "restore": ("backup", "Make a vault from a backup."),
+        "move": ("backup", "Move a vault to another folder."),
         "close-log": ("close_log", "Forget or archive who took part in which question; all balances stay."),
         "report": ("report", "Write a report about a vault for its supervisor."),
     },
@@ -229,6 +229,16 @@ app = _App(
 
 VaultPath = Annotated[Path, typer.Argument(metavar="VAULT", help="The folder of the vault.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def complete_from(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return the function that completes one of `names` (`autocompletion` of Typer)."""
+    known = tuple(names)
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in known if name.startswith(incomplete)]
+
+    return complete
 
 
 def _version(asked: bool) -> None:

@@ -8,8 +8,7 @@ import typer
 
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import TableFiles
-from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.completion import complete_from
+from discreet.cli.app import Json, VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import NAME_CHOICES, Chooser, print_plan
 from discreet.cli.output import err, explained

@@ -1,4 +1,4 @@
-"""`discreet backup`: copy a vault."""
+"""`discreet backup`, `restore` and `move`: copies of a vault."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +11,11 @@ from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.config import read_config
 from discreet.operations.backup import back_up
+from discreet.operations.move import move as move_vault
+from discreet.operations.restore import restore as restore_backup
 from discreet.system.database_url import is_postgres
 from discreet.system.plain import show_as
+from discreet.system.shell import quoted
 
 
 @dataclass(frozen=True)
@@ -96,3 +99,133 @@ def backup(
         if in_database
         else "Never use the vault and a restored copy at the same time: they would spend the grant twice."
     )
+
+
+@dataclass(frozen=True)
+class VaultRestored:
+    """A vault that was made from a backup.
+
+    Attributes:
+        vault: the folder of the vault.
+        backup_made: the moment of the backup.
+        ledger: where the ledger is: "file" or "postgresql".
+        questions: the number of questions of the ledger; None if the ledger is in a database.
+        questions_lost: questions after the backup, whose charges it lacks.
+        payments_lost: payments after the backup.
+        other_copy: the path of a vault of the same ledger; None if none was found.
+        erased_since: individuals that were erased after the backup; None if unknown.
+        read_again: whether the vault had been read, and is to be read again: discreet read VAULT.
+    """
+
+    vault: str
+    backup_made: str
+    ledger: str
+    questions: int | None
+    questions_lost: int
+    payments_lost: int
+    other_copy: str | None
+    erased_since: int | None
+    read_again: bool
+
+
+@app.command()
+@explained
+def restore(
+    backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="A backup of `discreet backup`.")],
+    vault: Annotated[Path, typer.Argument(metavar="NEWVAULT", help="A new folder for the vault.")],
+    expect: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="QUESTIONS", help="The least number of questions that your records show."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Accept an older ledger, and lose all later charges.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a vault from a backup. For the custodian.
+
+    The command refuses a backup whose ledger is older than the vault's last state. It compares the vault if it still
+    exists, the backup's counter, and --expect.
+    """
+    with doing("Restoring the vault"):
+        made = restore_backup(backup, vault, expect=expect, force=force)
+    if as_json:
+        print_json(
+            VaultRestored(
+                vault=str(made.vault),
+                backup_made=made.manifest.made,
+                ledger=made.manifest.ledger,
+                questions=made.manifest.questions if made.manifest.ledger == "file" else None,
+                questions_lost=made.lost.questions if made.lost else 0,
+                payments_lost=made.lost.payments if made.lost else 0,
+                other_copy=str(made.other) if made.other else None,
+                erased_since=made.erased,
+                read_again=made.manifest.readings_left_out,
+            )
+        )
+        return
+    out.print(f"Restored {made.vault} from a backup of {made.manifest.made}.", markup=False)
+    if made.manifest.ledger != "file":
+        out.print("The vault uses the current ledger in its PostgreSQL database.")
+    if made.lost:
+        out.print(
+            f"[bold red]An older ledger was accepted:[/] {counted(made.lost.questions, 'question')} and "
+            f"{counted(made.lost.payments, 'payment')} are lost. The guarantee no longer covers their answers."
+        )
+    if made.other:
+        out.print(f"[yellow]The original vault still exists at {made.other}.[/]")
+    out.print(
+        "Use only this copy from now on: two copies that both answer spend the grant twice."
+        if made.manifest.ledger == "file"
+        else "Two copies share that ledger. Each has its own answers: the same question is paid at both."
+    )
+    if made.manifest.readings_left_out:
+        out.print(
+            "What was read is not in a backup. For lists, and answers by what was read: discreet read "
+            f"{quoted(made.vault)}, with --schema FILE if the vault was read by a schema.",
+            markup=False,
+        )
+    if is_postgres(read_config(made.vault).store):
+        out.print("The vault uses the current documents in its PostgreSQL database. No erased document came back.")
+        out.print(f"Next: discreet doctor {quoted(made.vault)}", markup=False)
+        return
+    known = "" if made.erased is None else f" Individuals erased in the original since then: {made.erased}."
+    out.print(f"Documents erased after the backup are in the vault again. Erase them again.{known}")
+    out.print(f"Next: discreet doctor {quoted(made.vault)}", markup=False)
+
+
+@dataclass(frozen=True)
+class VaultMoved:
+    """A vault that was moved.
+
+    Attributes:
+        vault: the folder of the vault.
+        copied: whether files were copied to another disk.
+        relative_models: models whose paths are relative.
+    """
+
+    vault: str
+    copied: bool
+    relative_models: list[str]
+
+
+@app.command()
+@explained
+def move(
+    vault: VaultPath,
+    target: Annotated[Path, typer.Argument(metavar="NEWFOLDER", help="A new folder for the vault.")],
+    as_json: Json = False,
+) -> None:
+    """Move a vault to another folder, also on another disk. The command refuses a vault that is visibly in use."""
+    with doing("Moving the vault"):
+        made = move_vault(vault, target)
+    if as_json:
+        print_json(VaultMoved(str(made.vault), made.copied, list(made.paths)))
+        return
+    out.print(f"The vault is at {made.vault} now.", markup=False)
+    if made.copied:
+        out.print("The vault was copied to another disk and deleted on the first. Free blocks there may still hold it.")
+    for name in made.paths:
+        out.print(
+            f"The vault names a model by a relative path, {name}. Run commands in a folder where this path is valid.",
+            markup=False,
+        )
+    out.print("Change the path in scripts, timers, services and backups that use the vault.")

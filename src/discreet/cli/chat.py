@@ -10,8 +10,7 @@ import typer
 
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import print_answer
-from discreet.cli.app import VaultPath, app
-from discreet.cli.completion import complete_from
+from discreet.cli.app import VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import Chooser
 from discreet.cli.output import err, explained, out, print_error

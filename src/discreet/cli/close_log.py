@@ -9,7 +9,7 @@ import typer
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.undo import confirm
+from discreet.cli.remove import confirm
 from discreet.errors import UsageError
 from discreet.operations.close_log import ClosedLog, look
 from discreet.operations.close_log import close_log as close

@@ -1,18 +1,91 @@
-"""`discreet remove` and `discreet readmit`: erase documents, and permit an erased individual again."""
+"""`discreet undo`, `remove`, `readmit`, `units join` and `erasure-report`: what the custodian erases or joins."""
 
+import sys
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import counted, explained, out, print_json
+from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.cli.undo import Yes, remove_batch
 from discreet.cli.unit_names import check_filled, unknown_unit
 from discreet.errors import UsageError
+from discreet.operations.erasure import ErasureReport, erasure_report
 from discreet.system.shell import quoted
 from discreet.vault import Vault
+
+Yes = Annotated[bool, typer.Option("--yes", help="Erase without asking, also if earlier texts cannot return.")]
+
+
+@dataclass(frozen=True)
+class BatchErased:
+    """What `discreet undo` erased.
+
+    Attributes:
+        removed: the number of documents that were erased.
+        batch: the number of the batch.
+    """
+
+    removed: int
+    batch: int
+
+
+@app.command()
+@explained
+def undo(
+    vault: VaultPath,
+    batch: Annotated[int, typer.Argument(metavar="BATCH", help="The batch's number: discreet list VAULT batches.")],
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Erase the documents of one `add`. Charges of units stay.
+
+    An earlier text of a replaced document does not return: the vault does not keep it. For the custodian.
+    """
+    opened = Vault.open(vault)
+    check_filled(opened)
+    count = remove_batch(opened, batch, yes=yes)
+    if as_json:
+        print_json(BatchErased(count, batch))
+    else:
+        out.print(f"{counted(count, 'document')} of batch {batch} erased. Charges of their units stay.")
+
+
+def remove_batch(vault: Vault, number: int, *, yes: bool) -> int:
+    """Erase the documents of a batch. Ask first if the batch replaced earlier texts.
+
+    Raises:
+        UsageError: if there is no such batch, if it has no documents left, or if `yes` is needed and false.
+    """
+    entry = vault.inventory.batch(number)
+    if not entry.documents:
+        raise UsageError(f"Batch {number} has no documents left in the vault. There is nothing to do.")
+    if entry.replaced and not yes:
+        lost = (
+            f"{entry.replaced} of the {counted(entry.documents, 'document')} of batch {entry.number} replaced earlier "
+            "texts, which the vault does not keep. The earlier texts cannot return"
+        )
+        confirm(lost, "Erase them?", "Nothing was erased.", "To erase, add --yes, and add the earlier texts again.")
+    with doing(f"Erasing {counted(entry.documents, 'document')}"):
+        return vault.inventory.remove_batch(number)
+
+
+def confirm(lost: str, question: str, nothing: str, remedy: str) -> None:
+    """Say what would be lost, and ask for it at a terminal.
+
+    Raises:
+        UsageError: if the answer is no, or if there is no terminal.
+    """
+    if not _at_a_terminal():
+        raise UsageError(f"{lost}. {nothing} {remedy}")
+    err.print(f"{lost}.", markup=False)
+    if not typer.confirm(question, err=True):
+        raise UsageError(nothing)
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 @dataclass(frozen=True)
@@ -125,3 +198,101 @@ def readmit(
         print_json(Readmitted(unit))
     else:
         out.print(f"Documents of '{unit}' may be added again. The balance is unchanged.", markup=False)
+
+
+_group = typer.Typer(no_args_is_help=True)
+app.add_typer(_group, name="units")
+
+
+@_group.callback()
+def units() -> None:
+    """Join two names of one individual."""
+
+
+@dataclass(frozen=True)
+class UnitsJoined:
+    """Two names of one individual that became one unit.
+
+    Attributes:
+        joined: the name that stays, in the given spelling.
+        documents: the number of documents that moved.
+        spent: the epsilon of all charges of both together; None in a vault with corpus payment.
+    """
+
+    joined: str
+    documents: int
+    spent: float | None
+
+
+@_group.command("join")
+@explained
+def join(
+    vault: VaultPath,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that goes.")],
+    into: Annotated[str, typer.Argument(metavar="INTO", help="The name that stays.")],
+    as_json: Json = False,
+) -> None:
+    """Make two units one, for good: one individual was added under two names. For the custodian.
+
+    The documents of both are one unit from now on, and what both spent is added up. Later documents under the first
+    name are refused.
+    """
+    opened = Vault.open(vault)
+    check_filled(opened)
+    for unit in (name, into):
+        if not erasure_report(opened, unit).knows:
+            raise UsageError(unknown_unit(opened, unit))
+    with doing("Joining two names of an individual"):
+        moved = opened.join_units(name, into)
+    spent, grant = erasure_report(opened, into).spent, opened.settings.epsilon
+    if as_json:
+        print_json(UnitsJoined(into, moved, spent))
+        return
+    paid = "" if spent is None else f" Together they have spent epsilon {spent:.4g} of {grant:g}."
+    out.print(
+        f"'{name}' is '{into}' from now on: {counted(moved, 'document')} moved.{paid} Documents under the first name "
+        "are refused: write the second one in your files.",
+        markup=False,
+    )
+
+
+@app.command(name="erasure-report")
+@explained
+def erasure_report_(
+    vault: VaultPath,
+    unit: Annotated[str, typer.Option("--unit", help="The individual's name, in any spelling.")],
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Report on an individual that is not in the vault, and is not erased.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what was erased of an individual, what remains, and why. For the custodian only."""
+    opened = Vault.open(vault)
+    if not anyway:
+        check_filled(opened)
+    report = erasure_report(opened, unit)
+    if not (report.knows or anyway):
+        raise UsageError(
+            f"{unknown_unit(opened, unit)} No individual of this name is erased, either. For a report "
+            "nevertheless, add --anyway."
+        )
+    if as_json:
+        print_json(report)
+        return
+    out.print(f"The individual '{report.unit}' in the vault at {vault}", markup=False)
+    out.print(f"  {_what_happened(report)}", markup=False)
+    if report.spent is not None:
+        out.print(f"  Charges of the individual: epsilon {report.spent:.4g} of {report.granted:g}.", markup=False)
+    out.print("What remains, and why:")
+    for one in report.remains:
+        out.print(f"  - {one.what}\n    {one.why}.", markup=False)
+
+
+def _what_happened(report: ErasureReport) -> str:
+    held = f"The vault has {counted(report.documents, 'document')} of the individual"
+    if not report.knows:
+        return "No individual of this name is in the vault, and none is erased."
+    if report.erased is None:
+        return f"Not erased. {held}."
+    when = report.erased.replace("T", " ").removesuffix("+00:00")
+    return f"Erased on {when} UTC with {counted(report.erased_documents, 'document')}. {held}."

@@ -11,8 +11,7 @@ import typer
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from discreet.cli.app import app
-from discreet.cli.completion import complete_from
+from discreet.cli.app import app, complete_from
 from discreet.cli.output import err, explained, out
 from discreet.errors import UnknownName
 from discreet.parameters.docstrings import read_attributes
@@ -53,19 +52,19 @@ _PRINTED = {
     "list-batches": "cli.listing:BatchList",
     "list-documents": "cli.listing:DocumentList",
     "list-units": "cli.listing:UnitList",
-    "move": "cli.move:VaultMoved",
+    "move": "cli.backup:VaultMoved",
     "plan": "planning.plan:Plan",
     "public": "cli.public:PublicCorpus",
     "read": "cli.read:WhatWasRead",
     "readmit": "cli.remove:Readmitted",
     "remove": "cli.remove:DocumentsErased",
     "report": "operations.report:ReportShown",
-    "restore": "cli.restore:VaultRestored",
+    "restore": "cli.backup:VaultRestored",
     "synthesize": "cli.synthesize:CorpusMade",
     "synthesize-plan": "cli.synthesize:CorpusPriced",
     "tune": "cli.budget:Suggestion",
-    "undo": "cli.undo:BatchErased",
-    "units-join": "cli.units:UnitsJoined",
+    "undo": "cli.remove:BatchErased",
+    "units-join": "cli.remove:UnitsJoined",
 }
 """The class of each object that a built-in command prints, by the name of its schema."""
 _VARIANTS = ("", "-preview", "-plan", "-analyst", "-units", "-documents", "-batches", "-tables")

@@ -8,7 +8,6 @@ from typing import Any, Literal, get_args, get_origin
 
 from discreet.errors import UsageError
 from discreet.parameters.docstrings import read_attributes, read_symbols
-from discreet.system.plain import show_as
 
 _PROJECT = __name__.split(".")[0]
 _OPTIONS = {
@@ -65,35 +64,6 @@ class Parameter:
     def spelled(self) -> str:
         """The option with its hyphens, as the user types it."""
         return "--" + self.option.replace("_", "-")
-
-    def shown(self) -> "ParameterShown":
-        """Return the parameter as it leaves."""
-        default = getattr(type(self.default), "name", None) if is_dataclass(self.default) else self.default
-        named = {"name": self.option, "field": self.name, "type": self.expected}
-        return show_as(ParameterShown, self, **named, default=default, symbol=self.symbol or None)
-
-
-@dataclass(frozen=True)
-class ParameterShown:
-    """A parameter of an algorithm.
-
-    Attributes:
-        name: the name on the command line.
-        field: the name in Python.
-        type: the type in words.
-        default: the default: a truth value, a number, a text, or several of them; None if there is none.
-        required: whether it must be given.
-        meaning: the meaning.
-        symbol: the symbol in the paper; None if it has none.
-    """
-
-    name: str
-    field: str
-    type: str
-    default: Any
-    required: bool
-    meaning: str
-    symbol: str | None
 
 
 def read_parameters(kind: type) -> tuple[Parameter, ...]:

@@ -12,8 +12,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from discreet.cli.app import Json, app
-from discreet.cli.completion import complete_from
+from discreet.cli.app import Json, app, complete_from
 from discreet.cli.output import err, explained, nothing_kept, out, print_json
 from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
 from discreet.cli.progress import doing_steps
