@@ -53,7 +53,7 @@ _CHANGING = (
     (re.compile(r"\d{4}-\d\d-\d\d"), "DATE"),
     (re.compile(r"\b\d+(\.\d+)? (s|seconds)\b"), "SECONDS"),
     (re.compile(r"dsc_\w+|\b[0-9a-f]{16,}\b"), "SECRET"),
-    (re.compile(r"^.*: SECONDS so far\n", re.MULTILINE), ""),
+    (re.compile(r"^.*(?:: SECONDS so far|, about SECONDS left)\n", re.MULTILINE), ""),
     (re.compile(r"(?<=Key )\w{8}\b|^\w{8}(?=  ana)", re.MULTILINE), "KEY"),
 )
 """What differs from one run to the next, and what stands in its place."""
