@@ -2,16 +2,16 @@
 
 from dataclasses import replace
 
-from discreet.query.requests import Request
+from discreet.query.requests import Wording
 
-COUNT = Request("count", condition="Winter Hand")
-SHARE = Request("share", "Winter Hand", "{c}")
-COMPARE = Request("compare", condition="{c}", groups=("Winter Hand", "Glass Knee"))
-LIST = Request("list", "Winter Hand", attribute="symptoms")
-TREND = Request("trend", condition="Winter Hand", by="month")
-AGE = Request("typical", "Winter Hand", attribute="age", statistic="mean")
+COUNT = Wording("count", condition="Winter Hand")
+SHARE = Wording("share", "Winter Hand", "{c}")
+COMPARE = Wording("compare", condition="{c}", groups=("Winter Hand", "Glass Knee"))
+LIST = Wording("list", "Winter Hand", attribute="symptoms")
+TREND = Wording("trend", condition="Winter Hand", by="month")
+AGE = Wording("typical", "Winter Hand", attribute="age", statistic="mean")
 
-_DE: tuple[tuple[str, Request], ...] = (
+_DE: tuple[tuple[str, Wording], ...] = (
     ("Wie viele Patienten haben Winter Hand?", COUNT),
     ("Wieviele Patientinnen leiden an Winter Hand?", COUNT),
     ("Wie viele Patienten mit Winter Hand gibt es?", COUNT),
@@ -20,21 +20,21 @@ _DE: tuple[tuple[str, Request], ...] = (
     ("In wie vielen Notizen wird Winter Hand erwähnt?", COUNT),
     ("Wie hoch ist die Zahl der Patienten mit Winter Hand?", COUNT),
     ("Zähle die Patienten mit Winter Hand.", COUNT),
-    ("Wie viele Patienten haben kein Fieber?", Request("count", condition="Fieber", negated=True)),
-    ("Anzahl der Patienten ohne Fieber", Request("count", condition="Fieber", negated=True)),
-    ("Wie viele Patienten gibt es?", Request("count")),
-    ("Wie viele Patienten mit Winter Hand haben taube Daumen?", Request("count", "Winter Hand", "taube Daumen")),
-    ("Wie viele Patienten ohne Fieber klagen über Schmerzen?", Request("count", "ohne Fieber", "Schmerzen")),
+    ("Wie viele Patienten haben kein Fieber?", Wording("count", condition="Fieber", negated=True)),
+    ("Anzahl der Patienten ohne Fieber", Wording("count", condition="Fieber", negated=True)),
+    ("Wie viele Patienten gibt es?", Wording("count")),
+    ("Wie viele Patienten mit Winter Hand haben taube Daumen?", Wording("count", "Winter Hand", "taube Daumen")),
+    ("Wie viele Patienten ohne Fieber klagen über Schmerzen?", Wording("count", "ohne Fieber", "Schmerzen")),
     ("Wie viele Patienten haben seit 2024 Winter Hand?", replace(COUNT, since="2024")),
     ("Welcher Anteil der Patienten mit Winter Hand hat {c}?", SHARE),
     ("Wie hoch ist der Anteil der Patienten mit Winter Hand, die {c} haben?", SHARE),
     ("Wie viel Prozent der Patienten mit Winter Hand haben {c}?", SHARE),
-    ("Wie oft haben Patienten {c}?", Request("share", condition="{c}")),
+    ("Wie oft haben Patienten {c}?", Wording("share", condition="{c}")),
     ("Wie häufig kommt {c} bei Winter Hand vor?", SHARE),
-    ("Zahl der Patienten mit Winter Hand, die {c} haben", Request("count", "Winter Hand", "{c}")),
+    ("Zahl der Patienten mit Winter Hand, die {c} haben", Wording("count", "Winter Hand", "{c}")),
     ("Wie häufig ist {c} bei Winter Hand?", SHARE),
     ("Wie oft wird {c} bei Patienten mit Winter Hand festgestellt?", SHARE),
-    ("Wie häufig ist Winter Hand?", Request("share", condition="Winter Hand")),
+    ("Wie häufig ist Winter Hand?", Wording("share", condition="Winter Hand")),
     ("Was sind die häufigsten Symptome von Winter Hand?", LIST),
     ("Welche Symptome haben Patienten mit Winter Hand?", LIST),
     ("Welche Symptome treten bei Winter Hand auf?", LIST),
@@ -60,24 +60,24 @@ _DE: tuple[tuple[str, Request], ...] = (
     ("Was ist das Medianalter der Patienten mit Winter Hand?", replace(AGE, statistic="median")),
     ("Was ist der Median des Alters der Patienten mit Winter Hand?", replace(AGE, statistic="median")),
 )
-_FR: tuple[tuple[str, Request], ...] = (
+_FR: tuple[tuple[str, Wording], ...] = (
     ("Combien de patients ont Winter Hand ?", COUNT),
     ("Combien de patients souffrent de Winter Hand ?", COUNT),
     ("Combien y a-t-il de patients avec Winter Hand ?", COUNT),
     ("Quel est le nombre de patients atteints de Winter Hand ?", COUNT),
     ("Chez combien de patients a-t-on diagnostiqué Winter Hand ?", COUNT),
     ("Comptez les patients avec Winter Hand.", COUNT),
-    ("Combien de patients n'ont pas de fièvre ?", Request("count", condition="fièvre", negated=True)),
-    ("Nombre de patients sans fièvre", Request("count", condition="fièvre", negated=True)),
-    ("Combien de patients avec Winter Hand ont de la fièvre ?", Request("count", "Winter Hand", "fièvre")),
+    ("Combien de patients n'ont pas de fièvre ?", Wording("count", condition="fièvre", negated=True)),
+    ("Nombre de patients sans fièvre", Wording("count", condition="fièvre", negated=True)),
+    ("Combien de patients avec Winter Hand ont de la fièvre ?", Wording("count", "Winter Hand", "fièvre")),
     ("Combien de patients ont Winter Hand depuis 2024 ?", replace(COUNT, since="2024")),
     ("Quelle proportion des patients avec Winter Hand ont {c} ?", SHARE),
     ("Quel pourcentage de patients atteints de Winter Hand présente {c} ?", SHARE),
     ("À quelle fréquence les patients avec Winter Hand ont-ils {c} ?", SHARE),
     ("Quelle est la fréquence de {c} chez les patients avec Winter Hand ?", SHARE),
     ("Quelle est la part des patients avec Winter Hand qui ont {c} ?", SHARE),
-    ("Nombre de patients avec Winter Hand qui ont {c}", Request("count", "Winter Hand", "{c}")),
-    ("Quelle est la prévalence de Winter Hand ?", Request("share", condition="Winter Hand")),
+    ("Nombre de patients avec Winter Hand qui ont {c}", Wording("count", "Winter Hand", "{c}")),
+    ("Quelle est la prévalence de Winter Hand ?", Wording("share", condition="Winter Hand")),
     ("Quels sont les symptômes les plus fréquents de Winter Hand ?", LIST),
     ("Quels symptômes ont les patients avec Winter Hand ?", LIST),
     ("Quels sont les symptômes de Winter Hand ?", LIST),
@@ -102,24 +102,24 @@ _FR: tuple[tuple[str, Request], ...] = (
     ("Âge moyen des patients avec Winter Hand", AGE),
     ("Quelle est la médiane de l'âge des patients avec Winter Hand ?", replace(AGE, statistic="median")),
 )
-_ES: tuple[tuple[str, Request], ...] = (
+_ES: tuple[tuple[str, Wording], ...] = (
     ("¿Cuántos pacientes tienen Winter Hand?", COUNT),
     ("¿Cuántas personas padecen Winter Hand?", COUNT),
     ("¿Cuántos pacientes hay con Winter Hand?", COUNT),
     ("¿Cuál es el número de pacientes con Winter Hand?", COUNT),
     ("¿En cuántos pacientes se diagnosticó Winter Hand?", COUNT),
     ("Cuenta los pacientes con Winter Hand.", COUNT),
-    ("¿Cuántos pacientes no tienen fiebre?", Request("count", condition="fiebre", negated=True)),
-    ("Número de pacientes sin fiebre", Request("count", condition="fiebre", negated=True)),
-    ("¿Cuántos pacientes con Winter Hand tienen fiebre?", Request("count", "Winter Hand", "fiebre")),
+    ("¿Cuántos pacientes no tienen fiebre?", Wording("count", condition="fiebre", negated=True)),
+    ("Número de pacientes sin fiebre", Wording("count", condition="fiebre", negated=True)),
+    ("¿Cuántos pacientes con Winter Hand tienen fiebre?", Wording("count", "Winter Hand", "fiebre")),
     ("¿Cuántos pacientes tienen Winter Hand desde 2024?", replace(COUNT, since="2024")),
     ("¿Qué proporción de los pacientes con Winter Hand tiene {c}?", SHARE),
     ("¿Qué porcentaje de pacientes con Winter Hand presentan {c}?", SHARE),
     ("¿Con qué frecuencia tienen {c} los pacientes con Winter Hand?", SHARE),
     ("¿Con qué frecuencia los pacientes con Winter Hand tienen {c}?", SHARE),
     ("¿Cuál es la frecuencia de {c} en los pacientes con Winter Hand?", SHARE),
-    ("Número de pacientes con Winter Hand que tienen {c}", Request("count", "Winter Hand", "{c}")),
-    ("¿Cuál es la prevalencia de Winter Hand?", Request("share", condition="Winter Hand")),
+    ("Número de pacientes con Winter Hand que tienen {c}", Wording("count", "Winter Hand", "{c}")),
+    ("¿Cuál es la prevalencia de Winter Hand?", Wording("share", condition="Winter Hand")),
     ("¿Cuáles son los síntomas más frecuentes de Winter Hand?", LIST),
     ("¿Qué síntomas tienen los pacientes con Winter Hand?", LIST),
     ("¿Cuáles son los síntomas de Winter Hand?", LIST),
@@ -144,7 +144,7 @@ _ES: tuple[tuple[str, Request], ...] = (
 _CONDITIONS = {"de": "Fieber", "fr": "fièvre", "es": "fiebre"}
 
 
-def _worded(language: str, wordings: tuple[tuple[str, Request], ...]) -> list[tuple[str, str, Request]]:
+def _worded(language: str, wordings: tuple[tuple[str, Wording], ...]) -> list[tuple[str, str, Wording]]:
     thing = _CONDITIONS[language]
     return [
         (language, text.format(c=thing), replace(wanted, condition=wanted.condition.format(c=thing), language=language))

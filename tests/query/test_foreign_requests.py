@@ -11,7 +11,7 @@ from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.phrase import Phrase
 from discreet.config import VaultConfig
 from discreet.errors import CannotAnswer, UnknownName
-from discreet.query.requests import Request, request_of
+from discreet.query.requests import Wording, request_of
 from discreet.query.requests.foreign import foreign_request
 from discreet.query.slots import check_plain
 from discreet.query.statistics import build_statistic, statistic_asked
@@ -32,7 +32,7 @@ SETTINGS = VaultConfig(
 
 
 @pytest.mark.parametrize(("language", "question", "wanted"), FOREIGN)
-def test_request_in_another_language(language: str, question: str, wanted: Request) -> None:
+def test_request_in_another_language(language: str, question: str, wanted: Wording) -> None:
     assert request_of(question, "patient") == wanted
     assert statistic_asked(question, SETTINGS) == wanted
 
@@ -58,7 +58,7 @@ def test_english_question_is_in_no_other_language(question: str) -> None:
 def test_unit_is_counted_by_the_word_of_the_vault() -> None:
     assert foreign_request("Wie viele Schiffe lecken?", "schiff") is None
     found = foreign_request("Wie viele Schiffe haben Lecks?", "schiff")
-    assert found == Request("count", condition="Lecks", language="de")
+    assert found == Wording("count", condition="Lecks", language="de")
     assert foreign_request("Wie viele Schiffe haben Lecks?", "(.*") is None
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.query.requests import KINDS, Request, request_of
+from discreet.query.requests import KINDS, Wording, request_of
 from discreet_lab.experiments.first_hour_questions import QUESTIONS
 from tests.query import request_wordings_held_out as held_out
 from tests.query.request_wordings import (
@@ -42,12 +42,12 @@ REFUSED_TODAY = {
 
 
 @pytest.mark.parametrize(("unit", "question", "wanted"), WORDINGS)
-def test_wording_is_parsed(unit: str, question: str, wanted: Request) -> None:
+def test_wording_is_parsed(unit: str, question: str, wanted: Wording) -> None:
     assert request_of(question, unit, FIELDS) == wanted
 
 
 @pytest.mark.parametrize(("unit", "question", "wanted"), held_out.HELD_OUT)
-def test_held_out_wording_is_parsed(unit: str, question: str, wanted: Request | None) -> None:
+def test_held_out_wording_is_parsed(unit: str, question: str, wanted: Wording | None) -> None:
     assert request_of(question, unit, held_out.FIELDS) == wanted
 
 
@@ -123,7 +123,7 @@ def test_request_that_would_lose_a_part_is_none(question: str) -> None:
     ],
 )
 def test_narrowing_is_kept(question: str, population: str, condition: str) -> None:
-    assert request_of(question, "patient") == Request("count", population, condition)
+    assert request_of(question, "patient") == Wording("count", population, condition)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_narrowing_is_kept(question: str, population: str, condition: str) -> No
     ],
 )
 def test_denial_is_kept(question: str) -> None:
-    assert request_of(question, "patient") == Request("count", condition="fever", negated=True)
+    assert request_of(question, "patient") == Wording("count", condition="fever", negated=True)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_denial_is_kept(question: str) -> None:
     ],
 )
 def test_date_is_read(text: str, since: str) -> None:
-    wanted = Request("count", condition="fever", since=since)
+    wanted = Wording("count", condition="fever", since=since)
     assert request_of(f"How many patients had fever since {text}?", "patient") == wanted
     assert request_of(f"Since {text}, how many patients had fever?", "patient") == wanted
 
@@ -169,40 +169,40 @@ def test_date_is_read(text: str, since: str) -> None:
 @pytest.mark.parametrize("text", ["31.02.2024", "2024-13", "the flood", "last year"])
 def test_date_that_cannot_be_read_stays_in_the_phrase(text: str) -> None:
     found = request_of(f"How many patients had fever since {text}?", "patient")
-    assert found == Request("count", condition=f"fever since {text}")
+    assert found == Wording("count", condition=f"fever since {text}")
 
 
 def test_field_is_known_by_its_name_alone() -> None:
-    assert request_of("How many patients had falls by ward?", "patient") == Request("count", condition="falls by ward")
-    wanted = Request("trend", condition="falls", by="care_unit")
+    assert request_of("How many patients had falls by ward?", "patient") == Wording("count", condition="falls by ward")
+    wanted = Wording("trend", condition="falls", by="care_unit")
     assert request_of("How many patients had falls by care unit?", "patient", ("care_unit",)) == wanted
 
 
 def test_unit_is_counted_by_its_own_word() -> None:
     assert request_of("How many vessels leak?") is None
-    assert request_of("How many vessels leak?", "vessel") == Request("count", condition="leak")
+    assert request_of("How many vessels leak?", "vessel") == Wording("count", condition="leak")
 
 
 @pytest.mark.parametrize("word", ["topical", "friction", "patent", "medial", "diagnosed", "patience", "Medain"])
 def test_word_like_a_frequent_one_is_kept(word: str) -> None:
     found = request_of(f"How many patients have {word} pain?", "patient")
-    assert found == Request("count", condition=f"{word} pain")
+    assert found == Wording("count", condition=f"{word} pain")
 
 
 def test_unit_is_no_pattern() -> None:
     assert request_of("How many vessels leak?", "(.*") is None
-    assert request_of("How many patients have fever?", "(.*") == Request("count", condition="fever")
+    assert request_of("How many patients have fever?", "(.*") == Wording("count", condition="fever")
 
 
 # --- any text ---------------------------------------------------------------------------------------------------------
 
 
-def in_lower_case(request: Request | None) -> dict[str, str]:
+def in_lower_case(request: Wording | None) -> dict[str, str]:
     return {name: str(value).casefold() for name, value in dataclasses.asdict(request).items()} if request else {}
 
 
 @pytest.mark.parametrize(("unit", "question", "wanted"), WORDINGS)
-def test_case_does_not_matter(unit: str, question: str, wanted: Request) -> None:
+def test_case_does_not_matter(unit: str, question: str, wanted: Wording) -> None:
     for other in (question.lower(), question.upper()):
         assert in_lower_case(request_of(other, unit, FIELDS)) == in_lower_case(wanted)
 
@@ -245,18 +245,18 @@ def test_long_text_is_parsed_at_once(start: str, word: str, size: int) -> None:
 @pytest.mark.parametrize(
     ("question", "request_"),
     [
-        ("Summarise what the notes say about Winter Hand.", Request("summary", population="Winter Hand")),
-        ("Summarize the records of patients with Winter Hand", Request("summary", population="Winter Hand")),
-        ("What do the notes say about Winter Hand?", Request("summary", population="Winter Hand")),
-        ("Give me an overview of patients with Winter Hand", Request("summary", population="Winter Hand")),
-        ("A short summary of Winter Hand, please", Request("summary", population="Winter Hand")),
-        ("Summarise the notes.", Request("summary")),
-        ("Summarise what patients complain of.", Request("list", attribute="complaints")),
-        ("Tell me all you know about Winter Hand", Request("summary", population="Winter Hand")),
+        ("Summarise what the notes say about Winter Hand.", Wording("summary", population="Winter Hand")),
+        ("Summarize the records of patients with Winter Hand", Wording("summary", population="Winter Hand")),
+        ("What do the notes say about Winter Hand?", Wording("summary", population="Winter Hand")),
+        ("Give me an overview of patients with Winter Hand", Wording("summary", population="Winter Hand")),
+        ("A short summary of Winter Hand, please", Wording("summary", population="Winter Hand")),
+        ("Summarise the notes.", Wording("summary")),
+        ("Summarise what patients complain of.", Wording("list", attribute="complaints")),
+        ("Tell me all you know about Winter Hand", Wording("summary", population="Winter Hand")),
         ("What are the main topics?", None),
     ],
 )
-def test_summaries(question: str, request_: Request | None) -> None:
+def test_summaries(question: str, request_: Wording | None) -> None:
     assert request_of(question, "patient") == request_
 
 
@@ -271,7 +271,7 @@ def test_summaries(question: str, request_: Request | None) -> None:
     ],
 )
 def test_difference_of_two_sets_is_understood(question: str, population: str, groups: tuple[str, str]) -> None:
-    assert request_of(question, "patient") == Request("difference", population, groups=groups)
+    assert request_of(question, "patient") == Wording("difference", population, groups=groups)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_comparison_with_no_second_set_is_no_request(question: str) -> None:
 )
 def test_which_of_two_is_more_is_a_difference(question: str, groups: tuple[str, str]) -> None:
     """It was asked as a question for yes or no, and "no" was released, paid and meant nothing."""
-    assert request_of(question, "patient") == Request("difference", groups=groups)
+    assert request_of(question, "patient") == Wording("difference", groups=groups)
 
 
 @pytest.mark.parametrize(
@@ -312,4 +312,4 @@ def test_which_of_two_is_more_is_a_difference(question: str, groups: tuple[str, 
 )
 def test_most_common_one_is_a_list(question: str, attribute: str) -> None:
     """The voters of a fact know one text each: what they agree on need not be common in the vault."""
-    assert request_of(question, "patient") == Request("list", attribute=attribute)
+    assert request_of(question, "patient") == Wording("list", attribute=attribute)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from discreet.algorithms.text.yes_no_claim import content
 from discreet.query.question_kinds import recognise
-from discreet.query.requests import Kind, Request, request_of
+from discreet.query.requests import Kind, Wording, request_of
 from discreet.query.requests.counts import NO_UNITS
 from discreet.query.requests.phrases import FLAGS, LONGEST, Nouns, is_near, nouns_of, phrase, sentence_of
 
@@ -126,11 +126,11 @@ def is_follow_up(question: str, unit: str = "") -> bool:
     return recognise(question, unit=unit).name == "follow-up"
 
 
-Made = Iterator[tuple[str, Request | None]]
+Made = Iterator[tuple[str, Wording | None]]
 """Questions that may be meant, with the request that each of them must make. A request of no kind stands for any."""
 
 
-def _is(found: Request | None, wanted: Request | None) -> bool:
+def _is(found: Wording | None, wanted: Wording | None) -> bool:
     if found is None or wanted is None:
         return found is wanted
     if wanted.attribute == _ANY:
@@ -144,7 +144,7 @@ _ANY = "\0"
 """Stands for a part of a request that the follow-up names itself."""
 
 
-def _of_request(after: str, whole: str, before: Request, nouns: Nouns) -> Made:
+def _of_request(after: str, whole: str, before: Wording, nouns: Nouns) -> Made:
     """Yield what a follow-up of a statistic may mean, the likeliest first."""
     if found := _BY.fullmatch(after):
         yield from _by(found["by"], whole, before)
@@ -162,34 +162,34 @@ def _of_request(after: str, whole: str, before: Request, nouns: Nouns) -> Made:
         yield from _instead(after, whole, before, nouns)
 
 
-def _by(by: str, whole: str, before: Request) -> Made:
+def _by(by: str, whole: str, before: Wording) -> Made:
     named = by.split()[-1].casefold()
     text = re.sub(rf",? {_PERIOD}", f" {by}", whole, count=1, flags=FLAGS) if before.by else f"{whole} {by}"
     yield text, replace(before, kind="trend", by=named)
 
 
-def _since(since: str, whole: str, before: Request) -> Made:
+def _since(since: str, whole: str, before: Wording) -> Made:
     found = request_of(f"How many patients have fever {since}?")
     if found and found.since and not before.since:
         yield f"{whole} {since}", replace(before, since=found.since)
 
 
-def _as(kind: Kind, head: str, of: re.Pattern[str], whole: str, before: Request) -> Made:
+def _as(kind: Kind, head: str, of: re.Pattern[str], whole: str, before: Wording) -> Made:
     """Yield the same question for a share in place of a count, or the other way round."""
     found = of.match(whole)
     if found and before.condition:
         yield head + whole[found.end() :], replace(before, kind=kind)
 
 
-def _among(head: str, rest: str, before: Request, nouns: Nouns) -> Made:
+def _among(head: str, rest: str, before: Wording, nouns: Nouns) -> Made:
     """Yield "how many patients with Winter Hand have fever" for "how many of them have fever"."""
     subject, many = _subject(before), head.casefold() == "how many"
     if subject:
-        wanted = Request("count" if many else "share", subject, _ANY)
+        wanted = Wording("count" if many else "share", subject, _ANY)
         yield f"{head}{'' if many else ' of'} {nouns.plural} with {subject}{rest}", wanted
 
 
-def _subject(before: Request) -> str:
+def _subject(before: Wording) -> str:
     """Return the one thing that a question is about; "" if there are several, or it is denied."""
     named = [part for part in (before.population, before.condition, *before.groups) if part]
     return named[0] if len(named) == 1 and not before.negated else ""
@@ -206,13 +206,13 @@ def _named(after: str, subject: str) -> Made:
     if found and subject:
         said = f"the {found['what']} of {subject}" if "what" in found.groupdict() else subject
         text = after[: found.start()] + said + after[found.end() :]
-        yield text, Request("list", subject, attribute=_ANY)
-        yield text, Request("share", condition=subject)
-        yield text, Request("count", condition=subject)
+        yield text, Wording("list", subject, attribute=_ANY)
+        yield text, Wording("share", condition=subject)
+        yield text, Wording("count", condition=subject)
         yield text, None
 
 
-def _instead(after: str, whole: str, before: Request, nouns: Nouns) -> Made:
+def _instead(after: str, whole: str, before: Wording, nouns: Nouns) -> Made:
     """Yield the earlier question with another phrase in place of one of its own."""
     found = re.match(rf"{_OF} ", after, FLAGS)
     new = phrase(after[found.end() :] if found else after)

@@ -22,7 +22,7 @@ from discreet.algorithms.statistics.conditions import (
 )
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
-from discreet.query.requests import Request
+from discreet.query.requests import Wording
 from discreet.query.requests.phrases import sentences_of
 
 _MONTHS = {
@@ -89,7 +89,7 @@ _LANGUAGES = {
 }
 
 
-def keep_words(question: str, request: Request) -> Request:
+def keep_words(question: str, request: Wording) -> Wording:
     """Return the request with the words before its parts that change them: "dialysis" becomes "on dialysis".
 
     Raises:

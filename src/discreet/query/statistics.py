@@ -28,9 +28,8 @@ from discreet.algorithms.text.schema_words import Embed, attribute_meant, attrib
 from discreet.config import VaultConfig, field_type, field_values
 from discreet.errors import CannotAnswer, UnknownName, UsageError
 from discreet.query.question_kinds import recognise
-from discreet.query.request import KINDS
-from discreet.query.request import Request as Asked
-from discreet.query.requests import Request, request_of
+from discreet.query.request import KINDS, Request
+from discreet.query.requests import Wording, request_of
 from discreet.query.slots import as_condition, keep_words
 from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
 
@@ -39,7 +38,7 @@ _REFUSED = ("person", "other-language", "follow-up")
 
 def statistic_asked(
     question: str, settings: VaultConfig, language: str = "en", schema: AttributeSchema | None = None
-) -> Request | None:
+) -> Wording | None:
     """Return the statistic that a question asks for, in its parts; None if it asks for none.
 
     Args:
@@ -63,7 +62,7 @@ def statistic_asked(
 
 
 def build_statistic(
-    request: Request,
+    request: Wording,
     settings: VaultConfig,
     given: Mapping[str, Any],
     schema: AttributeSchema | None = None,
@@ -94,7 +93,7 @@ def build_statistic(
 
 
 def of_request(
-    request: Asked, settings: VaultConfig, given: Mapping[str, Any], schema: AttributeSchema | None = None
+    request: Request, settings: VaultConfig, given: Mapping[str, Any], schema: AttributeSchema | None = None
 ) -> Statistic:
     """Return the algorithm of a request, with what follows from the vault: its date, and the range of a number.
 
@@ -177,7 +176,7 @@ def _check_value(test: FieldTest, kind: str) -> None:
         raise UsageError(f"'{value}' is a range, and is tested by = or !=. Write {name}={value}.")
 
 
-def _with_conditions(request: Request, question: str, settings: VaultConfig) -> Request:
+def _with_conditions(request: Wording, question: str, settings: VaultConfig) -> Wording:
     """Return the request with its phrases as conditions.
 
     Raises:
@@ -235,7 +234,7 @@ Built = tuple[type[Statistic], dict[str, Any]]
 """A statistic, and the parameters that follow from the question."""
 
 
-def _refuse_lost(request: Request, kind: type[Statistic]) -> None:
+def _refuse_lost(request: Wording, kind: type[Statistic]) -> None:
     """Refuse a request of which a part would be lost: the answer would be that of another question."""
     lost = [part for part in (request.since and f"since {request.since}", request.by and f"by {request.by}") if part]
     if lost and kind is not Trend:
@@ -246,24 +245,24 @@ def _refuse_lost(request: Request, kind: type[Statistic]) -> None:
         )
 
 
-def _of(request: Request) -> dict[str, Any]:
+def _of(request: Wording) -> dict[str, Any]:
     """Return the population and the condition."""
     return {"population": request.population, "condition": request.condition, "negated": request.negated}
 
 
-def _count(request: Request, settings: VaultConfig) -> Built:
+def _count(request: Wording, settings: VaultConfig) -> Built:
     return _trend(request, settings) if request.since else (Count, _of(request))
 
 
-def _share(request: Request, settings: VaultConfig) -> Built:
+def _share(request: Wording, settings: VaultConfig) -> Built:
     return Share, _of(request)
 
 
-def _list(request: Request, settings: VaultConfig) -> Built:
+def _list(request: Wording, settings: VaultConfig) -> Built:
     return ListValues, {"population": request.population, "attribute": request.attribute, "most": request.most}
 
 
-def _compare(request: Request, settings: VaultConfig) -> Built:
+def _compare(request: Wording, settings: VaultConfig) -> Built:
     if not request.condition:
         raise CannotAnswer(
             "compare",
@@ -273,11 +272,11 @@ def _compare(request: Request, settings: VaultConfig) -> Built:
     return Compare, _of(request) | {"groups": request.groups}
 
 
-def _difference(request: Request, settings: VaultConfig) -> Built:
+def _difference(request: Wording, settings: VaultConfig) -> Built:
     return Difference, {"population": request.population, "groups": request.groups}
 
 
-def _trend(request: Request, settings: VaultConfig) -> Built:
+def _trend(request: Wording, settings: VaultConfig) -> Built:
     dates = _dates(settings)
     if request.attribute or request.by not in ("", *MONTHS, *dates):
         name = request.by or request.attribute
@@ -287,12 +286,12 @@ def _trend(request: Request, settings: VaultConfig) -> Built:
     return Trend, _of(request) | {"date_field": _named(dates, request.by), "since": request.since, "by": by}
 
 
-def _typical(request: Request, settings: VaultConfig) -> Built:
+def _typical(request: Wording, settings: VaultConfig) -> Built:
     what = request.statistic if request.statistic in ("mean", "quartiles") else "median"
     return Typical, {"population": request.population, "attribute": request.attribute, "what": what}
 
 
-def _summary(request: Request, settings: VaultConfig) -> Built:
+def _summary(request: Wording, settings: VaultConfig) -> Built:
     return Summary, {"population": request.population}
 
 

@@ -17,12 +17,12 @@ from discreet.query.requests.differences import differs
 from discreet.query.requests.foreign import foreign_request
 from discreet.query.requests.lists import listed
 from discreet.query.requests.phrases import Nouns, nouns_of, points_back, sentence_of
-from discreet.query.requests.request import KINDS, Kind, Request, Statistic
 from discreet.query.requests.summaries import summarised
 from discreet.query.requests.trends import trended
 from discreet.query.requests.typical import typical
+from discreet.query.requests.wording import KINDS, Kind, Statistic, Wording
 
-__all__ = ["KINDS", "Kind", "Request", "Statistic", "request_of"]
+__all__ = ["KINDS", "Kind", "Statistic", "Wording", "request_of"]
 
 _OTHERS = frozenset(("person", "follow-up", "other-language"))
 _SECOND = (
@@ -35,7 +35,7 @@ _LONGEST = 2_000
 """A longer text is no request: it is a document with a question."""
 
 
-def request_of(question: str, unit: str = "", fields: Sequence[str] = ()) -> Request | None:
+def request_of(question: str, unit: str = "", fields: Sequence[str] = ()) -> Wording | None:
     """Return the request for a statistic that a question makes, or None if it asks for another thing.
 
     Args:
@@ -54,7 +54,7 @@ def request_of(question: str, unit: str = "", fields: Sequence[str] = ()) -> Req
     return None if request is None or _is_vague(request, fields) else request
 
 
-def _parsed(text: str, nouns: Nouns) -> Request | None:
+def _parsed(text: str, nouns: Nouns) -> Wording | None:
     text, date = since(text)
     core, by, course = split_by(text, nouns)
     measured = typical(core, nouns) if course else None
@@ -73,7 +73,7 @@ def _parsed(text: str, nouns: Nouns) -> Request | None:
     return found and replace(found, by=by, since=date)
 
 
-def _is_vague(request: Request, fields: Sequence[str]) -> bool:
+def _is_vague(request: Wording, fields: Sequence[str]) -> bool:
     """Return whether a phrase is a pronoun, or still holds a second question, a comparison or a "by"."""
     parts = (request.population, request.condition, request.attribute, *request.groups)
     names = "|".join(["month", "quarter", "year", *(re.escape(name) for name in fields if name.strip())])

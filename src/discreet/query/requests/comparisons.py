@@ -4,9 +4,9 @@ import re
 
 from discreet.query.requests.counts import anything, with_verb
 from discreet.query.requests.phrases import FLAGS, Nouns, phrase
-from discreet.query.requests.request import Request
 from discreet.query.requests.typical import typical
 from discreet.query.requests.units import group, holds, statement
+from discreet.query.requests.wording import Wording
 
 _OFTEN = r"(?:more|less) (?:common|frequent|often|likely|prevalent|widespread|frequently|commonly)"
 _MORE = rf"(?:{_OFTEN}|rarer|commoner|higher|lower|larger|smaller|bigger|greater)"
@@ -47,7 +47,7 @@ _PATTERNS = (
 COMPARES = re.compile(r"(?:compare|contrast)\b|.*\b(?:versus|vs)\b", FLAGS)
 
 
-def compared(text: str, nouns: Nouns) -> Request | None:
+def compared(text: str, nouns: Nouns) -> Wording | None:
     """Return the request of a comparison, or None."""
     for pattern in _PATTERNS:
         found = re.fullmatch(pattern, text, FLAGS)
@@ -57,7 +57,7 @@ def compared(text: str, nouns: Nouns) -> Request | None:
     return None
 
 
-def _request(parts: dict[str, str], nouns: Nouns) -> Request | None:
+def _request(parts: dict[str, str], nouns: Nouns) -> Wording | None:
     if "whose" in parts:
         return _than(parts["whose"], parts["b"], "does" in parts, nouns)
     groups = _several(parts["groups"], nouns) if "groups" in parts else _two(parts["a"], parts["b"], nouns)
@@ -71,15 +71,15 @@ def _request(parts: dict[str, str], nouns: Nouns) -> Request | None:
         return _of_what(what, groups, "measure" in parts, nouns)
     if parts.get("holds"):
         condition, negated = holds(re.sub(r"^be ", "", parts["holds"], flags=FLAGS))
-        return Request("compare", condition=condition, groups=groups, negated=negated)
-    return Request("compare", attribute=phrase(parts.get("attribute", "")), groups=groups)
+        return Wording("compare", condition=condition, groups=groups, negated=negated)
+    return Wording("compare", attribute=phrase(parts.get("attribute", "")), groups=groups)
 
 
-def _of_what(what: str, groups: tuple[str, ...], is_attribute: bool, nouns: Nouns) -> Request | None:
+def _of_what(what: str, groups: tuple[str, ...], is_attribute: bool, nouns: Nouns) -> Wording | None:
     """Return a comparison of a share or of an attribute: "share of fever", "treatment"."""
     measured = typical(what, nouns)
     if measured:
-        return Request("compare", attribute=measured.attribute, groups=groups, statistic=measured.statistic)
+        return Wording("compare", attribute=measured.attribute, groups=groups, statistic=measured.statistic)
     if is_attribute and re.search(r"\w (?:in|for) ", groups[0], FLAGS) and not statement(groups[0], nouns):
         return None  # "the share of pain in the chest in A and B" has two ways to be read
     shared = re.match(
@@ -87,12 +87,12 @@ def _of_what(what: str, groups: tuple[str, ...], is_attribute: bool, nouns: Noun
     )
     if shared:
         held = anything(what[shared.end() :], nouns)
-        return Request("compare", condition=held.condition, groups=groups, negated=held.negated)
+        return Wording("compare", condition=held.condition, groups=groups, negated=held.negated)
     if re.fullmatch(rf"{nouns.counted}|group|number", phrase(what), FLAGS):
         return None
     if is_attribute:
-        return Request("compare", attribute=phrase(what), groups=groups)
-    return Request("compare", condition=phrase(what), groups=groups)
+        return Wording("compare", attribute=phrase(what), groups=groups)
+    return Wording("compare", condition=phrase(what), groups=groups)
 
 
 def _two(first: str, second: str, nouns: Nouns) -> tuple[str, ...]:
@@ -108,14 +108,14 @@ def _several(text: str, nouns: Nouns) -> tuple[str, ...]:
     return ()
 
 
-def _than(first: str, second: str, does: bool, nouns: Nouns) -> Request | None:
+def _than(first: str, second: str, does: bool, nouns: Nouns) -> Wording | None:
     """Return a comparison of two statements about units, or of two conditions."""
     left, right = statement(with_verb(first), nouns), statement(second, nouns)
     if left and left.said and left.population:
-        return Request(
+        return Wording(
             "compare", condition=left.condition, groups=(left.population, group(second, nouns)), negated=left.negated
         )
     if does or (left and left.said) or right:
         return None
     groups = _two(first, second, nouns)
-    return Request("compare", groups=groups) if all(groups) else None
+    return Wording("compare", groups=groups) if all(groups) else None

@@ -3,8 +3,8 @@
 import re
 
 from discreet.query.requests.phrases import FLAGS, Nouns, phrase
-from discreet.query.requests.request import Kind, Request
 from discreet.query.requests.units import Holding, group, holds, statement
+from discreet.query.requests.wording import Kind, Wording
 
 _IS = r"(?:(?:what|which)(?:'s| is| are| was| were)?|how (?:large|high|big|great|small|low) (?:is|are|was|were))"
 _SHARE = r"(?:share|percentages?|per ?cent|proportion|fraction|part)"
@@ -34,7 +34,7 @@ NO_UNITS = re.compile(r"how many (?=(?:have|had|got|suffer|report|complain|show|
 """A count that names no units. Alone it is about all units; after another question it may be about those."""
 
 
-def counted(text: str, nouns: Nouns) -> Request | None:
+def counted(text: str, nouns: Nouns) -> Wording | None:
     """Return the request of a count or a share, or None."""
     for kind, heads in _HEADS:
         for head in heads:
@@ -45,13 +45,13 @@ def counted(text: str, nouns: Nouns) -> Request | None:
     return _bare(text, nouns) or _among_first(text, nouns) or _how_common(text, nouns) or _how_often(text, nouns)
 
 
-def _bare(text: str, nouns: Nouns) -> Request | None:
+def _bare(text: str, nouns: Nouns) -> Wording | None:
     """Return the request of "how many have fever", which names no units: all are meant."""
     found = NO_UNITS.match(text)
     return _of_units("count", f"{nouns.plural} {text[found.end() :]}", nouns) if found else None
 
 
-def _among_first(text: str, nouns: Nouns) -> Request | None:
+def _among_first(text: str, nouns: Nouns) -> Wording | None:
     """Return the request of "Of the patients with Winter Hand, how many had fever?"."""
     found = re.fullmatch(
         rf"(?:out of|of|among|amongst|in|for) (?P<who>[^,]+), "
@@ -63,13 +63,13 @@ def _among_first(text: str, nouns: Nouns) -> Request | None:
     if not found or not statement(found["who"], nouns):
         return None
     condition, negated = holds(found["holds"])
-    return Request("count" if found["many"] else "share", whom(found["who"], nouns), condition, negated=negated)
+    return Wording("count" if found["many"] else "share", whom(found["who"], nouns), condition, negated=negated)
 
 
 _HEADS: tuple[tuple[Kind, tuple[str, ...]], ...] = (("count", _COUNT_HEADS), ("share", _SHARE_HEADS))
 
 
-def _of_units(kind: Kind, text: str, nouns: Nouns) -> Request | None:
+def _of_units(kind: Kind, text: str, nouns: Nouns) -> Wording | None:
     causes = re.fullmatch(
         rf"(?:the )?{nouns.counted} (?:does|do|did) (?P<who>.+?) (?:lead to|cause|involve|require|come with|result in) "
         "(?P<what>.+)",
@@ -77,7 +77,7 @@ def _of_units(kind: Kind, text: str, nouns: Nouns) -> Request | None:
         FLAGS,
     )
     if causes:
-        return Request(kind, whom(causes["who"], nouns), phrase(causes["what"]))
+        return Wording(kind, whom(causes["who"], nouns), phrase(causes["what"]))
     held = statement(text, nouns)
     among = re.match(rf"{nouns.narrow} (?:among|amongst|in|of)\s", text, FLAGS)
     first = _condition_first(kind, text, nouns) if among else None
@@ -101,14 +101,14 @@ def _passive(held: Holding, text: str, nouns: Nouns) -> Holding:
     return Holding(group(f"patients{inside['who']}", nouns) if inside["who"] else "", phrase(what), negated, said=True)
 
 
-def _condition_first(kind: Kind, text: str, nouns: Nouns) -> Request | None:
+def _condition_first(kind: Kind, text: str, nouns: Nouns) -> Wording | None:
     """Return the request of "fever among patients with Winter Hand"."""
     for found in re.finditer(
         rf"(?<=\w) {_AMONG} ", text, FLAGS
     ):  # the first may be in the condition: "pain in the chest"
         who = text[found.end() :]
         if statement(re.sub(r"^an?\s+", "", who, flags=FLAGS), nouns):
-            return Request(kind, whom(who, nouns), phrase(text[: found.start()]))
+            return Wording(kind, whom(who, nouns), phrase(text[: found.start()]))
     return None
 
 
@@ -118,13 +118,13 @@ def whom(text: str, nouns: Nouns) -> str:
     return "" if re.fullmatch(nouns.people, bare, FLAGS) else group(bare, nouns)
 
 
-def _request(kind: Kind, held: Holding) -> Request | None:
+def _request(kind: Kind, held: Holding) -> Wording | None:
     if kind == "share" and not held.condition:
         return None
-    return Request(kind, held.population, held.condition, negated=held.negated)
+    return Wording(kind, held.population, held.condition, negated=held.negated)
 
 
-def _how_common(text: str, nouns: Nouns) -> Request | None:
+def _how_common(text: str, nouns: Nouns) -> Wording | None:
     found = re.fullmatch(
         r"(?:how (?:common|frequent|prevalent|widespread|rare)(?: is| are| was| were| has been)?|"
         rf"(?:{_IS} )?(?:the )?(?:prevalence|incidence|frequency) of) (?P<what>.+)",
@@ -139,10 +139,10 @@ def _how_common(text: str, nouns: Nouns) -> Request | None:
     held = statement(what, nouns)
     if held and held.said:
         return _request("share", held)
-    return _condition_first("share", what, nouns) or Request("share", condition=phrase(what))
+    return _condition_first("share", what, nouns) or Wording("share", condition=phrase(what))
 
 
-def _how_often(text: str, nouns: Nouns) -> Request | None:
+def _how_often(text: str, nouns: Nouns) -> Wording | None:
     likely = re.fullmatch(r"how likely (?:is|are|was|were) (?P<what>.+)", text, FLAGS)
     if likely and (found := _condition_first("share", likely["what"], nouns)):
         return found
@@ -154,7 +154,7 @@ def _how_often(text: str, nouns: Nouns) -> Request | None:
     )
     if noted and not statement(noted["what"], nouns):
         who = whom(noted["who"], nouns) if noted["who"] and not _DOCUMENTS.match(noted["who"]) else ""
-        return Request("share", who, phrase(noted["what"]))
+        return Wording("share", who, phrase(noted["what"]))
     active = re.fullmatch(
         rf"how (?:{_OFTEN}|(?P<likely>likely)) (?:do|does|did|is|are|have|was|were) (?P<rest>.+)", text, FLAGS
     )
@@ -166,7 +166,7 @@ def _how_often(text: str, nouns: Nouns) -> Request | None:
     held = statement(with_verb(rest), nouns)
     if not held or not held.condition or re.search(rf"(?:^|\s){_DOING}\b", rest, FLAGS):
         return None
-    return Request("share", held.population, held.condition, negated=held.negated)
+    return Wording("share", held.population, held.condition, negated=held.negated)
 
 
 _PLAIN_VERB = r"(?:get|have|develop|receive|suffer|complain|report|mention|show|experience|feel|die|recover|return|"
@@ -178,16 +178,16 @@ def with_verb(rest: str) -> str:
     return rest if " do " in rest.casefold() else re.sub(rf" (?={_PLAIN_VERB}\b)", " do ", rest, count=1, flags=FLAGS)
 
 
-def anything(text: str, nouns: Nouns) -> Request:
+def anything(text: str, nouns: Nouns) -> Wording:
     """Return a count for a text that is a count or a share, or else the bare name of a condition."""
     request = counted(text, nouns)
     if request:
         return request
     held = statement(text, nouns)
     if held and held.said:
-        return Request("count", held.population, held.condition, negated=held.negated)
+        return Wording("count", held.population, held.condition, negated=held.negated)
     among = _condition_first("count", text, nouns)
     if among:
         return among
     condition, negated = holds(text)
-    return Request("count", condition=condition, negated=negated)
+    return Wording("count", condition=condition, negated=negated)

@@ -4,8 +4,8 @@ import re
 
 from discreet.query.requests.counts import with_verb
 from discreet.query.requests.phrases import FLAGS, Nouns
-from discreet.query.requests.request import Request
 from discreet.query.requests.units import group, holds, statement
+from discreet.query.requests.wording import Wording
 
 _MORE = r"(?P<more>more|fewer|less)"
 _HOW = r"(?:how many|by how many|by how much)"
@@ -47,7 +47,7 @@ _HELD = "zzz"
 """Stands for a condition."""
 
 
-def differs(text: str, nouns: Nouns) -> Request | None:
+def differs(text: str, nouns: Nouns) -> Wording | None:
     """Return the request of a difference of two counts, or None."""
     for other, words in _REWORDED:
         text = re.sub(other, words, text, flags=FLAGS)
@@ -61,7 +61,7 @@ def differs(text: str, nouns: Nouns) -> Request | None:
     return None
 
 
-def _request(first: str, second: str, nouns: Nouns) -> Request | None:
+def _request(first: str, second: str, nouns: Nouns) -> Wording | None:
     shared = _of_two_sets(first, second, nouns)
     if shared:
         return shared
@@ -71,10 +71,10 @@ def _request(first: str, second: str, nouns: Nouns) -> Request | None:
         return None
     if held.population and statement(second, nouns):
         return None  # "patients with A have C than patients with B": two sets, and one condition
-    return Request("difference", held.population, groups=(held.condition, other))
+    return Wording("difference", held.population, groups=(held.condition, other))
 
 
-def _of_two_sets(first: str, second: str, nouns: Nouns) -> Request | None:
+def _of_two_sets(first: str, second: str, nouns: Nouns) -> Wording | None:
     """Return the difference of "more women than men have fever": one condition of two sets. None if it is another."""
     left = statement(f"{first} have {_HELD}", nouns)
     if left is None or left.condition != _HELD or not left.population or left.negated:
@@ -84,7 +84,7 @@ def _of_two_sets(first: str, second: str, nouns: Nouns) -> Request | None:
     right = statement(second if statement(second, nouns) else f"patients {second}", nouns)
     if right is None or not right.population or not right.condition or right.negated:
         return None
-    return Request("difference", right.condition, groups=(left.population, right.population))
+    return Wording("difference", right.condition, groups=(left.population, right.population))
 
 
 def _other(text: str, nouns: Nouns) -> str:
@@ -100,5 +100,5 @@ def _other(text: str, nouns: Nouns) -> str:
     return "" if re.match(r"(?:without|no|not)\b", named, FLAGS) or _VERB.search(named) else named
 
 
-def _turned(request: Request) -> Request:
-    return Request(request.kind, request.population, groups=request.groups[::-1])
+def _turned(request: Wording) -> Wording:
+    return Wording(request.kind, request.population, groups=request.groups[::-1])

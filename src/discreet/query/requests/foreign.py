@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from discreet.query.requests.dates import since as english_since
 from discreet.query.requests.phrases import FLAGS, LONGEST
-from discreet.query.requests.request import Kind, Request, Statistic
+from discreet.query.requests.wording import Kind, Statistic, Wording
 
 _ORDER: tuple[Kind, ...] = ("compare", "typical", "list", "share", "count", "trend")
 
@@ -77,7 +77,7 @@ def _filled(text: str, parts: dict[str, str]) -> str:
     return re.sub(r"\{([A-Z]+)\}", lambda found: parts[found[1]], text)
 
 
-def request_in(table: Table, language: str, question: str, unit: str, fields: Sequence[str]) -> Request | None:
+def request_in(table: Table, language: str, question: str, unit: str, fields: Sequence[str]) -> Wording | None:
     """Return the request that a question makes in a language, or None."""
     text = _sentence(question, table.polite)
     if not text or len(text) > LONGEST:
@@ -137,23 +137,23 @@ def _by(text: str, table: Table) -> tuple[str, str]:
     return text, ""
 
 
-def _made(kind: Kind, found: re.Match[str], table: Table, unit: str, fields: Sequence[str]) -> Request | None:
+def _made(kind: Kind, found: re.Match[str], table: Table, unit: str, fields: Sequence[str]) -> Wording | None:
     part = {name: value or "" for name, value in found.groupdict().items()}
     who = _group(f"{table.without} {part['who']}" if part.get("without") else part.get("who", ""), table, unit)
     what, negated = _condition(part.get("what", ""), table)
     negated = negated != bool(part.get("no"))
     if kind == "compare":
         groups = tuple(_group(part[name], table, unit) for name in ("a", "b"))
-        return Request("compare", condition=what, groups=groups, negated=negated) if all(groups) else None
+        return Wording("compare", condition=what, groups=groups, negated=negated) if all(groups) else None
     if kind in ("list", "typical"):
         attribute = _attribute(part.get("attr", "age"), table, fields)
         if kind == "list":
-            return Request("list", who, attribute=attribute)
-        return Request("typical", who, attribute=attribute, statistic=_statistic(part.get("mean", ""), table))
+            return Wording("list", who, attribute=attribute)
+        return Wording("typical", who, attribute=attribute, statistic=_statistic(part.get("mean", ""), table))
     if not what:  # "how many patients with fever": the group is the condition
         bare = who.removeprefix(f"{table.without} ")
-        return Request(kind, condition=bare, negated=bare != who) if bare or kind == "count" else None
-    return Request(kind, who, what, negated=negated)
+        return Wording(kind, condition=bare, negated=bare != who) if bare or kind == "count" else None
+    return Wording(kind, who, what, negated=negated)
 
 
 def _condition(text: str, table: Table) -> tuple[str, bool]:
@@ -191,7 +191,7 @@ def _statistic(text: str, table: Table) -> Statistic:
     return next((named for word, named in table.statistics.items() if text.casefold().startswith(word)), "")
 
 
-def _is_vague(request: Request, table: Table) -> bool:
+def _is_vague(request: Wording, table: Table) -> bool:
     parts = (request.population, request.condition, *request.groups)
     return any(re.search(table.vague, part, FLAGS) for part in parts if part)
 
@@ -205,7 +205,7 @@ def _tables() -> dict[str, Table]:
     return {"de": GERMAN, "fr": FRENCH, "es": SPANISH}
 
 
-def foreign_request(question: str, unit: str = "", fields: Sequence[str] = ()) -> Request | None:
+def foreign_request(question: str, unit: str = "", fields: Sequence[str] = ()) -> Wording | None:
     """Return the request for a statistic that a question in German, French or Spanish makes, or None.
 
     Args:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from discreet.query.requests.counts import whom
 from discreet.query.requests.phrases import FLAGS, Nouns, phrase
-from discreet.query.requests.request import Request
 from discreet.query.requests.units import statement
+from discreet.query.requests.wording import Wording
 
 _SEVERAL = (
     r"(?:symptoms|signs|complaints|side[- ]effects|complications|risk factors|features|characteristics|examples|kinds|"
@@ -25,7 +25,7 @@ _OF = r"(?:of|for|in|among|amongst|with|against|from|behind|at|by)"
 _SUMMARY = re.compile(r"(?:topic|theme|finding|trend|point|message|pattern)s?", FLAGS)
 
 
-def listed(text: str, nouns: Nouns) -> Request | None:
+def listed(text: str, nouns: Nouns) -> Wording | None:
     """Return the request of a list, or None."""
     text, often = _frequency(text)
     shows = re.fullmatch(r"how (?:do|does|did) (?P<who>.+?) (?:show|present|manifest)(?: itself)?", text, FLAGS)
@@ -63,7 +63,7 @@ _ONE = rf"(?:(?:what|which)(?: is|'s| was) )?(?:the |our )?(?:single )?{_COMMON}
 thing alone ("the most common treatment of X"); the noisy counts of all large values tell it here."""
 
 
-def _asked(text: str, nouns: Nouns) -> Request | None:
+def _asked(text: str, nouns: Nouns) -> Wording | None:
     for pattern in _ASKED:
         found = re.fullmatch(pattern, text, FLAGS)
         if found:
@@ -87,7 +87,7 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() else _VALUES.get(text.casefold(), 0)
 
 
-def _of(text: str, most: int, nouns: Nouns) -> Request | None:
+def _of(text: str, most: int, nouns: Nouns) -> Wording | None:
     """Return the list of "symptoms of Zonkitis"."""
     found = re.fullmatch(rf"(?P<what>.+?)(?: {_OF} (?P<who>.+))?", text, FLAGS)
     if not found:
@@ -101,14 +101,14 @@ def _of(text: str, most: int, nouns: Nouns) -> Request | None:
     return _made(found["what"], found["who"] or "", most, nouns)
 
 
-def _made(what: str, who: str, most: int, nouns: Nouns) -> Request | None:
+def _made(what: str, who: str, most: int, nouns: Nouns) -> Wording | None:
     attribute = phrase(what)
     if not is_plural(attribute) or _SUMMARY.fullmatch(attribute) or most == 1:
         return None
     head = attribute.split(" ")[-1]
     if re.fullmatch(nouns.counted, head, FLAGS) and not re.fullmatch("complaints", head, FLAGS):
         return None
-    return Request("list", _whom_of(who, nouns), attribute=attribute, most=most)
+    return Wording("list", _whom_of(who, nouns), attribute=attribute, most=most)
 
 
 def _whom_of(text: str, nouns: Nouns) -> str:
@@ -155,7 +155,7 @@ _WHICH = (
 )
 
 
-def _which(text: str, often: bool, nouns: Nouns) -> Request | None:
+def _which(text: str, often: bool, nouns: Nouns) -> Wording | None:
     """Return the list of "Which treatments are given for X, and how often?"."""
     text, times = _OFTEN.subn("", text)
     often = often or times > 0
@@ -179,7 +179,7 @@ _NOUNS = (
 )
 
 
-def _verb(text: str, nouns: Nouns) -> Request | None:
+def _verb(text: str, nouns: Nouns) -> Wording | None:
     """Return the list of "What do patients complain of most often?"."""
     found = re.fullmatch(
         r"(?:what|which) (?:do|did|are|were) (?P<who>.+?)(?P<with> (?:with|in|on|aged|who have) .+?)? "
@@ -190,4 +190,4 @@ def _verb(text: str, nouns: Nouns) -> Request | None:
     if not found or not statement(found["who"], nouns):
         return None
     attribute = next(name for verb, name in _NOUNS if re.fullmatch(verb, found["verb"], FLAGS))
-    return Request("list", _whom_of(f"{found['who']}{found['with'] or ''}", nouns), attribute=attribute)
+    return Wording("list", _whom_of(f"{found['who']}{found['with'] or ''}", nouns), attribute=attribute)

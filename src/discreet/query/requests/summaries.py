@@ -3,8 +3,8 @@
 import re
 
 from discreet.query.requests.phrases import FLAGS, Nouns
-from discreet.query.requests.request import Request
 from discreet.query.requests.units import group
+from discreet.query.requests.wording import Wording
 
 _DOCUMENTS = (
     r"(?:the |my |our |these |all )?(?:notes|documents|records|letters|e?-?mails|files|reports|texts|vault|data)"
@@ -26,7 +26,7 @@ _COMPLAIN = re.compile(r"what (?:.+ )?(?:complains?|complained) (?:of|about)(?: 
 _ALL = re.compile(rf"(?:what )?{_DOCUMENTS}(?: {_SAY})?", FLAGS)
 
 
-def summarised(text: str, nouns: Nouns) -> Request | None:
+def summarised(text: str, nouns: Nouns) -> Wording | None:
     """Return the request for a summary that a sentence makes; of what people complain of, it is a list."""
     for pattern in _PATTERNS:
         found = re.fullmatch(pattern, text, FLAGS)
@@ -34,6 +34,6 @@ def summarised(text: str, nouns: Nouns) -> Request | None:
             continue
         who = found["who"].strip()
         if _COMPLAIN.fullmatch(who):
-            return Request("list", attribute="complaints")
-        return Request("summary", population="" if _ALL.fullmatch(who) else group(who, nouns))
+            return Wording("list", attribute="complaints")
+        return Wording("summary", population="" if _ALL.fullmatch(who) else group(who, nouns))
     return None

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from discreet.query.requests.counts import anything, counted
 from discreet.query.requests.phrases import FLAGS, Nouns
-from discreet.query.requests.request import Request
 from discreet.query.requests.typical import typical
 from discreet.query.requests.units import statement
+from discreet.query.requests.wording import Wording
 
 _OFTEN = (
     r"(?:(?:more|less)(?: and (?:more|less))? (?:common|frequent|often|prevalent|widespread|frequently)|rarer|commoner)"
@@ -42,7 +42,7 @@ _THERE = re.compile(
 _SHARE = r"(?:the )?(?:\w+ )?(?:number|share|percentage|proportion|frequency|prevalence|incidence|fraction) of "
 
 
-def trended(text: str, by: str, course: bool, since: str, nouns: Nouns) -> Request | None:
+def trended(text: str, by: str, course: bool, since: str, nouns: Nouns) -> Wording | None:
     """Return the request of a trend, or None. The text has lost its "by" and its "since"."""
     for pattern in _PATTERNS:
         found = re.fullmatch(pattern, text, FLAGS)
@@ -68,7 +68,7 @@ def _counts(found: re.Match[str], course: bool, since: str) -> bool:
     )
 
 
-def _made(what: str, by: str, since: str, nouns: Nouns) -> Request | None:
+def _made(what: str, by: str, since: str, nouns: Nouns) -> Wording | None:
     shared = re.match(_SHARE, what, FLAGS)
     text = what[shared.end() :] if shared else what
     text = re.sub(r"^(?:show|plot|list|give)(?: me| us)? (?:the )?", "", text, flags=FLAGS)
@@ -77,6 +77,6 @@ def _made(what: str, by: str, since: str, nouns: Nouns) -> Request | None:
         return replace(measured, kind="trend", by=by, since=since)
     held = statement(text, nouns)
     if held and not held.said:
-        return Request("trend", held.population, by=by, since=since)
+        return Wording("trend", held.population, by=by, since=since)
     request = anything(text, nouns)
     return replace(request, kind="trend", by=by, since=since) if request.condition else None

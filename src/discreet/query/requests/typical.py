@@ -4,8 +4,8 @@ import re
 
 from discreet.query.requests.counts import whom
 from discreet.query.requests.phrases import FLAGS, Nouns, phrase
-from discreet.query.requests.request import Request, Statistic
 from discreet.query.requests.units import statement
+from discreet.query.requests.wording import Statistic, Wording
 
 _STATISTICS: dict[str, Statistic] = {
     "average": "mean",
@@ -35,12 +35,12 @@ _A_NAME = r"[A-Z]\w*(?:[ -][A-Z]\w*)*"
 _OLD = {"old": "age", "tall": "height", "heavy": "weight"}
 
 
-def typical(text: str, nouns: Nouns) -> Request | None:
+def typical(text: str, nouns: Nouns) -> Wording | None:
     """Return the request of a typical value, or None."""
     return _named(text, nouns) or _how(text, nouns) or _what(text, nouns)
 
 
-def _named(text: str, nouns: Nouns) -> Request | None:
+def _named(text: str, nouns: Nouns) -> Wording | None:
     found = re.fullmatch(
         rf"(?:{_IS} )?(?:the |an? )?{_STATISTIC}(?: value)?s?(?: (?:of|for))?(?: the| their)? (?P<what>.+)", text, FLAGS
     )
@@ -52,7 +52,7 @@ def _named(text: str, nouns: Nouns) -> Request | None:
         return None
     if known and who is None and re.search(rf" {_OF} ", found["what"][len(attribute) :], FLAGS) is not None:
         return None
-    return Request("typical", who or "", attribute=attribute, statistic=_STATISTICS[found["statistic"].casefold()])
+    return Wording("typical", who or "", attribute=attribute, statistic=_STATISTICS[found["statistic"].casefold()])
 
 
 def _measured(text: str, nouns: Nouns) -> tuple[str, str | None, bool]:
@@ -80,7 +80,7 @@ def _is_known(attribute: str, nouns: Nouns) -> bool:
     return bool(nouns.field(attribute) or re.fullmatch(_MEASURES, attribute, FLAGS))
 
 
-def _how(text: str, nouns: Nouns) -> Request | None:
+def _how(text: str, nouns: Nouns) -> Wording | None:
     """Return the request of "How old are patients with X typically?"."""
     text, statistic, usually = _adverb(text)
     mean = re.fullmatch(
@@ -88,11 +88,11 @@ def _how(text: str, nouns: Nouns) -> Request | None:
     )
     if mean and statement(mean["who"], nouns):
         named = _STATISTICS[mean["what"].casefold()]
-        return Request("typical", whom(mean["who"], nouns), attribute=_OLD[mean["how"].casefold()], statistic=named)
+        return Wording("typical", whom(mean["who"], nouns), attribute=_OLD[mean["how"].casefold()], statistic=named)
     old = re.fullmatch(r"how (?P<how>old|tall|heavy) (?:is|are|were|was) (?P<who>.+)", text, FLAGS)
     if old and (held := statement(re.sub(r"^an? ", "", old["who"]), nouns)) and (usually or _is_many(old["who"])):
         who = "" if not held.said and not held.population else whom(old["who"], nouns)
-        return Request("typical", who, attribute=_OLD[old["how"].casefold()], statistic=statistic)
+        return Wording("typical", who, attribute=_OLD[old["how"].casefold()], statistic=statistic)
     if not usually:
         return None
     long = re.fullmatch(
@@ -102,14 +102,14 @@ def _how(text: str, nouns: Nouns) -> Request | None:
         FLAGS,
     )
     if long and statement(long["who"], nouns):
-        return Request(
+        return Wording(
             "typical", whom(long["who"], nouns), attribute=phrase(f"{long['verb']}{long['rest']}"), statistic=statistic
         )
     stay = re.fullmatch(r"how (?:long|high|large|big) (?:is|are|was|were) (?P<what>.+)", text, FLAGS)
     if stay:
         attribute, whose, known = _measured(stay["what"], nouns)
         if whose is not None or known:
-            return Request("typical", whose or "", attribute=attribute, statistic=statistic)
+            return Wording("typical", whose or "", attribute=attribute, statistic=statistic)
     return None
 
 
@@ -131,15 +131,15 @@ def _adverb(text: str) -> tuple[str, Statistic, bool]:
     )
 
 
-def _what(text: str, nouns: Nouns) -> Request | None:
+def _what(text: str, nouns: Nouns) -> Wording | None:
     """Return the request of "What age do patients with X typically have?"."""
     text, statistic, usually = _adverb(text)
     what = re.fullmatch(r"what (?P<what>\w+(?: \w+){0,2}?) (?:do|did) (?P<who>.+) (?:have|pay|reach)", text, FLAGS)
     if what and usually and statement(what["who"], nouns):
-        return Request("typical", whom(what["who"], nouns), attribute=phrase(what["what"]), statistic=statistic)
+        return Wording("typical", whom(what["who"], nouns), attribute=phrase(what["what"]), statistic=statistic)
     aged = re.fullmatch(r"what (?P<what>age) (?:is|are|was|were) (?P<who>.+)", text, FLAGS)
     if aged and usually and statement(aged["who"], nouns):
-        return Request("typical", whom(aged["who"], nouns), attribute=aged["what"], statistic=statistic)
+        return Wording("typical", whom(aged["who"], nouns), attribute=aged["what"], statistic=statistic)
     get = re.fullmatch(
         r"(?:at |around |about |from )*what (?P<what>age) (?:do|does|did) (?P<who>.+) (?:have|get|develop|catch) "
         r"(?P<of>.+)",
@@ -147,12 +147,12 @@ def _what(text: str, nouns: Nouns) -> Request | None:
         FLAGS,
     )
     if get and re.fullmatch(nouns.people, get["who"], FLAGS):
-        return Request("typical", phrase(get["of"]), attribute=get["what"], statistic=statistic)
+        return Wording("typical", phrase(get["of"]), attribute=get["what"], statistic=statistic)
     found = re.fullmatch(
         r"(?:in |within )?(?:what|which) range (?:is|are|do|does) (?P<what>.+?)(?: lie| fall)?", text, FLAGS
     )
     if found:
         attribute, who, known = _measured(found["what"], nouns)
         if who is not None or known:
-            return Request("typical", who or "", attribute=attribute, statistic="range")
+            return Wording("typical", who or "", attribute=attribute, statistic="range")
     return None

@@ -1,4 +1,4 @@
-"""The request for a statistic: a kind, and phrases in the question's own words."""
+"""What a question in words asks for: the kind of a statistic, and phrases in the question's own words."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -9,8 +9,8 @@ Statistic = Literal["", "median", "mean", "quartiles", "range"]
 
 
 @dataclass(frozen=True)
-class Request:
-    """A request for a statistic.
+class Wording:
+    """A question in words that asks for a statistic, in its parts.
 
     A phrase has the spelling of the question, without a leading article, quotation marks and final punctuation.
 
