@@ -1,12 +1,18 @@
-"""Connections that bring no request are closed: else a few thousand idle ones would keep every client out."""
+"""What all listeners of the server have in common: they repeat nothing of a request, and close idle connections.
+
+Else a few thousand connections that bring no request would keep every client out.
+"""
 
 import asyncio
 from typing import Any
 
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATIENCE = 30.0
 """Seconds in which the head of a request must have come, after the connection or after the reply before it."""
+LONGEST_HEAD = 16 * 1024
+"""Bytes of the head of a request."""
 
 
 class PatientProtocol(H11Protocol):
@@ -50,3 +56,25 @@ class PatientProtocol(H11Protocol):
         self._waits = None
         if not self.transport.is_closing():
             self.transport.close()
+
+
+def uvicorn_config(app: Any, most: int, **how: Any) -> uvicorn.Config:
+    """Return uvicorn's settings: no access log, no server header, nothing that repeats a request.
+
+    Args:
+        app: the app.
+        most: so many connections at most; a further one gets 503 at once.
+        how: where it listens, and any other setting.
+    """
+    common = {
+        "access_log": False,
+        "log_config": None,
+        "server_header": False,
+        "proxy_headers": False,
+        "http": PatientProtocol,
+        "timeout_keep_alive": int(PATIENCE),
+        "h11_max_incomplete_event_size": LONGEST_HEAD,
+        "limit_concurrency": most,
+        "ws": "none",
+    }
+    return uvicorn.Config(app, **(common | how))

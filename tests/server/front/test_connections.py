@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from discreet.server.connections import PatientProtocol
-from discreet.server.front.main import uvicorn_config
+from discreet.server.connections import PatientProtocol, uvicorn_config
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: h\r\n\r\n"
 
@@ -27,7 +26,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 )
 def test_connection_without_a_request_is_closed(sent: bytes, replied: bytes) -> None:
     async def test() -> None:
-        config = uvicorn_config(app, host="127.0.0.1", port=0, lifespan="off")
+        config = uvicorn_config(app, 64, host="127.0.0.1", port=0, lifespan="off")
         config.http = Hurried
         server = uvicorn.Server(config)
         running = asyncio.create_task(server.serve())

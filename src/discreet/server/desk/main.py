@@ -12,6 +12,7 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
+from discreet.server.connections import uvicorn_config
 from discreet.server.desk.app import create_app
 from discreet.server.desk.desk import Desk
 from discreet.server.desk.keeper import Keeper
@@ -43,22 +44,8 @@ def main(config: ServeConfig) -> int:
         print(f"{config.state} cannot be used: {error.strerror}.", file=sys.stderr)
         return UsageError.exit_code
     tls = {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key} if config.tls_cert else {}
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            host=config.desk_host,
-            port=config.desk_port,
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_PATIENCE,
-            limit_concurrency=_CONNECTIONS,
-            ws="none",
-            lifespan="off",
-            **tls,  # type: ignore[arg-type]
-        )
-    )
+    where = {"host": config.desk_host, "port": config.desk_port, "lifespan": "off", **tls}
+    server = uvicorn.Server(uvicorn_config(app, _CONNECTIONS, timeout_graceful_shutdown=_PATIENCE, **where))
     before = signal.getsignal(signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # what uvicorn raises again at its end
     try:

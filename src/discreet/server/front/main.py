@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
-from discreet.server.connections import PATIENCE, PatientProtocol
+from discreet.server.connections import uvicorn_config
 from discreet.server.front.app import create_app
 from discreet.server.front.asking import Asker, settle_lost
 from discreet.server.front.keeper_client import KeeperClient
@@ -24,7 +24,6 @@ from discreet.server.front.telling import LOGGER, metrics_app, type_name
 from discreet.server.ports import check_ports
 from discreet.server.shared_accounts import read_server_id
 
-LARGEST_HEADERS = 16 * 1024
 CONNECTIONS = 2048
 """So many connections at most; a further one gets 503 at once."""
 
@@ -67,23 +66,6 @@ def main(config: ServeConfig) -> int:
     return 0
 
 
-def uvicorn_config(app: Any, **where: Any) -> uvicorn.Config:
-    """Return uvicorn's settings: no access log, no server header, nothing that repeats a request."""
-    return uvicorn.Config(
-        app,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        http=PatientProtocol,
-        timeout_keep_alive=int(PATIENCE),
-        h11_max_incomplete_event_size=LARGEST_HEADERS,
-        limit_concurrency=CONNECTIONS,
-        ws="none",
-        **where,
-    )
-
-
 def quiet() -> None:
     """Write the front's own lines to stderr, and no other: no traceback, no text of an exception."""
     logging.lastResort = None
@@ -103,9 +85,9 @@ async def _serve(app: Any, config: ServeConfig) -> None:
     asyncio.get_running_loop().set_exception_handler(_note)
     services = app.state.services
     tls = {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key} if config.tls_cert else {}
-    server = FrontServer(uvicorn_config(app, host=config.host, port=config.port, **tls), services.asker)
+    server = FrontServer(uvicorn_config(app, CONNECTIONS, host=config.host, port=config.port, **tls), services.asker)
     socket = str(config.metrics_socket)
-    listener = uvicorn.Server(uvicorn_config(metrics_app(services.metrics), uds=socket, lifespan="off"))
+    listener = uvicorn.Server(uvicorn_config(metrics_app(services.metrics), CONNECTIONS, uds=socket, lifespan="off"))
     listener.capture_signals = _no_signals  # type: ignore[method-assign]
     beside = asyncio.create_task(listener.serve())
     await server.serve()

@@ -20,16 +20,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from discreet.server.caller import REFUSED, REPLIED
-from discreet.server.connections import PatientProtocol
+from discreet.server.connections import PATIENCE, PatientProtocol, uvicorn_config
 from discreet.server.keeper.hardening import Log
 from discreet.server.wire import Wire, WireError, decode, encode, path_of
 
 MOST_CONNECTIONS = 256
 """A further one is closed at once. So many replies may be under way, too: their callers may have gone away."""
-PATIENCE = 30.0
-"""Seconds in which the head of a message must have come, and its body after it."""
-LONGEST_HEAD = 16 * 1024
-"""Bytes."""
 _BACKLOG = 1024
 """Connections that wait to be taken; a Unix socket refuses a further one."""
 _CLOSE = {"connection": "close"}
@@ -57,24 +53,15 @@ class Listener:
     ) -> None:
         self._path = path
         bound = _bind(path, owner)
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                make_app(wire, reply, log),
-                http=_LimitedProtocol,
-                loop="asyncio",
-                access_log=False,
-                log_config=None,
-                server_header=False,
-                date_header=False,
-                proxy_headers=False,
-                timeout_keep_alive=int(PATIENCE),
-                h11_max_incomplete_event_size=LONGEST_HEAD,
-                limit_concurrency=MOST_CONNECTIONS + 1,  # it counts the connection that asks
-                ws="none",
-                lifespan="off",
-                backlog=_BACKLOG,
-            )
-        )
+        how = {
+            "http": _LimitedProtocol,
+            "loop": "asyncio",
+            "lifespan": "off",
+            "date_header": False,
+            "backlog": _BACKLOG,
+        }
+        most = MOST_CONNECTIONS + 1  # it counts the connection that asks
+        self._server = uvicorn.Server(uvicorn_config(make_app(wire, reply, log), most, **how))
         self._thread = threading.Thread(target=self._server.run, args=([bound],), name="listener", daemon=True)
         self._thread.start()
 
@@ -143,7 +130,7 @@ async def _read(request: Request, most: int) -> bytes:
         TimeoutError: if it does not come.
     """
     content = bytearray()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(PATIENCE):  # the head of a message may take as long
         async for part in request.stream():
             content += part
             if len(content) > most:
