@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from discreet.errors import DiscreetError, UsageError
 from discreet.ledger.sqlite import SqliteLedger
+from discreet.log import chain
 from discreet.log.chain import LOG, Row, hash_of
 from discreet.log.sqlite import SqliteFile
 from discreet.privacy.accounting import Budget
@@ -163,7 +164,8 @@ def test_full_files_keep_the_chain(tmp_path: Path) -> None:
         log.verify()
 
 
-def test_file_of_another_log_does_not_continue_the_chain(tmp_path: Path) -> None:
+def test_file_of_another_log_does_not_continue_the_chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain, "now", lambda: 1_800_000_000)  # a second that passes meanwhile would stand in the rows
     one, other = (
         filled(AuditLog(tmp_path / name / "audit.sqlite", largest=56_000, clock=lambda: 1_800_000_000.0), 60)
         for name in ("one", "other")

@@ -217,12 +217,12 @@ def asked_of(statistic: Statistic) -> list[Condition]:
     if type(statistic) is Count:
         return [statistic.members]
     base = statistic.base
-    groups: list[tuple[Condition, ...]] = [(statistic.read(one),) for one in getattr(statistic, "groups", ())]
+    groups: list[tuple[Condition, ...]] = [(statistic.apart(one),) for one in getattr(statistic, "groups", ())]
     if isinstance(statistic, Difference):
         return [narrowed(base, *group) for group in groups]
     if not isinstance(statistic, Share):
         return []
-    held = statistic.read(statistic.condition, statistic.negated)
+    held = statistic.apart(statistic.condition, statistic.negated)
     return [one for group in groups or [()] for one in (narrowed(base, *group, held), narrowed(base, *group))]
 
 
@@ -235,7 +235,7 @@ def _checked(
     """
     yield from ((key_of(weights), _said(one)) for weights, one in zip(sums, asked, strict=True))
     if isinstance(statistic, Share):
-        held = statistic.read(statistic.condition, not statistic.negated)
+        held = statistic.apart(statistic.condition, not statistic.negated)
         for yes, of, whole in zip(sums[::2], sums[1::2], asked[1::2], strict=True):
             yield key_of(minus(of, yes)), _said(narrowed(whole, held))
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.algorithms.statistics.compare import Compare
-from discreet.algorithms.statistics.conditions import ALL, Condition, parse
+from discreet.algorithms.statistics.conditions import ALL, Condition, is_text_form, parse
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.difference import Difference
 from discreet.algorithms.statistics.list_values import ListValues
@@ -82,9 +82,9 @@ class Request(BaseModel):
     since: str = Field(default="", max_length=10)
     until: str = Field(default="", max_length=10)
     what: Literal["median", "mean", "quartiles"] = "median"
-    most: int = Field(default=0, ge=0, le=1000)
+    most: int = Field(default=0, ge=0)
     question: str = ""
-    choices: tuple[str, ...] = Field(default=(), max_length=64)
+    choices: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _check_parts(self) -> "Request":
@@ -246,14 +246,29 @@ def _head(kind: str, said: str) -> dict[str, Any]:
     if kind == "typical":
         found = re.fullmatch(r"(?:(median|mean|quartiles) of )?(.*)", said, re.IGNORECASE | re.DOTALL)
         return {"what": (found[1] or "median").casefold(), "attribute": found[2]} if found else {}
-    return {"of": parse(said)} if said != "all" else {}
+    return {"of": _read(said)} if said != "all" else {}
+
+
+def _read(said: str) -> Condition:
+    """Return the condition of a request, in which every phrase stands in quotes.
+
+    Raises:
+        UsageError: if one does not: which words belong to it would be a guess.
+    """
+    if said and not is_text_form(said):
+        pieces = re.split(r"(\b(?:and not|or not|and|or|not)\b)", said)
+        quoted = " ".join(
+            one.strip() if place % 2 else f'"{one.strip()}"' for place, one in enumerate(pieces) if one.strip()
+        )
+        raise UsageError(f"A phrase of a request stands in quotes. Write {quoted} in place of {said[:200]}")
+    return parse(said)
 
 
 def _versus(said: str) -> tuple[Condition, ...]:
     hidden = _QUOTED.sub(lambda quoted: "x" * len(quoted[0]), said)
-    cuts = [one.span() for one in re.finditer(r"\s+(?:versus|vs\.?)\s+", hidden, re.IGNORECASE)]
+    cuts = [one.span() for one in re.finditer(r"\b(?:versus\b|vs\b\.?)", hidden, re.IGNORECASE)]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(said)]
-    return tuple(parse(said[start:end]) for start, end in zip(starts, ends, strict=True))
+    return tuple(_read(said[start:end].strip()) for start, end in zip(starts, ends, strict=True))
 
 
 def _by(said: str) -> dict[str, Any]:
@@ -262,12 +277,12 @@ def _by(said: str) -> dict[str, Any]:
 
 
 _READ: dict[str, Callable[[str], dict[str, Any]]] = {
-    "among": lambda said: {"among": parse(said)},
+    "among": lambda said: {"among": _read(said)},
     "groups": lambda said: {"groups": _versus(said)},
     "by": _by,
     "since": lambda said: {"since": said},
     "until": lambda said: {"until": said},
-    "most": lambda said: {"most": int(said) if said.isdecimal() else -1},
+    "most": lambda said: {"most": int(said) if said.isdecimal() and len(said) < 6 else -1},
     "choices": lambda said: {"choices": tuple(one.strip() for one in said.split("|") if one.strip())},
 }
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.conditions import Says
 from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.trend import Trend
 from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.query.in_english import stand_in
@@ -121,7 +122,8 @@ def _records(algorithm: Algorithm) -> str:
     """Return of how many records the phrases are, where that makes a difference."""
     if not isinstance(algorithm, Statistic):
         return ""
-    leaves = [leaf for one in algorithm.conditions for leaf in one.leaves()]
-    if algorithm.members.is_of_records and any(isinstance(leaf, Says) for leaf in leaves):
-        return " (in one note)"
-    return " (in any notes)" if sum(isinstance(leaf, Says) for leaf in leaves) > 1 else ""
+    phrases = sum(isinstance(leaf, Says) for one in algorithm.conditions for leaf in one.leaves())
+    if not any(one.is_of_records for one in algorithm.conditions) and not isinstance(algorithm, Trend):
+        return " (in any notes)" if phrases > 1 else ""
+    said = [fact for fact in algorithm.members.facts() if fact.decides[0] == "says"]
+    return " (in one note)" if phrases == 1 and said and said[0].within else ""

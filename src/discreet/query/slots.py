@@ -34,17 +34,23 @@ _MONTHS = {
 }
 _MEASURED = re.compile(
     r"\b(?:over|under|above|below|older|younger|before|after|until|between|more than|less than|at (?:least|most))\b.*\d"
+    r"|\b(?:last|this|next|past) (?:day|week|month|year|quarter)s?\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
     r"|\b(?:in|during|from|of) (?:\w+ )?(?:19|20)\d\d\b|\bon (?:the )?\d|[<>=\u2264\u2265]|\bpercent\b"
     r"|\b(?:by|per|each|every) (?:day|week|weekday|hour|decade|age|sex|gender|ward|department|"
     r"doctor|street|city|region)$",
     re.IGNORECASE,
 )
 """A comparison with a number or a date, or a division by something that is no declared field: no phrase of a text."""
-_PEOPLE = re.compile(
-    r"(women|men|girls|boys|children|adults|females?|males?)"
-    r"(?: (?:with|who|having|over|under|aged|in|on|of|from|without)\b.*)?",
+_PEOPLE = re.compile(r"\b(women|men|girls|boys|children|adults|females?|males?)\b(?!')", re.IGNORECASE)
+_PLAIN = re.compile(
+    r"(?:(?!(?:of|in|at|to|for|with|by|from|about|into|onto|on|off|before|after|during|since|until|under|over|against|"
+    r"within|without|than|any|all|both|each|every|some|several|two|three|four|five|more|most|less|least|nothing|times|"
+    r"deny|denies|denied|refuse[sd]?|stop(?:s|ped)?|lack(?:s|ed)?|have|has|had|having|is|are|was|were|be|get|gets|got|"
+    r"take[sn]?|took|not|no|never|nor|at|together|last|next|same|left|right|upper|lower|mild|moderate|severe|acute|"
+    r"chronic|type|stage|grade)\b)[\w'.&+-]+(?:\s+|$))+",
     re.IGNORECASE,
 )
+"""A piece that says the same alone as beside others: names of things, and nothing that may belong to another piece."""
 _LOST = re.compile(
     r"\b(?:still|sometimes|only|again|once|no longer|any ?more|currently|can(?:no|')t|could(?:n't| not))\b",
     re.IGNORECASE,
@@ -53,15 +59,16 @@ _BEFORE = r"\b(on|off|before|after|during|since|until|under|over|against|within|
 _ASKS = re.compile(
     r"(?:what|which|how|who|whose|when|where|why|do|does|did|is|are|was|were|they|we|he|she|it)\b", re.IGNORECASE
 )
-_MODIFIES = re.compile(
-    r"(?:left|right|upper|lower|high|low|mild|moderate|severe|acute|chronic|early|late|old|young|new|type|stage|grade|"
-    r"\w* ?\d+)",
+_OTHER_JOINS = re.compile(
+    r"\b(?:versus|vs|except|than|yet|though|although|while|nor|as well as|along with|together|at the same time|"
+    r"on the same day)\b|(?<![\d\W])/(?!\d)|;",
     re.IGNORECASE,
 )
-"""What is no thing without the noun after the next one: "left or right knee pain"."""
-_OTHER_JOINS = re.compile(
-    r"\b(?:versus|vs|except|than|yet|though|although|while|nor)\b|(?<![\d\W])/(?!\d)|;", re.IGNORECASE
-)
+_OTHER_JOINS_OF = {
+    "de": re.compile(r"\b(?:sowohl|sowie|noch)\b|\w- ", re.IGNORECASE),
+    "fr": re.compile(r"\b(?:ni|soit)\b", re.IGNORECASE),
+    "es": re.compile(r"\b(?:ni|sea)\b", re.IGNORECASE),
+}
 
 
 @dataclass(frozen=True)
@@ -130,10 +137,11 @@ def as_condition(part: str, language: str, question: str, labels: Mapping[str, F
     Raises:
         CannotAnswer: if it states none.
     """
-    for label, test in (labels or {}).items():
-        more = r"(?:\s+(?:with|having|who have|who had)\s+(.+))?"
-        if named := re.fullmatch(re.escape(label) + more, part, re.IGNORECASE):
-            rest = as_condition(named[1], language, question) if named[1] else ""
+    named = sorted((labels or {}).items(), key=lambda one: -len(one[0]))
+    more = r"(?:\s+(?:with|having|who have|who had)\s+(.+))?"
+    for label, test in named:
+        if beside := re.fullmatch(re.escape(label) + more, part, re.IGNORECASE):
+            rest = as_condition(beside[1], language, question) if beside[1] else ""
             return str(narrowed(test, parse(rest)))
     found = _read(part, language, question) if part else None
     if found is None:
@@ -146,32 +154,49 @@ def as_condition(part: str, language: str, question: str, labels: Mapping[str, F
 def _read(part: str, language: str, question: str) -> Condition | None:
     """Return the condition of a part; None for one phrase."""
     joins, whole = _LANGUAGES[language], " ".join(part.split()).strip(" ,")
+    if (found := re.fullmatch(joins.neither, whole, re.IGNORECASE)) and not re.search(r",| (?:noch|ni|nor) ", found[2]):
+        pieces = [_bare(one, joins) for one in found.groups()]
+        _check_pieces(whole, pieces, ["or"], question, language)
+        return all_of(*(~says(one) for one in pieces))
     _check_phrase(whole, language, question)
-    if found := re.fullmatch(joins.neither, whole, re.IGNORECASE):
-        return all_of(*(~says(_bare(one, joins)) for one in found.groups()))
     join = rf"\s*(?:,\s*)?(?<![\w'-])({joins.either}|{joins.both}|{joins.but})(?![\w'-])\s*|\s*(,)\s*"
-    pieces = re.split(join, re.sub(rf"^(?:{joins.lead})\s+", "", whole, flags=re.IGNORECASE), flags=re.IGNORECASE)
-    parts, between = pieces[::3], [one or two for one, two in zip(pieces[1::3], pieces[2::3], strict=True)]
+    split = re.split(join, re.sub(rf"^(?:{joins.lead})\s+", "", whole, flags=re.IGNORECASE), flags=re.IGNORECASE)
+    parts, between = split[::3], [one or two for one, two in zip(split[1::3], split[2::3], strict=True)]
     if len(parts) == 1:
         return None
     kinds = {_kind(one, joins) for one in between} - {","}
-    wrong = [one for one in parts if not one.strip() or _ASKS.match(one) or _MODIFIES.fullmatch(one.strip())]
-    if wrong or len(kinds) != 1 or any("," in part for part in parts):
+    denied = [re.match(rf"(?:{joins.denies})(?:\s+|(?<='))(?=\w)", one.strip(), re.IGNORECASE) for one in parts]
+    pieces = [_bare(one.strip()[no.end() if no else 0 :], joins) for one, no in zip(parts, denied, strict=True)]
+    if len(kinds) != 1 or (denied[0] and not all(denied) and kinds != {"or"}):
         raise _two_things(whole, parts, between, question)
-    said = [_one(one, joins) for one in parts]
+    _check_pieces(whole, pieces, between, question, language)
+    if denied[0] and not any(denied[1:]):  # "no asthma or eczema": neither
+        return ~any_of(*map(says, pieces))
+    said = [~says(one) if no else says(one) for one, no in zip(pieces, denied, strict=True)]
     return any_of(*said) if kinds == {"or"} else all_of(*said)
+
+
+def _check_pieces(whole: str, pieces: Sequence[str], between: Sequence[str], question: str, language: str = "") -> None:
+    """Refuse pieces of which one may lack a word that stands in another: "breast or ovarian cancer".
+
+    A piece stands alone if it is a plain name of a thing. All have as many words, or differ as names do: "fever or
+    Winter Hand". Capitalised words that "and" joins may be one name: "Trinidad and Tobago".
+    """
+    lengths = {len(one.split()) for one in pieces}
+    names = [one for one in pieces if all(word[0].isupper() for word in one.split())]
+    longer = [one for one in pieces if len(one.split()) > 1]
+    alike = len(lengths) == 1 or (0 < len(names) < len(pieces) and all(one in names for one in longer))
+    one_name = not language and len(names) == len(pieces) and lengths == {1} and "or" not in map(str.casefold, between)
+    letters = any(len(one.split()[0]) < 2 or one[0].isdigit() for one in pieces[1:] if one)
+    plain = all(one and (bool(language) or _PLAIN.fullmatch(one)) and not _ASKS.match(one) for one in pieces)
+    if not (plain and alike) or letters or one_name:
+        raise _two_things(whole, pieces, between, question)
 
 
 def _kind(join: str, joins: _Joins) -> str:
     if join == ",":
         return ","
     return "or" if re.fullmatch(joins.either, join, re.IGNORECASE) else "and"
-
-
-def _one(part: str, joins: _Joins) -> Condition:
-    if found := re.match(rf"(?:{joins.denies})(?:\s+|(?<='))(?=\w)", part.strip(), re.IGNORECASE):
-        return ~says(_bare(part.strip()[found.end() :], joins))
-    return says(_bare(part, joins))
 
 
 def _bare(part: str, joins: _Joins) -> str:
@@ -205,13 +230,14 @@ def _check_phrase(part: str, language: str, question: str) -> None:
             f"Texts do not say '{part}' in these words. Leave out the number, the date or the 'by ...', and test a "
             "declared field: --where 'age>=60'.",
         )
-    if who := _PEOPLE.fullmatch(part):
+    if not language and (who := _PEOPLE.search(part)):
         raise CannotAnswer(
             "population",
             f"Texts rarely say '{who[1]}' of one individual, and which values the declared fields have is not "
             "public. Test a field by a value that it has: --where sex=w.",
         )
-    if joined := _OTHER_JOINS.search(part):
+    other = _OTHER_JOINS_OF.get(language)
+    if joined := _OTHER_JOINS.search(part) or (other.search(part) if other else None):
         raise _two_things(part, (part[: joined.start()], part[joined.end() :]), (joined[0],), question)
     for word in re.findall(r"\w+", part):
         if word.casefold() in _MONTHS[language].split():

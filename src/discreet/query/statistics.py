@@ -81,6 +81,9 @@ def build_statistic(
         CannotAnswer: if the vault cannot release such a statistic.
         UsageError: if such a statistic has no such parameter.
     """
+    if request.kind == "compare" and request.negated:
+        why = "A group, or what is compared, is denied. Write it as a request: compare: ..., groups ... versus ..."
+        raise CannotAnswer("two-things", why)
     request = _with_conditions(request, question, settings)
     if request.statistic == "range":
         request = replace(request, statistic="quartiles")

@@ -51,6 +51,9 @@ def check_types(declared: Mapping[str, str], unit_field: str) -> dict[str, str]:
                 f"it: --field '{spelled}:category(w=women/female, m=men/male)'."
             )
         checked[spelled] = kind
+    labels = [label.casefold() for kind in checked.values() for named in field_values(kind).values() for label in named]
+    if len(set(labels)) < len(labels):
+        raise UsageError("Two declared fields have the same word for a value. Give each word to one of them.")
     return checked
 
 

@@ -2,12 +2,14 @@
 
 import itertools
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.conditions import (
     ALL,
     All,
@@ -26,6 +28,7 @@ from discreet.algorithms.statistics.conditions import (
 )
 from discreet.errors import UsageError
 from discreet.query.derived import Releases
+from discreet.registry import Compare, Count, Difference, Share, Trend
 from discreet.retrieval.unit_records import UnitRecord
 from discreet.retrieval.unit_texts import Fields
 
@@ -235,3 +238,71 @@ def test_number_that_follows_from_others_is_that_of_its_units() -> None:
             found += 1
             assert sum(weight * numbers[counted[place]] for (place, _), weight in sum_.items()) == number, str(region)
     assert found > 200
+
+
+def test_released_cells_are_the_regions_that_they_name() -> None:
+    """Of shares, comparisons and differences too, with tests of fields as conditions and groups."""
+    parts = ['"fever"', '"rash"', "date = 2026-01", "not date = 2026-06", '"fever" and date = 2026-01', "all"]
+    made: list[CellStatistic] = []
+    for base, one, other in itertools.product(parts, parts[:5], parts[:5]):
+        made.append(Share(population=base, condition=one))
+        if one != other:
+            made += [
+                Difference(population=base, groups=(one, other)),
+                Compare(population=base, condition='"rash"', groups=(one, other)),
+                Compare(population=base, condition="date = 2026-06", groups=(one, other)),
+            ]
+    by_facts = {condition.facts(): condition for condition in _regions(made)}
+    for statistic in made:
+        inside = [one for one in UNITS if statistic.members.holds(one)]
+        cells = [statistic.cell(statistic.members.part(one)) for one in inside]
+        for region, weights in statistic.known.items():
+            number = sum(weights.get(cell, 0) for cell in cells)
+            if region in by_facts:
+                assert number == sum(map(by_facts[region].holds, UNITS)), (statistic, by_facts[region])
+
+
+def _regions(made: list[CellStatistic]) -> Iterator[Condition]:
+    for statistic in made:
+        yield statistic.base
+        groups: list[tuple[Condition, ...]] = [(statistic.apart(one),) for one in getattr(statistic, "groups", ())]
+        for group in groups or [()]:
+            yield narrowed(statistic.base, *group)
+            if isinstance(statistic, Share):
+                held = statistic.apart(statistic.condition)
+                yield narrowed(statistic.base, *group, held)
+                yield narrowed(statistic.base, *group, ~held)
+
+
+def test_statistics_of_other_units_are_set_apart() -> None:
+    for one, other in (
+        ('"fever" and "rash" and ward = north', '("fever" and ward = north) and ("rash" and ward = north)'),
+        ('in one record ("hepatitis A" and "x ray")', 'in one record ("hepatitis a" and "x ray")'),
+        ('"rash" and Ward = north', '"rash" and ward = north'),
+    ):
+        counts = [Count(condition='"chills"', population=population) for population in (one, other)]
+        assert counts[0].set_apart != counts[1].set_apart
+    assert Count(where=("ward=North",)).set_apart == Count(population="ward = north").set_apart
+    assert Count(condition='"rash" or "fever"').set_apart == Count(condition='"fever" or "rash"').set_apart
+
+
+def test_deep_condition_stays_small() -> None:
+    text = '"deep"'
+    for number in range(11):
+        text = f'not ("w{number} thing" and {text})'
+    assert len(str(Count(condition=text).set_apart)) < 2000
+    for long in ("not " * 3000 + '"fever"', "date <= 9999-12", "date = 2026-03..2026-01", "age = 1..2..3"):
+        with suppress(UsageError):
+            parse(long)
+    assert FieldTest(field="date", value="9999-12").period == ("9999-12-01", "9999-12-31")
+    assert FieldTest(field="date", value="2026-03..2026-01").period is None
+    assert not FieldTest(field="age", value="69..60").is_number
+    assert not FieldTest(field="age", value="1..2..3").is_number
+    assert parse('in one record ("fever" and "rash") and "chills"').is_of_records
+    assert (~parse("date = 2026")).is_of_records
+
+
+def test_days_of_a_trend_bound_it() -> None:
+    trend = Trend(condition="fever", date_field="date", since="2026-01-15", until="2026-02-10")
+    for day, cell in (("2026-01-14", -1), ("2026-01-15", 0), ("2026-02-10", 1), ("2026-02-11", -1)):
+        assert trend.cell(unit(("Fever.", {"date": day}))) == cell

@@ -46,7 +46,7 @@ class Compare(Share):
 
     @cached_property
     def _groups(self) -> tuple[Condition, ...]:
-        return tuple(map(self.read, self.groups))
+        return tuple(map(self.apart, self.groups))
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

@@ -14,12 +14,14 @@ alone are about the person: any records may say them. `not` is about the person,
 pass). Parentheses begin a group of their own: ("fever" and date = 2026-01) and ("rash" and date = 2026-06).
 """
 
+import hashlib
 import math
 import operator
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -40,7 +42,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
 }
 _LONGEST = 65_536
-_MOST_PARTS = 64
+_MOST_PARTS, _MOST_DEPTH = 64, 24
 _C = TypeVar("_C", bound="_Condition")
 
 
@@ -83,7 +85,12 @@ class _Condition(BaseModel):
     @property
     def is_of_records(self) -> bool:
         """Whether it depends on which record says what, or has which fields."""
-        return any(isinstance(leaf, FieldTest) for leaf in self.leaves())
+        return False
+
+    @property
+    def key(self) -> str:
+        """A text that is the same for two tests that the same records pass by their form."""
+        raise NotImplementedError
 
     def passes(self, own: Fields) -> bool:
         """Return whether a record passes, by its fields. The condition must be a test."""
@@ -104,14 +111,14 @@ class _Condition(BaseModel):
     def facts(self, within: tuple[str, ...] = ()) -> Region:
         """Return the facts that it states of the records that pass the tests `within`."""
         if self.is_test:
-            return frozenset([Fact(("record", *sorted({*within, str(self).casefold()})))])
+            return frozenset([Fact(("record", *sorted({*within, self.key})))])
         raise NotImplementedError
 
     def __and__(self, other: "Condition") -> "All":
-        return All(all=(self, other))  # type: ignore[arg-type]
+        return all_of(self, other)  # type: ignore[arg-type]
 
     def __or__(self, other: "Condition") -> "AnyOf":
-        return AnyOf(any=(self, other))  # type: ignore[arg-type]
+        return any_of(self, other)  # type: ignore[arg-type]
 
     def __invert__(self) -> "Condition":
         return self.negates if isinstance(self, Not) else Not(negates=self)  # type: ignore[arg-type]
@@ -183,14 +190,25 @@ class FieldTest(_Condition):
         return True
 
     @property
+    def is_of_records(self) -> bool:
+        """It does."""
+        return True
+
+    @property
+    def key(self) -> str:
+        """Its parts: the value without case."""
+        return repr((self.field, self.relation, self.value.casefold()))
+
+    @property
     def is_number(self) -> bool:
         """Whether the value is a finite number, or a range of them."""
-        return all(map(_is_number, self.value.split("..")))
+        ends = self.value.split("..")
+        return len(ends) <= 2 and all(map(_is_number, ends)) and float(ends[0]) <= float(ends[-1])
 
     @property
     def period(self) -> tuple[str, str] | None:
         """The first and the last day of a value that is a day, a month, a year or a range of these; else None."""
-        return _period(self.value)
+        return period_of(self.value)
 
     def passes(self, own: Fields) -> bool:
         """Return whether a record passes. A value of another type does not."""
@@ -236,6 +254,16 @@ class _Group(_Condition):
         """Whether all parts are."""
         return bool(self.parts) and all(one.is_test for one in self.parts)
 
+    @property
+    def is_of_records(self) -> bool:
+        """Whether one of its parts does."""
+        return any(one.is_of_records for one in self.parts)
+
+    @property
+    def key(self) -> str:
+        """The keys of its parts, in any order."""
+        return repr((type(self).__name__, sorted(one.key for one in self.parts)))
+
     def leaves(self) -> "Iterator[Says | FieldTest]":
         """Yield the phrases and tests of all parts."""
         for one in self.parts:
@@ -245,7 +273,7 @@ class _Group(_Condition):
 class All(_Group):
     """All of these hold. Without parts, it holds of every unit."""
 
-    all: tuple["Condition", ...] = Field(max_length=_MOST_PARTS)
+    all: tuple["Condition", ...] = Field(max_length=1000)
 
     @property
     def parts(self) -> "tuple[Condition, ...]":
@@ -269,7 +297,7 @@ class All(_Group):
 
     def facts(self, within: tuple[str, ...] = ()) -> Region:
         """Return the facts of all parts."""
-        tests = tuple(str(one).casefold() for one in self.all if one.is_test)
+        tests = tuple(one.key for one in self.all if one.is_test)
         inside = tuple(sorted({*within, *tests}))
         there = [Fact(("record", *inside))] if tests else []
         said = (one.facts(inside) for one in self.all if not one.is_test)
@@ -282,7 +310,7 @@ class All(_Group):
 class AnyOf(_Group):
     """At least one of these holds."""
 
-    any: tuple["Condition", ...] = Field(min_length=1, max_length=_MOST_PARTS)
+    any: tuple["Condition", ...] = Field(min_length=1, max_length=1000)
 
     @property
     def parts(self) -> "tuple[Condition, ...]":
@@ -313,6 +341,11 @@ class Not(_Condition):
     negates: "Condition" = Field(validation_alias="not", serialization_alias="not")
 
     model_config = ConfigDict(populate_by_name=True)
+
+    @property
+    def is_of_records(self) -> bool:
+        """Whether what it negates does."""
+        return self.negates.is_of_records
 
     def holds(self, record: UnitRecord) -> bool:
         """Return whether it does not hold."""
@@ -355,7 +388,7 @@ class SameRecord(_Condition):
 
     def facts(self, within: tuple[str, ...] = ()) -> Region:
         """Return one fact."""
-        return frozenset([Fact(("in one record", str(self.same_record).casefold()), True, within)])
+        return frozenset([Fact(("in one record", written(self.same_record.facts())), True, within)])
 
     def __str__(self) -> str:
         return f"in one record ({self.same_record})"
@@ -389,12 +422,12 @@ def where(name: str, relation: str, value: object) -> FieldTest:
 
 def all_of(*conditions: Condition) -> All:
     """Return what holds if all conditions hold; tests of fields among them are about one record."""
-    return All(all=conditions)
+    return _checked(All, all=conditions)
 
 
 def any_of(*conditions: Condition) -> AnyOf:
     """Return what holds if one of the conditions holds."""
-    return AnyOf(any=conditions)
+    return _checked(AnyOf, any=conditions)
 
 
 def same_record(condition: Condition) -> SameRecord:
@@ -410,6 +443,13 @@ def _checked(kind: type[_C], **values: object) -> _C:
         raise UsageError(f"It is no condition: {wrong}.") from None
 
 
+def of_person(condition: Condition) -> Condition:
+    """Return the condition as a statement about the individual: tests of fields then narrow nothing beside them."""
+    if isinstance(condition, Not):
+        return Not(negates=of_person(condition.negates))
+    return SameRecord(same_record=condition) if condition.is_test else condition
+
+
 def narrowed(base: Condition, *others: Condition) -> Condition:
     """Return what holds of the units of which `base` and all others hold; the others of the records that pass it."""
     parts = (*(base.all if isinstance(base, All) else (base,)), *(one for one in others if one != ALL))
@@ -421,7 +461,7 @@ def either_of(regions: "Iterator[Region] | Sequence[Region]") -> Fact:
     facts = frozenset(next(iter(one)) if len(one) == 1 else _as_one(one) for one in regions)
     if len(facts) == 1:
         return next(iter(facts))
-    return Fact(("either", written(facts)), either=facts)
+    return Fact(("either", _short(facts)), either=facts)
 
 
 def written(region: Region) -> str:
@@ -431,7 +471,12 @@ def written(region: Region) -> str:
 
 def _as_one(region: Region) -> Fact:
     """Return several facts as one."""
-    return Fact(("all of", written(region)))
+    return Fact(("all of", _short(region)))
+
+
+def _short(region: Region) -> str:
+    """Return a text as `written`, whose length does not grow with the depth of a condition."""
+    return hashlib.sha256(written(region).encode(errors="surrogatepass")).hexdigest()
 
 
 @lru_cache(1024)
@@ -461,13 +506,13 @@ def _is_day(text: str) -> bool:
 
 
 @lru_cache(1024)
-def _period(text: str) -> tuple[str, str] | None:
+def period_of(text: str) -> tuple[str, str] | None:
     """Return the first and the last day that a text names: a day, a month, a year, or a range `A..B`."""
     ends = [_span(one.strip()) for one in text.split("..")]
     if len(ends) > 2 or None in ends:
         return None
     (first, _), (_, last) = ends[0] or ("", ""), ends[-1] or ("", "")
-    return first, last
+    return (first, last) if first <= last else None
 
 
 def _span(text: str) -> tuple[str, str] | None:
@@ -480,7 +525,7 @@ def _span(text: str) -> tuple[str, str] | None:
         if day:
             last = first
         elif month:
-            last = (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+            last = first.replace(day=monthrange(first.year, first.month)[1])
         else:
             last = date(int(year), 12, 31)
     except ValueError:
@@ -529,10 +574,7 @@ def parse(text: str, language: str = "") -> Condition:
         return ALL
     if not is_text_form(text):
         return says(text, language)
-    try:
-        return _Parser(text, "" if language == "en" else language).whole()
-    except ValidationError:
-        raise UsageError(f"A condition joins at most {_MOST_PARTS} others. Give fewer.") from None
+    return _Parser(text, "" if language == "en" else language).whole()
 
 
 class _Parser:
@@ -553,20 +595,27 @@ class _Parser:
         return found
 
     def _either(self) -> Condition:
-        parts = [self._together()]
-        while self._word("or"):
-            parts.append(self._together())
-        return parts[0] if len(parts) == 1 else AnyOf(any=tuple(parts))
+        parts = self._joined("or", self._together)
+        return parts[0] if len(parts) == 1 else AnyOf(any=parts)
 
     def _together(self) -> Condition:
-        parts = [self._one()]
-        while self._word("and"):
-            parts.append(self._one())
-        return parts[0] if len(parts) == 1 else All(all=tuple(parts))
+        parts = self._joined("and", self._one)
+        return parts[0] if len(parts) == 1 else All(all=parts)
+
+    def _joined(self, word: str, read: Callable[[], Condition]) -> tuple[Condition, ...]:
+        parts = [read()]
+        while self._word(word):
+            parts.append(read())
+        if len(parts) > _MOST_PARTS:
+            raise UsageError(f"A condition joins at most {_MOST_PARTS} others, not {len(parts)}. Give fewer.")
+        return tuple(parts)
 
     def _one(self) -> Condition:
         if self._word("not"):
-            return ~self._one()
+            self._deeper()
+            denied = ~self._one()
+            self._depth -= 1
+            return denied
         if self._word("in one record"):
             return SameRecord(same_record=self._inside())
         if self._rest().startswith("("):
@@ -584,8 +633,8 @@ class _Parser:
         raise self._wrong('a phrase in quotes, such as "fever", or a test of a field, such as age>=60 (FIELD=VALUE)')
 
     def _inside(self) -> Condition:
-        self._depth += 1
-        if not self._rest().startswith("(") or self._depth > _MOST_PARTS:
+        self._deeper()
+        if not self._rest().startswith("("):
             raise self._wrong("'('")
         self._at += 1
         found = self._either()
@@ -593,6 +642,11 @@ class _Parser:
             raise self._wrong("')'")
         self._at, self._depth = self._at + 1, self._depth - 1
         return found
+
+    def _deeper(self) -> None:
+        self._depth += 1
+        if self._depth > _MOST_DEPTH:
+            raise UsageError(f"A condition is at most {_MOST_DEPTH} levels deep. Write it with fewer parentheses.")
 
     def _rest(self) -> str:
         while self._at < len(self._text) and self._text[self._at].isspace():

@@ -45,7 +45,7 @@ class Difference(CellStatistic):
 
     @cached_property
     def _groups(self) -> tuple[Condition, ...]:
-        return tuple(map(self.read, self.groups))
+        return tuple(map(self.apart, self.groups))
 
     @cached_property
     def members(self) -> Condition:

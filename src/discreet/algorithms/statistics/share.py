@@ -48,7 +48,7 @@ class Share(CellStatistic):
 
     @cached_property
     def _condition(self) -> Condition:
-        return self.read(self.condition, self.negated)
+        return self.apart(self.condition, self.negated)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

@@ -12,7 +12,16 @@ from typing import Any, ClassVar
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee
 from discreet.algorithms.common.ensemble import check_number
 from discreet.algorithms.common.plan import Plan
-from discreet.algorithms.statistics.conditions import ALL, Condition, FieldTest, narrowed, parse, written
+from discreet.algorithms.statistics.conditions import (
+    ALL,
+    Condition,
+    FieldTest,
+    narrowed,
+    of_person,
+    parse,
+    says,
+    written,
+)
 from discreet.algorithms.statistics.noisy_cells import Price
 from discreet.errors import UsageError
 from discreet.privacy.account import Account, Payment
@@ -92,10 +101,15 @@ class Statistic(Algorithm):
     @property
     def set_apart(self) -> tuple[str, ...]:
         """What distinguishes two statistics: their parts, without the price, and phrases without empty words."""
-        left_out = ("epsilon", "uses", *(("language",) if self.language in ("", "en") else ()))
+        left_out = ("epsilon", "uses", "population", "where", "language")
         own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in left_out}
         parts = (f"{name}={_plain(name, value, self.language)}" for name, value in own.items())
-        return (self.name, *parts)
+        within = written(narrowed(self.base, _ANYTHING).facts())  # what is said beside it, and in which records
+        return (self.name, f"among={within}", *parts)
+
+    def apart(self, text: str, negated: bool = False) -> Condition:
+        """Return a condition as `read`, as a statement about an individual of the population."""
+        return of_person(self.read(text, negated))
 
     def read(self, text: str, negated: bool = False) -> Condition:
         """Return a condition, whose phrases are in the language of the statistic; if `negated`, its opposite."""
@@ -156,7 +170,8 @@ class Statistic(Algorithm):
         """Return the cost of the statistic."""
 
 
-_PHRASES = ("population", "condition", "groups")
+_PHRASES = ("condition", "groups")
+_ANYTHING = says("anything said")
 
 
 @lru_cache(256)
@@ -176,8 +191,6 @@ def population_of(population: str, tests: Sequence[str], language: str = "") -> 
 
 def _plain(name: str, value: object, language: str) -> object:
     """Return a condition as the facts that decide of which units it holds; another value unchanged."""
-    if name == "where":
-        return sorted(str(parse(one)).casefold() for one in value)  # type: ignore[attr-defined]
     if name not in _PHRASES:
         return value
     texts = (value,) if isinstance(value, str) else value

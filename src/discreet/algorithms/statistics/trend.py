@@ -7,11 +7,12 @@ the condition; without a condition, the phrase of the population.
 import re
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import ClassVar
 
 from discreet.algorithms.common.answer import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
-from discreet.algorithms.statistics.conditions import ALL, Condition, Known
+from discreet.algorithms.statistics.conditions import ALL, Condition, Known, period_of
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.counted import Counted, Reckon, whole
 from discreet.errors import UsageError
@@ -58,6 +59,12 @@ class Trend(Count):
         """The names of the declared dates that it reads."""
         return (self.date_field,)
 
+    @cached_property
+    def _days(self) -> tuple[str, str]:
+        """The first day and the last one."""
+        (first, _), (_, last) = period_of(self.since) or ("", ""), period_of(self.until) or ("", "9")
+        return first, last
+
     @property
     def _first(self) -> int:
         return self._number(self.since)
@@ -76,6 +83,8 @@ class Trend(Count):
         """Return the period of the unit's earliest date at which the condition holds."""
         said = self.counted if self.condition else self.read(self.population)
         for day in sorted({value for value in record.values(self.date_field) if isinstance(value, str)}):
+            if not self._days[0] <= day <= self._days[1]:
+                continue
             place = self._number(day) - self._first
             if 0 <= place < self.cells and (said == ALL or self._says(record, day, said)):
                 return place

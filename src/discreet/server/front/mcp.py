@@ -7,7 +7,8 @@ silenced.
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -58,6 +59,9 @@ Period = Annotated[str, Field(description="month, quarter or year; then ' of FIE
 Day = Annotated[str, Field(description="A day, a month or a year: 2026-01-31, 2026-01, 2026.")]
 Anew = Annotated[bool, Field(description="Pay again for a question that was asked before.")]
 Caller = Context[Any]
+_QUOTED = re.compile(r"\"[^\"]*\"")
+_CLAUSE = re.compile(r",\s*(?:among|groups|by|since|until|most|choices)\b|\bversus\b|\bvs\b", re.IGNORECASE)
+"""What would begin another part of a request."""
 REQUESTS = (
     'count: "fever" or "rash", among sex = w',
     'share: "fever", among "rash"',
@@ -123,29 +127,37 @@ def mcp_server(services: Services) -> ToolServer:
         """Ask a question, and pay for it from the key's budget."""
         return await paid(question, ctx, model, choices, epsilon, anew)
 
-    async def request(said: str, among: str, ctx: Caller, model: str, epsilon: float | None) -> dict[str, Any]:
-        return await paid(said + (f", among {among}" if among.strip() else ""), ctx, model, None, epsilon, False)
+    async def request(
+        form: str, arguments: Mapping[str, str], ctx: Caller, model: str, epsilon: float | None
+    ) -> dict[str, Any]:
+        """Answer a request of the form; an argument stays in its place."""
+        for name, said in arguments.items():
+            if _CLAUSE.search(_QUOTED.sub("", said)):
+                raise invalid(name, "It is one condition, or one name, with phrases in quotes.")
+        among = form + (", among {among}" if arguments["among"].strip() else "")
+        return await paid(among.format_map(arguments), ctx, model, None, epsilon, False)
 
     @server.tool(annotations=_PAYS, structured_output=True)
     async def count(
         of: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
     ) -> dict[str, Any]:
         """Count the individuals of whom a condition holds."""
-        return await request(f"count: {of}", among, ctx, model, epsilon)
+        return await request("count: {of}", {"of": of, "among": among}, ctx, model, epsilon)
 
     @server.tool(annotations=_PAYS, structured_output=True)
     async def share(
         of: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
     ) -> dict[str, Any]:
         """Tell the part of a population of which a condition holds."""
-        return await request(f"share: {of}", among, ctx, model, epsilon)
+        return await request("share: {of}", {"of": of, "among": among}, ctx, model, epsilon)
 
     @server.tool(annotations=_PAYS, structured_output=True)
     async def difference(
         more: Condition, less: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
     ) -> dict[str, Any]:
         """Tell how many more individuals one condition holds of than another one."""
-        return await request(f"difference: {more} versus {less}", among, ctx, model, epsilon)
+        given = {"more": more, "less": less, "among": among}
+        return await request("difference: {more} versus {less}", given, ctx, model, epsilon)
 
     @server.tool(annotations=_PAYS, structured_output=True)
     async def compare(
@@ -157,7 +169,9 @@ def mcp_server(services: Services) -> ToolServer:
         epsilon: Epsilon = None,
     ) -> dict[str, Any]:
         """Compare the shares of groups of which a condition holds."""
-        return await request(f"compare: {of}, groups {' versus '.join(groups)}", among, ctx, model, epsilon)
+        given = {"of": of, "among": among} | {f"group{place}": group for place, group in enumerate(groups)}
+        named = " versus ".join(f"{{group{place}}}" for place in range(len(groups)))
+        return await request(f"compare: {{of}}, groups {named}", given, ctx, model, epsilon)
 
     @server.tool(annotations=_PAYS, structured_output=True)
     async def trend(
@@ -173,8 +187,9 @@ def mcp_server(services: Services) -> ToolServer:
         epsilon: Epsilon = None,
     ) -> dict[str, Any]:
         """Count the individuals of whom a condition holds in each period."""
-        ends = "".join(f", {name} {day}" for name, day in (("since", since), ("until", until)) if day)
-        return await request(f"trend: {of}, by {by}{ends}", among, ctx, model, epsilon)
+        given = {"of": of, "by": by, "since": since, "until": until, "among": among}
+        ends = "".join(f", {name} {{{name}}}" for name in ("since", "until") if given[name])
+        return await request("trend: {of}, by {by}" + ends, given, ctx, model, epsilon)
 
     @server.tool(annotations=_PAYS, structured_output=True)
     async def typical(
@@ -186,14 +201,15 @@ def mcp_server(services: Services) -> ToolServer:
         epsilon: Epsilon = None,
     ) -> dict[str, Any]:
         """Tell the typical value of a number."""
-        return await request(f"typical: {what} of {attribute}", among, ctx, model, epsilon)
+        given = {"what": what, "attribute": attribute, "among": among}
+        return await request("typical: {what} of {attribute}", given, ctx, model, epsilon)
 
     @server.tool(name="list", annotations=_PAYS, structured_output=True)
     async def list_values(
         attribute: Attribute, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
     ) -> dict[str, Any]:
         """List the values of an attribute that many individuals share."""
-        return await request(f"list: {attribute}", among, ctx, model, epsilon)
+        return await request("list: {attribute}", {"attribute": attribute, "among": among}, ctx, model, epsilon)
 
     @server.tool(annotations=_READS, structured_output=True)
     async def describe(ctx: Caller) -> dict[str, Any]:
