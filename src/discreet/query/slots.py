@@ -180,12 +180,18 @@ def _check_pieces(whole: str, pieces: Sequence[str], between: Sequence[str], que
     """Refuse pieces of which one may lack a word that stands in another: "breast or ovarian cancer".
 
     A piece stands alone if it is a plain name of a thing. All have as many words, or differ as names do: "fever or
-    Winter Hand". Capitalised words that "and" joins may be one name: "Trinidad and Tobago".
+    Winter Hand"; or an article begins each shorter one: "numb thumbs or a fever". Capitalised words that "and" joins
+    may be one name: "Trinidad and Tobago".
     """
     lengths = {len(one.split()) for one in pieces}
     names = [one for one in pieces if all(word[0].isupper() for word in one.split())]
     longer = [one for one in pieces if len(one.split()) > 1]
-    alike = len(lengths) == 1 or (0 < len(names) < len(pieces) and all(one in names for one in longer))
+    named = 0 < len(names) < len(pieces) and all(one in names for one in longer)
+    begun = len(pieces[0].split()) == max(lengths) and all(
+        re.search(rf"\b(?:an?|the) {re.escape(one)}$", whole.split(pieces[0], 1)[-1].partition(one)[0] + one)
+        for one in pieces[1:]
+    )
+    alike = len(lengths) == 1 or named or begun
     one_name = not language and len(names) == len(pieces) and lengths == {1} and "or" not in map(str.casefold, between)
     letters = any(len(one.split()[0]) < 2 or one[0].isdigit() for one in pieces[1:] if one)
     plain = all(one and (bool(language) or _PLAIN.fullmatch(one)) and not _ASKS.match(one) for one in pieces)
