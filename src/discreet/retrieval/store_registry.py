@@ -40,7 +40,7 @@ def store_type_of(config: VaultConfig) -> StoreType:
         UnknownName, UsageError: see `load_store_type`.
     """
     if is_postgres(config.store):
-        from discreet.retrieval.postgres.store import PostgresStoreType
+        from discreet.retrieval.postgres_store import PostgresStoreType
 
         return PostgresStoreType(config.store, config.store_name)
     if not is_address(config.store):

@@ -15,8 +15,7 @@ from functools import cached_property, lru_cache
 from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of
 from discreet.algorithms.text.tongues import Tongue, tongue_of
 from discreet.errors import UsageError
-from discreet.retrieval.unit_records import UnitRecord
-from discreet.retrieval.unit_texts import Fields, Value
+from discreet.retrieval.unit_records import Fields, UnitRecord, Value
 
 _RELATIONS: dict[str, Callable[[Value, Value], bool]] = {
     "!=": operator.ne,
