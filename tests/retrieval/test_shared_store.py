@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from discreet.retrieval import vectors
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import VECTORS, EmbeddedStore, FileVectors, SqliteDatabase
-from discreet.retrieval.sql_tables import Database
+from discreet.retrieval.sql_tables import StoreDatabase
 from discreet.retrieval.store import Piece
 from discreet.testing.store import SIZE, direction
 
@@ -249,7 +249,7 @@ def test_document_that_is_replaced_meanwhile_is_erased(
 ) -> None:
     other, right = EmbeddedStore(folder_of(filled), SIZE), type(filled._database).alone
 
-    def alone(self: Database, *, wait: bool = True) -> AbstractContextManager[bool]:
+    def alone(self: StoreDatabase, *, wait: bool = True) -> AbstractContextManager[bool]:
         monkeypatch.setattr(SqliteDatabase, "alone", right)
         put(other, "d5", "unit-5", [2])  # between the search for the document and the lock
         return self.alone(wait=wait)

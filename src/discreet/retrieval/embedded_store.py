@@ -31,13 +31,13 @@ from discreet.retrieval.sql_tables import (
     STORE,
     TABLES,
     UNIT,
-    Database,
+    StoreDatabase,
     among,
     first_row,
     parts,
 )
 from discreet.retrieval.store import Piece, Vector
-from discreet.retrieval.vectors import FREE, HEAD, Found, Numbers, Units, VectorFile, slot_of
+from discreet.retrieval.vectors import FREE, HEAD, ChunkScores, Numbers, UnitNames, VectorFile, slot_of
 from discreet.system.database_url import meaning_of
 
 TEXTS, VECTORS = "store.sqlite", "vectors.i16"
@@ -63,7 +63,7 @@ _OTHER = "The store cannot be used ({}). If it is damaged, restore the vault fro
 _NO_TEXTS = "The store has vectors but no texts. Restore the vault from a copy."
 
 
-class SqliteDatabase(Database):
+class SqliteDatabase(StoreDatabase):
     """The connection to the tables of a store in a folder."""
 
     has_names = True
@@ -146,7 +146,7 @@ def explained() -> Iterator[None]:
 class FileVectors:
     """The `Vectors` of a store in a folder."""
 
-    def __init__(self, database: Database, file: VectorFile) -> None:
+    def __init__(self, database: StoreDatabase, file: VectorFile) -> None:
         self._database, self._file = database, file
         self._seen: tuple[int, ...] = (-1,)
         self._heads, self._vectors = file.open(0)
@@ -210,10 +210,10 @@ class FileVectors:
         last = np.flatnonzero(free != ends)  # the free rows after this one are at the end of the file
         return size - len(free) + (int(last[-1]) + 1 if len(last) else 0), free
 
-    def search(self, vector: Vector) -> Found:
+    def search(self, vector: Vector) -> ChunkScores:
         """Return the scores of all rows."""
         self._look()
-        return Found(self._chunks, self._units, self._file.scores(self._vectors[: len(self._units)], vector))
+        return ChunkScores(self._chunks, self._units, self._file.scores(self._vectors[: len(self._units)], vector))
 
     def _look(self) -> None:
         """Learn of which chunk and unit each row is, if a commit may have changed it.
@@ -259,14 +259,14 @@ class FileVectors:
                 chunks[row], units[row] = chunk, unit
         self._chunks, self._units = chunks, units
 
-    def read_units(self, found: Found, numbers: Numbers) -> Units:
+    def read_units(self, found: ChunkScores, numbers: Numbers) -> UnitNames:
         """Return units, each from one of its rows."""
         if self._database.rows("select count(*) from unit")[0][0] < len(numbers):
             raise self._database.damaged()
         place = np.zeros(int(found.units.max(initial=FREE)) + 1, np.int64)
         place[found.units] = np.arange(len(found.units))
         rows = place[numbers]
-        return Units.of_slots(numbers, self._heads["tie"][rows], self._heads["name"][rows], self._long_names)
+        return UnitNames.of_slots(numbers, self._heads["tie"][rows], self._heads["name"][rows], self._long_names)
 
     def _long_names(self, numbers: Sequence[int]) -> Mapping[int, str]:
         found = dict[int, str]()
@@ -307,7 +307,7 @@ class EmbeddedStore(SqlStore):
                 _make(database, dimension)
             super().__init__(database, self._open_vectors(database, folder, dimension), dimension)
 
-    def _open_vectors(self, database: Database, folder: Path, dimension: int) -> Any:
+    def _open_vectors(self, database: StoreDatabase, folder: Path, dimension: int) -> Any:
         return FileVectors(database, VectorFile(folder / VECTORS, dimension))
 
     @staticmethod

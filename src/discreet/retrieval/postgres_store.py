@@ -33,14 +33,14 @@ from discreet.retrieval.sql_tables import (
     STORE,
     TABLES,
     UNIT,
-    Database,
+    StoreDatabase,
     Words,
     among,
     first_row,
     parts,
 )
 from discreet.retrieval.store import Piece, Vector
-from discreet.retrieval.vectors import Found, Numbers, Units, half_numbers
+from discreet.retrieval.vectors import ChunkScores, Numbers, UnitNames, half_numbers
 from discreet.system.database_url import LINK, check_no_password, is_postgres
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ _INDEXES = (
 )
 
 
-class PostgresDatabase(Database):
+class PostgresDatabase(StoreDatabase):
     """The connection to the schema of a store.
 
     Args:
@@ -276,7 +276,7 @@ class TableVectors:
         """Write the tables to new files without removed documents. Return whether no older transaction prevents it."""
         return not sum([self._database.rewrite(table) for table in REWRITTEN])
 
-    def search(self, vector: Vector) -> Found:
+    def search(self, vector: Vector) -> ChunkScores:
         """Return the scores of all chunks."""
         question = self.halves(vector)
         self._database.run(SEARCH)
@@ -284,9 +284,9 @@ class TableVectors:
         found = self._database.rows(SCORES.format(extension=self._extension), [question])
         rows = np.frombuffer(found[0][0] or b"", _ROW)
         chunks, units = (rows[name].astype(np.int64) for name in ("chunk", "unit"))
-        return Found(chunks, units, -rows["score"].astype(np.float32))
+        return ChunkScores(chunks, units, -rows["score"].astype(np.float32))
 
-    def read_units(self, found: Found, numbers: Numbers) -> Units:
+    def read_units(self, found: ChunkScores, numbers: Numbers) -> UnitNames:
         """Return units.
 
         Raises:
@@ -301,7 +301,7 @@ class TableVectors:
             rows = [row for part in some for row in self._database.rows(statement.where(among(UNIT.c.id, part)))]
         if len(rows) != len(numbers):
             raise self._database.damaged()
-        return Units.of_rows(sorted(rows))
+        return UnitNames.of_rows(sorted(rows))
 
     def reader(self) -> Callable[[int], NDArray[Any]]:
         """Return what reads the vector of a chunk, in whole numbers."""
@@ -407,7 +407,7 @@ def make_store(database: PostgresDatabase) -> None:
         database.add(STORE, [first_row(None, secrets.token_bytes(32))])
 
 
-def find_extension(database: Database) -> str:
+def find_extension(database: StoreDatabase) -> str:
     """Return the schema of pgvector, quoted where needed.
 
     Raises:
@@ -419,7 +419,7 @@ def find_extension(database: Database) -> str:
     return str(found[0][0])
 
 
-def read_dimension(database: Database) -> int | None:
+def read_dimension(database: StoreDatabase) -> int | None:
     """Return the length of the stored vectors; None if nothing was ever added.
 
     Raises:

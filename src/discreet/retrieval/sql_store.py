@@ -2,7 +2,7 @@
 
 The database is authoritative: a vector counts when a committed chunk refers to it. No vector is written in place of one
 that a chunk refers to, so a crash leaves no partial document. The two databases differ in their connection
-(`sql_tables.Database`) and in where vectors are (`Vectors`): `embedded_store`, `postgres_store`.
+(`sql_tables.StoreDatabase`) and in where vectors are (`Vectors`): `embedded_store`, `postgres_store`.
 
 Erasure takes two steps. The commit hides a document from every later question. `settle` then overwrites its remains in
 the files. The database marks this step as due before any write, so that a store that is opened after a crash makes up
@@ -30,7 +30,7 @@ from discreet.retrieval.sql_tables import (
     NAMES,
     TOMBSTONE,
     UNIT,
-    Database,
+    StoreDatabase,
     among,
     check_store,
     listed,
@@ -38,7 +38,7 @@ from discreet.retrieval.sql_tables import (
 )
 from discreet.retrieval.store import ALL, BatchEntry, DocumentEntry, Hit, Piece, Store, UnitEntry, Vector, digest
 from discreet.retrieval.unit_records import Moment, UnitTexts, gather
-from discreet.retrieval.vectors import Found, Numbers, Ranks, Units, scale_of
+from discreet.retrieval.vectors import ChunkScores, Numbers, Ranks, UnitNames, scale_of
 
 _CHANGES = 1024
 """The number of commits of which the changed units are known: a reader that is older reads all units."""
@@ -93,10 +93,10 @@ class Vectors(Protocol):
     def overwrite(self) -> bool:
         """Overwrite the remains of erased documents in all files. Return whether none is left."""
 
-    def search(self, vector: Vector) -> Found:
+    def search(self, vector: Vector) -> ChunkScores:
         """Return the scores of all chunks."""
 
-    def read_units(self, found: Found, numbers: Numbers) -> Units:
+    def read_units(self, found: ChunkScores, numbers: Numbers) -> UnitNames:
         """Return the units of these numbers, which ascend."""
 
     def reader(self) -> Callable[[int], NDArray[Any]]:
@@ -119,11 +119,11 @@ class SqlStore(Store):
         VaultVersionError: if the store has another format.
     """
 
-    def __init__(self, database: Database, vectors: Vectors, dimension: int) -> None:
+    def __init__(self, database: StoreDatabase, vectors: Vectors, dimension: int) -> None:
         """Open the store in tables that exist."""
         self._database, self._vectors, self._dimension = database, vectors, dimension
         self._key = check_store(database, dimension)
-        self._units = Units.none()
+        self._units = UnitNames.none()
         self._pending: dict[str, tuple[Document, Sequence[Piece], int]] = {}
         self._change = _Change()
         self._names: dict[int, str] = {}
@@ -534,7 +534,7 @@ class SqlStore(Store):
         return self._database.rows(statement)
 
 
-def changed_units(database: Database, since: int, now: int) -> list[int] | None:
+def changed_units(database: StoreDatabase, since: int, now: int) -> list[int] | None:
     """Return the numbers of the units that changed since a number of changes; None if they are not known any more."""
     if not 0 <= now - since <= (_CHANGES if since >= 0 else -1):
         return None
@@ -545,7 +545,7 @@ def changed_units(database: Database, since: int, now: int) -> list[int] | None:
 class SqlCatalog:
     """The `Catalog` of a store: lists of its units, documents and batches, for the custodian."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     def list_units(self, limit: int = ALL, skip: int = 0) -> list[UnitEntry]:
@@ -592,7 +592,7 @@ class SqlCatalog:
         return found
 
 
-def parse_fields(text: str, database: Database) -> Mapping[str, str | float]:
+def parse_fields(text: str, database: StoreDatabase) -> Mapping[str, str | float]:
     """Return the declared fields in a row of `DOCUMENT`."""
     try:
         found = json.loads(text)

@@ -165,7 +165,7 @@ _OF_PARENTS: list[Connection] = []
 """Connections of a parent process. They are never closed here: that would end the parent's."""
 
 
-class Database(ABC):
+class StoreDatabase(ABC):
     """One connection to the tables of a store. Threads take turns; a broken connection is made again.
 
     Args:
@@ -329,7 +329,7 @@ class Database(ABC):
         return found[0]
 
 
-def check_store(database: Database, dimension: int) -> bytes:
+def check_store(database: StoreDatabase, dimension: int) -> bytes:
     """Check the format of the tables and the length of vectors. Return the store's key.
 
     Raises:

@@ -160,7 +160,7 @@ def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 HEAD = np.dtype([("chunk", "<i8"), ("unit", "<i8"), ("tie", ">u8", (2,)), ("name", f"S{SLOT}")])
-"""What is beside a vector: the number of its chunk, and the number, the tie and the name of its unit (`Units`)."""
+"""What is beside a vector: the number of its chunk, and the number, the tie and the name of its unit (`UnitNames`)."""
 
 
 class VectorFile:
@@ -186,7 +186,7 @@ class VectorFile:
         self.sizes = {path: self._vectors.size, beside: self._heads.size}
 
     def packed(self, vectors: Sequence[Vector]) -> NDArray[np.int16]:
-        """Return vectors of length one as they are stored.
+        """Return vectors of length one in the form of the file.
 
         Raises:
             StoreError: if a vector has another length or another number of numbers.
@@ -230,8 +230,10 @@ class VectorFile:
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """Units in memory, by their numbers: kept for the next search. A number never names another unit.
+class UnitNames:
+    """Keyed hashes and names of units in memory, by their numbers: kept for the next search.
+
+    A number never names another unit.
 
     Attributes:
         numbers: the numbers, ascending, shape (units,).
@@ -246,17 +248,17 @@ class Units:
     long: Mapping[int, str] = field(repr=False)
 
     @staticmethod
-    def none() -> "Units":
+    def none() -> "UnitNames":
         """Return no units."""
-        return Units(np.empty(0, np.int64), np.empty((0, 2), np.uint64), np.empty(0, f"S{SLOT}"), {})
+        return UnitNames(np.empty(0, np.int64), np.empty((0, 2), np.uint64), np.empty(0, f"S{SLOT}"), {})
 
     @staticmethod
-    def of_rows(rows: Sequence[Any]) -> "Units":
+    def of_rows(rows: Sequence[Any]) -> "UnitNames":
         """Return the units of (number, tie, name) in the order of their numbers."""
         ties = np.frombuffer(b"".join(tie for _, tie, _ in rows), ">u8").astype(np.uint64).reshape(-1, 2)
         names = np.array([slot_of(name) for _, _, name in rows], f"S{SLOT}")
         long = {number: name for number, _, name in rows if slot_of(name) == _LONG}
-        return Units(np.array([number for number, _, _ in rows], np.int64), ties, names, long)
+        return UnitNames(np.array([number for number, _, _ in rows], np.int64), ties, names, long)
 
     @staticmethod
     def of_slots(
@@ -264,12 +266,12 @@ class Units:
         ties: NDArray[np.uint64],
         names: NDArray[np.bytes_],
         look_up: Callable[[Sequence[int]], Mapping[int, str]],
-    ) -> "Units":
+    ) -> "UnitNames":
         """Return units with ties and names of a file of vectors; `look_up` returns the long names of units."""
         long = numbers[names == _LONG].tolist()
-        return Units(numbers, ties.astype(np.uint64), names, look_up(long) if long else {})
+        return UnitNames(numbers, ties.astype(np.uint64), names, look_up(long) if long else {})
 
-    def following(self, numbers: Numbers, read: Callable[[Numbers], "Units"]) -> "Units":
+    def following(self, numbers: Numbers, read: Callable[[Numbers], "UnitNames"]) -> "UnitNames":
         """Return the units of `numbers`, which ascend. Forget all others. `read` returns those that are not known."""
         before = len(self.numbers)
         if np.array_equal(numbers[:before], self.numbers):  # new ones follow, as a number is larger than all before
@@ -280,15 +282,15 @@ class Units:
         fresh = read(np.setdiff1d(numbers, self.numbers, assume_unique=True))
         order = np.argsort(np.concatenate([self.numbers[kept], fresh.numbers]), kind="stable")
         alive = set(self.numbers[kept].tolist()) if self.long else set()
-        return Units(
+        return UnitNames(
             numbers,
             np.concatenate([self.ties[kept], fresh.ties])[order],
             np.concatenate([self.names[kept], fresh.names])[order],
             {number: name for number, name in self.long.items() if number in alive} | dict(fresh.long),
         )
 
-    def _with(self, fresh: "Units") -> "Units":
-        return Units(
+    def _with(self, fresh: "UnitNames") -> "UnitNames":
+        return UnitNames(
             np.concatenate([self.numbers, fresh.numbers]),
             np.concatenate([self.ties, fresh.ties]),
             np.concatenate([self.names, fresh.names]),
@@ -310,7 +312,7 @@ def slot_of(name: str) -> bytes:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ChunkScores:
     """The chunks of a store with their scores for one question, each of shape (chunks,).
 
     Attributes:
@@ -335,7 +337,7 @@ class Found:
 class Ranks:
     """The `Scored` of a store: exact scores of units in memory. Later additions and removals do not change it."""
 
-    def __init__(self, found: Found, best: Vector, units: Units, unit: float) -> None:
+    def __init__(self, found: ChunkScores, best: Vector, units: UnitNames, unit: float) -> None:
         """Keep exact scores.
 
         Args:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import StoreError
 from discreet.retrieval.sql_store import Freed, NamedUnit
-from discreet.retrieval.sql_tables import Database, parts
+from discreet.retrieval.sql_tables import StoreDatabase, parts
 from discreet.retrieval.store import Piece
-from discreet.retrieval.vectors import Found, Numbers, Units, Vector, whole_numbers
+from discreet.retrieval.vectors import ChunkScores, Numbers, UnitNames, Vector, whole_numbers
 from discreet_qdrant.engine import MISSING, Engine, check_shape, draw_ids
 from discreet_qdrant.nearest import Stored
 
@@ -38,7 +38,7 @@ class Points:
         dimension: the length of the vectors.
     """
 
-    def __init__(self, database: Database, engine: Engine, prefix: str, dimension: int) -> None:
+    def __init__(self, database: StoreDatabase, engine: Engine, prefix: str, dimension: int) -> None:
         self._database, self._engine, self._prefix, self._dimension = database, engine, prefix, dimension
         if not database.rows("select 1 from sqlite_master where name = 'collection'") or not database.rows(_NAME):
             self._begin()
@@ -102,18 +102,18 @@ class Points:
                     self._engine.drop(name)
         return True
 
-    def search(self, vector: Vector) -> Found:
+    def search(self, vector: Vector) -> ChunkScores:
         """Return nothing: the store looks itself (`QdrantStore.scored`)."""
         raise NotImplementedError
 
-    def read_units(self, found: Found, numbers: Numbers) -> Units:
+    def read_units(self, found: ChunkScores, numbers: Numbers) -> UnitNames:
         """Return units."""
         rows = []
         for part in parts(numbers.tolist()):
             rows += self._database.rows(f"select id, tie, name from unit where id in ({', '.join(map(str, part))})")
         if len(rows) != len(numbers):
             raise self._database.damaged()
-        return Units.of_rows(sorted(rows))
+        return UnitNames.of_rows(sorted(rows))
 
     def stored(self) -> Stored:
         """Return the points of this moment, within a transaction.

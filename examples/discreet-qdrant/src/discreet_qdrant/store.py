@@ -15,8 +15,8 @@ import numpy as np
 
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.sql_tables import Database
-from discreet.retrieval.vectors import Found, Ranks, Vector, whole_numbers
+from discreet.retrieval.sql_tables import StoreDatabase
+from discreet.retrieval.vectors import ChunkScores, Ranks, Vector, whole_numbers
 from discreet_qdrant.address import read_address
 from discreet_qdrant.engine import Engine, check_shape
 from discreet_qdrant.nearest import Stored, read_all, read_nearest
@@ -55,7 +55,7 @@ class QdrantStore(EmbeddedStore):
         self._known: tuple[int, Stored] | None = None
         super().__init__(folder, dimension)
 
-    def _open_vectors(self, database: Database, folder: Path, dimension: int) -> Points:
+    def _open_vectors(self, database: StoreDatabase, folder: Path, dimension: int) -> Points:
         self._points = Points(database, self._engine, self._prefix, dimension)
         return self._points
 
@@ -102,7 +102,7 @@ class QdrantStore(EmbeddedStore):
                 read = read_nearest(self._engine, name, question, stored, count, self._cap)
             else:
                 read = read_all(self._engine, name, question, stored)
-            found = Found(stored.chunks[read.rows], stored.units[read.rows], read.scores)
+            found = ChunkScores(stored.chunks[read.rows], stored.units[read.rows], read.scores)
             numbers, best = found.best()
             self._units = units = self._units.following(numbers, lambda fresh: self._points.read_units(found, fresh))
         return LookedUp(Ranks(found, best, units, self.scale**2), changes, read.whole)
