@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.retrieval.postgres.scores import SCORES
-from discreet.retrieval.postgres.server import Server as Connection
-from discreet.retrieval.postgres.store import SEARCH, PostgresStore
-from discreet.retrieval.postgres.tables import make_store
+from discreet.retrieval.postgres_store import SCORES, SEARCH, PostgresStore, make_store
+from discreet.retrieval.postgres_store import PostgresDatabase as Connection
 from discreet.retrieval.vectors import Vector
 from tests.guarantee.ledger.conftest import Server, binaries, server_of_our_own
 
@@ -57,9 +55,12 @@ def make(url: str, dimension: int) -> PostgresStore:
 
 def workers(store: PostgresStore, question: Vector) -> int:
     """Run the statement of a search as `PostgresStore.scored` does; return how many workers the server started."""
-    statement = SCORES.format(extension=store._extension)
-    with store._server.transaction(reading=True, settings=SEARCH):
-        explained = store._server.rows(f"explain (analyze, costs off, timing off) {statement}", store._halves(question))
+    statement = SCORES.format(extension=store._vectors._extension)
+    with store._database.reading():
+        store._database.run(SEARCH)
+        explained = store._database.rows(
+            f"explain (analyze, costs off, timing off) {statement}", [store._vectors.halves(question)]
+        )
     plan = "\n".join(row[0] for row in explained)
     assert "Seq Scan on vector" in plan
     started = re.search(r"Workers Launched: (\d+)", plan)

@@ -14,7 +14,7 @@ from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionEr
 from discreet.system.shell import quoted
 from discreet.system.words import is_unicode
 
-FORMAT = 9
+FORMAT = 10
 """The format of a vault: one number for its settings, ledger and store, and for its accounts and backups."""
 PAYMENTS = ("unit", "corpus")
 DEFAULT_STORE = "embedded"

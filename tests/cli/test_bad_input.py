@@ -96,7 +96,7 @@ def test_no_such_vault(tmp_path: Path, command: list[str]) -> None:
     [
         ("vault.json", ""),
         ("ledger.sqlite", "pragma user_version = {}"),
-        ("store/store.sqlite", "update meta set value = {} where name = 'version'"),
+        ("store/store.sqlite", "update store set version = {}"),
     ],
 )
 def test_part_of_another_format_is_refused_unchanged(vault: Vault, part: str, statement: str, other: int) -> None:
@@ -117,7 +117,7 @@ def test_part_of_another_format_is_refused_unchanged(vault: Vault, part: str, st
     ):
         result = run(*words)
         assert result.exit_code == 4
-        assert f"has format {other}; this version of discreet reads format 9 alone" in said(result)
+        assert f"has format {other}; this version of discreet reads format 10 alone" in said(result)
         assert "Use the version of discreet that made it" in said(result)
         assert "discreet init" in said(result)
     assert contents(vault.path) == before

@@ -61,7 +61,7 @@ def notes(texts: Sequence[str] = TEXTS) -> list[Document]:
 
 
 def vectors_in(path: Path) -> bytes:
-    return (path / "store" / "vectors.f32").read_bytes()
+    return (path / "store" / "vectors.i16").read_bytes()
 
 
 def test_vectors_are_those_of_one_process(spread: RayEmbedder) -> None:

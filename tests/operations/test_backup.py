@@ -251,7 +251,8 @@ def test_backup_omits_unfinished_synthesis_and_extractions(make: Make, tmp_path:
     assert {name for name in made.manifest.files if "/" in name} == {
         "synthesis/done.json",
         "store/store.sqlite",
-        "store/vectors.f32",
+        "store/vectors.i16",
+        "store/vectors.rows",
     }
     assert "link" not in made.manifest.files
 
@@ -304,7 +305,9 @@ def test_backup_of_another_format_is_refused(make: Make, tmp_path: Path, other: 
     manifest = tmp_path / "copy" / "backup.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"format": other}))
     whole = {path: path.read_bytes() for path in (tmp_path / "copy").rglob("*") if path.is_file()}
-    with pytest.raises(BadData, match=f"format {other}; .* reads format 9 alone.*the version of discreet that") as said:
+    with pytest.raises(
+        BadData, match=f"format {other}; .* reads format 10 alone.*the version of discreet that"
+    ) as said:
         restore(tmp_path / "copy", tmp_path / "again")
     assert said.value.exit_code == 4
     assert not (tmp_path / "again").exists()

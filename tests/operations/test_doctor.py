@@ -113,7 +113,7 @@ def other_key(vault: Vault) -> None:
 
 
 def old_store(vault: Vault) -> None:
-    run_sql(vault.path / "store" / "store.sqlite", "update meta set value = 99 where name = 'version'")
+    run_sql(vault.path / "store" / "store.sqlite", "update store set version = 99")
 
 
 def open_folder(vault: Vault) -> None:
@@ -147,7 +147,7 @@ def other_embedder(vault: Vault) -> None:
         (lambda v: (v.path / "store" / "store.sqlite").unlink(), "store", "vectors but no texts"),
         (lambda v: shutil.rmtree(v.path / "store"), "store", "is missing"),
         (old_store, "store", "format 99"),
-        (lambda v: cut(v.path / "store" / "vectors.f32"), "vectors", "bytes"),
+        (lambda v: cut(v.path / "store" / "vectors.i16"), "vectors", "bytes"),
         (lambda v: cut(v.path / "vault.json"), "settings", "damaged"),
         (open_folder, "permissions", "Every user"),
         (open_key, "permissions", "units.key"),
@@ -171,8 +171,7 @@ def future(vault: Vault) -> None:
 
 
 def unsettled(vault: Vault) -> None:
-    run_sql(vault.path / "store" / "store.sqlite", "update meta set value = 'abc' where name = 'due'")
-    run_sql(vault.path / "store" / "store.sqlite", "insert or ignore into meta values ('due', 'abc')")
+    run_sql(vault.path / "store" / "store.sqlite", "update store set due = 1")
 
 
 def more_answers(vault: Vault) -> None:
@@ -216,7 +215,7 @@ def test_expected_number_of_questions_detects_an_old_folder(vault: Vault) -> Non
 @pytest.mark.parametrize(
     ("file", "statement", "check"),
     [
-        ("store/store.sqlite", "update meta set value = 4 where name = 'version'", "store"),
+        ("store/store.sqlite", "update store set version = 4", "store"),
         ("ledger.sqlite", "pragma user_version = 4", "ledger"),
     ],
 )

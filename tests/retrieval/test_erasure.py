@@ -15,7 +15,7 @@ import pytest
 
 from discreet.errors import StoreError
 from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.embedded_store import VECTORS, EmbeddedStore
 from discreet.retrieval.store import Piece, Vector
 from discreet.retrieval.vectors import VectorFile
 
@@ -37,7 +37,7 @@ def everything(folder: Path) -> bytes:
 
 
 def stored(made: Vector) -> bytes:
-    return np.rint(made.astype(np.float64) * VectorFile(Path(), SIZE).scale).astype(np.float32).tobytes()
+    return VectorFile(Path(VECTORS), SIZE).packed([made]).tobytes()
 
 
 def test_after_any_history_no_file_holds_what_is_gone(tmp_path: Path) -> None:
@@ -77,25 +77,24 @@ def test_units_are_removed_in_any_spelling(tmp_path: Path) -> None:
 CRASH = """
     import os, sys, numpy as np
     from pathlib import Path
-    from discreet.retrieval import embedded_store as module
     from discreet.retrieval.documents import Document
-    from discreet.retrieval.embedded_store import EmbeddedStore
+    from discreet.retrieval.embedded_store import EmbeddedStore, SqliteDatabase
     from discreet.retrieval.store import Piece
 
     point, folder = sys.argv[1:]
     store = EmbeddedStore(Path(folder), 8)
-    run, write = EmbeddedStore._run, module.VectorFile.write
+    run = SqliteDatabase.run
     seen = 0
 
-    def stop_at(self, statement, *values):
+    def stop_at(self, statement):
         global seen
         if statement == point.split("#")[0]:
             seen += 1
             if seen == int(point.split("#")[1]):
                 os.kill(os.getpid(), 9)
-        return run(self, statement, *values)
+        run(self, statement)
 
-    EmbeddedStore._run = stop_at
+    SqliteDatabase.run = stop_at
     with store.batch():
         store.put(Document("a", "ada", "new text of a"), [Piece("new text of a", np.eye(8)[1])])
         store.put(Document("n", "nora", "new text of n"), [Piece("new text of n", np.eye(8)[2])])
@@ -132,8 +131,7 @@ def test_batch_is_atomic_and_erasure_complete_if_killed(tmp_path: Path, point: s
         assert [p.unit for p in above] == ([unit] if unit else [])
     text, row = (b"old text", 0) if after else (b"new text", 1)
     assert text not in everything(tmp_path)
-    content = (tmp_path / "vectors.f32").read_bytes()
-    rows = {content[start : start + SIZE * 4] for start in range(0, len(content), SIZE * 4)}
+    rows = {vector.tobytes() for vector in np.fromfile(tmp_path / VECTORS, "<i2").reshape(-1, SIZE)}
     assert stored(np.eye(SIZE, dtype=np.float32)[row]) not in rows
     put(store, "n", "nora", "again", vector())
     assert store.count_documents() == 3
@@ -174,11 +172,11 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         patch.setattr(os, "fsync", full)
         with pytest.raises(StoreError, match=r"disk is full.*free some space"):
             put(store, "b", "bela", "text", vector())
-    pages = store._database.execute("pragma page_count").fetchone()[0]
-    store._database.execute(f"pragma max_page_count = {pages + 1}")
+    pages = store._database.rows("pragma page_count")[0][0]
+    store._database.rows(f"pragma max_page_count = {pages + 1}")
     with pytest.raises(StoreError, match=r"disk is full.*free some space"):
         put(store, "c", "Caro", "long " * 10_000, vector())
-    store._database.execute("pragma max_page_count = 1000000")
+    store._database.rows("pragma max_page_count = 1000000")
     assert [p.unit for p in store.nearest_units(vector(), 9)] == ["ada"]
     put(store, "b", "bela", "text", vector())
     assert EmbeddedStore(tmp_path, SIZE).count_documents() == 2
@@ -203,8 +201,8 @@ def test_damage_is_explained(tmp_path: Path) -> None:
     def damaged(name: str) -> Path:
         return Path(shutil.copytree(whole, tmp_path / name))
 
-    (damaged("cut") / "vectors.f32").write_bytes(b"")
-    (damaged("no-vectors") / "vectors.f32").unlink()
+    (damaged("cut") / VECTORS).write_bytes(b"")
+    (damaged("no-vectors") / VECTORS).unlink()
     (damaged("no-texts") / "store.sqlite").unlink()
     content = (whole / "store.sqlite").read_bytes()
     (damaged("noise") / "store.sqlite").write_bytes(secrets.token_bytes(9000))
@@ -218,7 +216,7 @@ def test_chunk_without_unit_is_reported_without_its_number(tmp_path: Path) -> No
     store = EmbeddedStore(tmp_path, SIZE)
     put(store, "a", "ada", "text", vector())
     put(store, "b", "bob", "text", vector())
-    store._database.execute("delete from unit where name = 'bob'")
+    store._database.rows("delete from unit where name = 'bob'")
     with pytest.raises(StoreError, match="damaged") as said:
         store.nearest_units(vector(), 1)
     assert not any(character.isdigit() for character in str(said.value))
@@ -226,6 +224,6 @@ def test_chunk_without_unit_is_reported_without_its_number(tmp_path: Path) -> No
 
 def test_a_store_that_another_process_holds_says_so(tmp_path: Path) -> None:
     first, second = EmbeddedStore(tmp_path, SIZE), EmbeddedStore(tmp_path, SIZE)
-    second._database.execute("pragma busy_timeout = 50")
-    with first.batch(), pytest.raises(StoreError, match="Another process"):
+    second._database.patience = 0.05
+    with first._writing(), pytest.raises(StoreError, match="Another process"):
         put(second, "a", "ada", "text", vector())

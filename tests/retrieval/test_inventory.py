@@ -15,10 +15,9 @@ from discreet.errors import StoreError, UsageError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.entries import BatchEntry
 from discreet.retrieval.indexer import Counts, Indexer
 from discreet.retrieval.inventory import Inventory
-from discreet.retrieval.store import Piece
+from discreet.retrieval.store import BatchEntry, Piece
 from tests.retrieval.test_erasure import everything
 
 Add = Callable[..., Counts]
@@ -173,7 +172,7 @@ def test_a_tombstone_holds_nothing_that_can_be_read(kept: Kept) -> None:
     assert (len(unit), documents) == (16, 1)
     assert name.encode() not in everything(kept.folder)
     with EmbeddedStoreElsewhere(kept) as other:  # another store's key: another hash
-        assert other.select("select unit from tombstone") != [(unit,)]
+        assert other._database.rows("select unit from tombstone") != [(unit,)]
 
 
 class EmbeddedStoreElsewhere:
@@ -231,7 +230,7 @@ def test_a_document_that_is_put_without_a_batch_belongs_to_none(kept: Kept) -> N
 def test_damage_to_what_is_listed_is_explained(kept: Kept, damage: str) -> None:
     kept.add(note(1), note(2))
     kept.inventory.bury("u2")
-    kept.store.select(damage)
+    kept.store._database.rows(damage)
 
     def look() -> None:
         for entries in (kept.inventory.units, kept.inventory.documents, kept.inventory.batches):

@@ -13,8 +13,8 @@ import pytest
 from discreet.errors import StoreError, UsageError, VaultVersionError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.postgres.server import Server as Connection
-from discreet.retrieval.postgres.store import PostgresStore, PostgresStoreType
+from discreet.retrieval.postgres_store import PostgresDatabase as Connection
+from discreet.retrieval.postgres_store import PostgresStore, PostgresStoreType
 from discreet.retrieval.store import Piece
 from discreet.retrieval.vectors import LARGEST, half_numbers, whole_numbers
 from discreet.testing.store import SIZE, direction, entry, fill
@@ -37,7 +37,7 @@ def store(server: Server) -> Iterator[PostgresStore]:
 
 
 def again(store: PostgresStore, server: Server) -> PostgresStore:
-    return PostgresStore(server.url, store._server.name, SIZE)
+    return PostgresStore(server.url, store._database.name, SIZE)
 
 
 # -- vectors -----------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def test_parallel_workers_change_no_bit(server: Server, store: PostgresStore) ->
     before = store.scored(direction(1))
     # Without these costs the server would not use workers for a thousand rows. All settings are of this connection.
     parallel = "set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0"
-    store._server.rows(f"{parallel}; set max_parallel_workers_per_gather = 2")
+    store._database.rows(f"{parallel}; set max_parallel_workers_per_gather = 2")
     assert workers(store, direction(1)) > 0
     after = store.scored(direction(1))
     assert after.nearest(99) == before.nearest(99)
@@ -93,7 +93,7 @@ def test_parallel_workers_change_no_bit(server: Server, store: PostgresStore) ->
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfflat"])
 def test_approximate_index_is_refused(server: Server, store: PostgresStore, kind: str) -> None:
-    name = store._server.name
+    name = store._database.name
     sql(server.url, f'alter table "{name}".vector alter column v type halfvec({SIZE})')
     sql(server.url, f'create index later on "{name}".vector using {kind} (v halfvec_ip_ops)')
     with pytest.raises(StoreError, match="approximate"):
@@ -149,7 +149,7 @@ def test_store_that_is_not_there_is_not_begun_afresh(server: Server) -> None:
 
 
 def test_other_versions_and_dimensions_are_refused(server: Server, store: PostgresStore) -> None:
-    name = store._server.name
+    name = store._database.name
     with pytest.raises(StoreError, match=f"vectors of {SIZE} numbers; the embedder makes 7"):
         PostgresStore(server.url, name, 7)
     sql(server.url, f'update "{name}".store set version = 8')
@@ -177,7 +177,7 @@ def test_database_without_pgvector_names_the_remedy(server: Server) -> None:
 
 
 def test_role_that_may_only_read_is_told_so(server: Server, store: PostgresStore) -> None:
-    name = store._server.name
+    name = store._database.name
     sql(
         server.url,
         f"create role reader_{name} login",
@@ -295,7 +295,7 @@ def test_killed_writer_changes_nothing(server: Server, store: PostgresStore) -> 
 
 
 def test_transaction_that_was_left_open_is_not_used(server: Server, store: PostgresStore) -> None:
-    store._server._opened().execute("begin isolation level repeatable read; select 1")
+    store._database.run("begin isolation level repeatable read; select 1")
     other = again(store, server)
     fill(other, [(9, "dora", [1])])
     other.close()
@@ -346,7 +346,7 @@ def holds(server: Server, needle: bytes) -> bool:
 
 def test_statistics_hold_no_names(server: Server, store: PostgresStore) -> None:
     fill(store, [(number, f"person {number % 3}", [1]) for number in range(60)])
-    name = store._server.name
+    name = store._database.name
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(f'analyze "{name}".unit, "{name}".document, "{name}".chunk, "{name}".vector')
         asked = "select tablename || '.' || attname from pg_stats where schemaname = %s and n_distinct != 0"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from discreet.retrieval.spelling import canonical_unit
+from discreet.retrieval.documents import canonical_unit
 
 ALIKE = [
     (

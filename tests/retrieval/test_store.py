@@ -91,7 +91,7 @@ def test_exact_scores_do_not_depend_on_place_or_number(tmp_path: Path) -> None:
         with store.batch():
             for row in range(rows):
                 store.put(Document(str(row), str(row), "x"), [Piece("x", one)])
-        seen |= {score.tobytes() for score in store.scored(query)._scores}
+        seen |= {score.tobytes() for score in store.scored(query)._found.scores}
     assert len(seen) == 1
 
 
@@ -141,7 +141,7 @@ def test_removal_erases_the_bytes(tmp_path: Path) -> None:
             store.put(
                 Document(f"note of {name}", name, f"secret of {name}"), [Piece(f"secret of {name}", vector(seed))]
             )
-    coded = np.rint(vector(1).astype(np.float64) * store.scale).astype(np.float32).tobytes()
+    coded = np.rint(vector(1).astype(np.float64) * store.scale).astype(np.int16).tobytes()
     assert any(coded in file.read_bytes() for file in tmp_path.iterdir())
     assert store.remove_unit("Ada Lind") == 1
     everything = b"".join(file.read_bytes() for file in tmp_path.iterdir())
@@ -177,7 +177,7 @@ def test_another_embedder_or_version_or_damage_is_explained(tmp_path: Path) -> N
     with pytest.raises(StoreError, match="embedder"):
         EmbeddedStore(tmp_path / "v", SIZE + 1)
     for other in (4, 99):
-        store._database.execute("update meta set value = ? where name = 'version'", (other,))
+        store._database.rows("update store set version = ?", [other])
         with pytest.raises(VaultVersionError, match=f"format {other}; .*discreet init"):
             EmbeddedStore(tmp_path / "v", SIZE)
     (tmp_path / "d").mkdir()

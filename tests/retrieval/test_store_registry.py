@@ -9,8 +9,7 @@ from discreet.operations.copying import copy_files
 from discreet.operations.doctor import examine
 from discreet.plugins import STORE_ADDRESSES
 from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.store_metadata import read_dimension, replace_key
+from discreet.retrieval.embedded_store import EmbeddedStore, replace_key
 from discreet.retrieval.store_registry import count_units, load_store_type, open_store
 from discreet.vault import Vault
 from tests.test_plugins import install
@@ -79,7 +78,7 @@ def test_vault_uses_the_store_of_a_plugin(tmp_path: Path, elsewhere: str) -> Non
     again = Vault.open(vault.path)
     assert type(again.store).__name__ == "Elsewhere"
     assert again.store.count_units() == count_units(again.settings, again.path / "store") == 1
-    assert read_dimension(vault.path / "store") is None
+    assert EmbeddedStore.stored_dimension(vault.path / "store") is None
     assert [entry.unit for entry in again.inventory.units()] == ["anna"]
 
 
@@ -124,7 +123,7 @@ def test_key_is_replaced_only_while_a_store_is_empty(tmp_path: Path) -> None:
     replace_key(folder, bytes(32))
     store = open_store(vault.settings, folder, lambda: vault.embedder.dimension)
     with sqlite3.connect(folder / "store.sqlite") as database:
-        assert database.execute("select value from meta where name = 'key'").fetchone() == (bytes(32),)
+        assert database.execute("select key from store").fetchone() == (bytes(32),)
     database.close()
     with store.batch():
         store.put(Document("d1", "anna", "fever"), [])

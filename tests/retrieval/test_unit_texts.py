@@ -7,24 +7,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.retrieval import live_index, search
+from discreet.retrieval import sql_store
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.postgres.store import PostgresStore
+from discreet.retrieval.postgres_store import PostgresStore
 from discreet.retrieval.store import Piece, Store
-from discreet.retrieval.unit_records import UnitRecord, UnitRecords
-from discreet.retrieval.unit_texts import Moment, TextReader, UnitTexts, gather, read_unit_texts
+from discreet.retrieval.unit_records import (
+    Moment,
+    TextReader,
+    UnitRecord,
+    UnitRecords,
+    UnitTexts,
+    gather,
+    read_unit_texts,
+)
 from discreet.testing.plain_store import PlainStore
 from discreet.testing.store import SIZE, direction
 from tests.guarantee.ledger.conftest import Server
 from tests.vector_server import make, vector_server
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep an index of few rows in a file, and make it compact often."""
-    monkeypatch.setattr(live_index, "LEAST", 3)
-    monkeypatch.setattr(search, "SPARE", 2)
 
 
 def put(store: Store, name: str, unit: str, texts: list[str], **fields: str | float) -> None:
@@ -88,8 +88,7 @@ def test_kept_records_are_those_of_a_fresh_reading(seed: int, tmp_path: Path) ->
     compare_kept_with_fresh(lambda: EmbeddedStore(tmp_path / "s", SIZE), np.random.default_rng(seed), 60)
 
 
-def test_only_changed_units_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_index, "LEAST", 64)  # an erasure cuts the log, but not all of it
+def test_only_changed_units_are_read(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path / "s", SIZE)
     many(store, 100)
     first = store.unit_texts()
@@ -109,7 +108,7 @@ def test_only_changed_units_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert store.unit_texts(later.mark).units == {}
 
 
-def test_all_units_are_read_if_much_changed_or_the_log_was_cut(tmp_path: Path) -> None:
+def test_all_units_are_read_if_much_changed_or_the_log_was_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = EmbeddedStore(tmp_path / "s", SIZE)
     many(store, 20)
     first = store.unit_texts()
@@ -117,8 +116,13 @@ def test_all_units_are_read_if_much_changed_or_the_log_was_cut(tmp_path: Path) -
         put(store, f"d{number}", f"unit {number}", ["other"])
     assert store.unit_texts(first.mark).whole
     assert store.unit_texts("a mark of another store").whole
-    store.scored(direction(1))  # writes the index to its file, and cuts the log
-    assert store.unit_texts(first.mark).whole
+    later = store.unit_texts()
+    monkeypatch.setattr(sql_store, "_CHANGES", 3)
+    for number in range(3):
+        put(store, f"x{number}", "unit 0", ["more"])
+    assert not store.unit_texts(later.mark).whole
+    put(store, "x4", "unit 0", ["more"])
+    assert store.unit_texts(later.mark).whole
 
 
 def test_fields_of_a_document_without_a_chunk_are_seen(tmp_path: Path) -> None:
@@ -166,30 +170,37 @@ def test_store_in_postgresql_reads_the_same(theirs: PostgresStore, tmp_path: Pat
 
 
 def test_kept_records_in_postgresql_are_those_of_a_fresh_reading(theirs: PostgresStore, postgres: Server) -> None:
-    other = PostgresStore(postgres.url, theirs._server.name, SIZE)
+    other = PostgresStore(postgres.url, theirs._database.name, SIZE)
     compare_kept_with_fresh(cycle([theirs, other]).__next__, np.random.default_rng(1), 40)
     other.close()
 
 
 def test_only_units_with_new_documents_are_read_in_postgresql(theirs: PostgresStore) -> None:
     with theirs.batch():
-        for number in range(20):
+        for number in range(30):
             theirs.put(Document(f"d{number}", f"unit {number}", "-"), [Piece(f"text {number}", direction(1))])
     first = theirs.unit_texts()
-    assert (first.whole, len(first.units)) == (True, 20)
+    assert (first.whole, len(first.units)) == (True, 30)
     put(theirs, "new", "unit 7", ["more"], ward="north")
-    put(theirs, "other", "unit 21", ["first"])
+    put(theirs, "other", "unit 31", ["first"])
     later = theirs.unit_texts(first.mark)
     assert not later.whole
     assert {unit: (own.texts, own.fields) for unit, own in later.units.items()} == {
         "unit 7": (("more", "text 7"), ({"ward": "north"},)),
-        "unit 21": (("first",), ()),
+        "unit 31": (("first",), ()),
     }
     assert theirs.unit_texts(later.mark) == Moment(later.mark, {}, whole=False)
     put(theirs, "blank", "unit 3", [], ward="south")  # it has no chunk that would tell of it
     assert theirs.unit_texts(later.mark).units["unit 3"].fields == ({"ward": "south"},)
     last = theirs.unit_texts()
     theirs.remove("new")
+    theirs.remove_unit("unit 9")
     put(theirs, "newer", "unit 8", ["more"])
-    assert theirs.unit_texts(last.mark).whole
+    found = theirs.unit_texts(last.mark)
+    assert {unit: own.texts for unit, own in found.units.items()} == {
+        "unit 7": ("text 7",),
+        "unit 8": ("more", "text 8"),
+        "unit 9": (),
+    }
+    assert theirs.unit_texts(first.mark).whole  # the name of unit 9 is not known any more
     assert theirs.unit_texts("a mark of another store").whole

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.retrieval.vectors import Vector, VectorFile
+from discreet.retrieval.vectors import HEAD, Vector, VectorFile, whole_numbers
 
 QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -20,15 +20,15 @@ def unit(size: int, seed: int) -> Vector:
 @QUICK
 @given(st.sampled_from([1, 3, 384, 1024, 4096]), st.integers(1, 70), st.integers(0, 2**32))
 def test_scores_are_those_of_whole_numbers(tmp_path: Path, size: int, rows: int, seed: int) -> None:
-    file = VectorFile(tmp_path / str(size), size)
+    file = VectorFile(tmp_path / f"{size}.i16", size)
     made = [unit(size, seed + row) for row in range(rows - 1)]
     query = unit(size, seed)  # the first row is the question itself: the largest score there is
-    file.write(range(rows), [query, *made][:rows])
-    matrix = file.open(rows)
-    exact = np.asarray(matrix).astype(np.int64) @ np.rint(query.astype(np.float64) * file.scale).astype(np.int64)
-    assert (file.scores(matrix, query).astype(np.int64) == exact).all()
+    file.write(range(rows), np.zeros(rows, HEAD), file.packed([query, *made][:rows]))
+    vectors = file.open(rows)[1][:rows]
+    exact = vectors.astype(np.int64) @ np.rint(query.astype(np.float64) * file.scale).astype(np.int64)
+    assert (file.scores(vectors, query).astype(np.int64) == exact).all()
     assert exact.max() < 2**24
-    assert file.scores(matrix, query) / file.scale**2 == pytest.approx(
+    assert file.scores(vectors, query) / file.scale**2 == pytest.approx(
         [float(row.astype(np.float64) @ query) for row in [query, *made][:rows]], abs=2e-2 if size > 1024 else 3e-3
     )
 
@@ -36,11 +36,11 @@ def test_scores_are_those_of_whole_numbers(tmp_path: Path, size: int, rows: int,
 @pytest.mark.parametrize("size", [1, 2, 384, 1024, 100_000])
 def test_the_worst_vectors_stay_below_two_to_the_24(tmp_path: Path, size: int) -> None:
     """All coordinates equal, or one alone: where rounding adds most, and where products are largest."""
-    file = VectorFile(tmp_path / "v", size)
+    file = VectorFile(tmp_path / "v.i16", size)
     even, single = np.full(size, 1 / np.sqrt(size), dtype=np.float32), np.zeros(size, dtype=np.float32)
     single[0] = 1
     for worst in (even, single, -even):
-        whole = file._whole(worst).astype(np.int64)
+        whole = file.packed([worst])[0].astype(np.int64)
         assert whole @ whole <= 2**24
 
 
@@ -49,18 +49,18 @@ def test_a_broken_twin_with_plain_products_is_caught() -> None:
     one, query = unit(384, 1), unit(384, 2)
     orders = [np.random.default_rng(seed).permutation(384) for seed in range(20)]
     assert len({np.dot(one[order], query[order]).tobytes() for order in orders}) > 1
-    file = VectorFile(Path(), 384)
-    one, query = file._whole(one), file._whole(query)
+    one, query = whole_numbers(one, 384), whole_numbers(query, 384)
     assert len({np.dot(one[order], query[order]).tobytes() for order in orders}) == 1
 
 
 def test_erasing_cuts_and_overwrites_but_never_grows(tmp_path: Path) -> None:
-    file = VectorFile(tmp_path / "v", 4)
+    file = VectorFile(tmp_path / "v.i16", 4)
     file.erase([], 3)
-    assert not (tmp_path / "v").exists()
-    file.write([0, 1, 5], [unit(4, seed) for seed in range(3)])
+    assert not (tmp_path / "v.i16").exists()
+    file.write([0, 1, 5], np.zeros(3, HEAD), file.packed([unit(4, seed) for seed in range(3)]))
     file.erase([1], 2)
-    assert (tmp_path / "v").stat().st_size == 2 * 16
-    assert not file.open(2)[1].any()
+    heads, vectors = file.open(2)
+    assert (heads.nbytes, vectors.nbytes) == (2 * HEAD.itemsize, 2 * 8)
+    assert vectors.any(axis=1).tolist() == [True, False]
     file.erase([], 9)
-    assert (tmp_path / "v").stat().st_size == 2 * 16
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) == 2 * sum(file.sizes.values())

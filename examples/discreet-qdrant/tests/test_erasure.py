@@ -12,7 +12,8 @@ from qdrant_engine import EdgeEngine
 from test_qdrant_store import NEAR, PREFIX, delete, open_store
 
 from discreet.errors import StoreError
-from discreet.retrieval.store import Vector
+from discreet.retrieval.sql_store import NamedUnit
+from discreet.retrieval.store import Piece
 from discreet.retrieval.vectors import whole_numbers
 from discreet.testing.store_cases import SIZE, direction, fill
 
@@ -72,8 +73,8 @@ def test_interrupted_batch_leaves_nothing(engine: EdgeEngine, tmp_path: Path, mo
     fill(store, [(1, "a", [1])])
     before, right = engine.names(PREFIX), store._points.write
 
-    def write(rows: Sequence[int], vectors: Sequence[Vector]) -> None:
-        right(rows, vectors)
+    def write(pieces: Sequence[Piece], chunks: range, units: Sequence[NamedUnit]) -> None:
+        right(pieces, chunks, units)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:

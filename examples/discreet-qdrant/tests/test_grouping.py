@@ -20,9 +20,8 @@ from qdrant_engine import EdgeEngine
 from test_qdrant_store import check_all_neighbours, of_known_key, reference
 
 from discreet.errors import StoreError
-from discreet.retrieval.search import Snapshot
 from discreet.retrieval.store import Hit, Vector
-from discreet.retrieval.vectors import whole_numbers
+from discreet.retrieval.vectors import Ranks, whole_numbers
 from discreet.testing.exact_search import HEAVY, WANTED, ExactSearch, ahead, put_crowd
 from discreet.testing.store_cases import SIZE
 
@@ -41,21 +40,21 @@ class GroupingStore(QdrantStore):
 
 
 class Groups(PointScores):
-    def __init__(self, own: GroupingStore, snapshot: Snapshot, vector: Vector) -> None:
+    def __init__(self, own: GroupingStore, snapshot: Ranks, vector: Vector) -> None:
         self._store, self._snapshot, self._question = own, snapshot, whole_numbers(vector, SIZE)
 
     def nearest(self, count: int) -> list[Hit]:
-        engine, stored, owners = self._store._engine, self._store._points.stored(), self._snapshot._index.unit_of_row
+        engine, stored = self._store._engine, self._store._points.stored()
         assert isinstance(engine, EdgeEngine)
         full = dict[int, None]()
         for _ in range(REQUESTS):
-            of_full = np.isin(owners[stored.rows], list(full))
+            of_full = np.isin(stored.units, list(full))
             only = engine.edge.Filter(must_not=[engine.edge.HasIdCondition(set(stored.ids[of_full].tolist()))])
             rows, _ = stored.of(engine.found(self._store._points.name, self._question, count, None, only))
-            full |= dict.fromkeys(owners[rows].tolist())
+            full |= dict.fromkeys(stored.units[rows].tolist())
             if len(full) >= count:
                 break
-        return self._snapshot._hits(np.array(list(full)[:count], dtype=np.intp))
+        return self._snapshot._hits(np.searchsorted(self._snapshot._units.numbers, list(full)[:count]))
 
 
 @pytest.fixture

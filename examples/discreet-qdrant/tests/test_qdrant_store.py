@@ -16,9 +16,8 @@ from qdrant_engine import EdgeEngine
 
 from discreet.errors import BadData, StoreError
 from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.embedded_store import EmbeddedStore, replace_key
 from discreet.retrieval.store import Piece, Vector
-from discreet.retrieval.store_metadata import replace_key
 from discreet.retrieval.vectors import whole_numbers
 from discreet.testing.settings import QUICK
 from discreet.testing.store_cases import SIZE, direction, entry, fill
@@ -75,7 +74,7 @@ def test_scores_and_ranks_are_those_of_the_embedded_store(
         assert ours.nearest_units(question, 500) == theirs.nearest_units(question, 500)
         assert [hit.unit for hit in seen.between(-0.1, 0.1)] == [hit.unit for hit in wanted.between(-0.1, 0.1)]
         read = seen._looked(0)
-        assert np.array_equal(np.sort(read._scores), np.sort(wanted._scores))
+        assert np.array_equal(np.sort(read._found.scores), np.sort(wanted._found.scores))
     assert [stored.vector.tolist() for stored in ours.texts()] == [stored.vector.tolist() for stored in theirs.texts()]
 
 
@@ -204,7 +203,10 @@ def test_a_vector_that_qdrant_lost_is_missed(engine: EdgeEngine, tmp_path: Path,
     store = open_store(engine, tmp_path, cap)
     fill(store, [(number, f"u{number}", [number]) for number in range(9)])
     (name,) = engine.names(PREFIX)
-    ((lost,),) = store.select("select id from point where row = (select row from chunk where document = 'd0')")
+    ((lost,),) = store._database.rows(
+        "select point.id from point join chunk on chunk.id = point.chunk join document on document.number = document "
+        "where document.id = 'd0'"
+    )
     delete(engine, name, [lost])
     with pytest.raises(StoreError, match="lacks vectors of the store"):
         store.nearest_units(NEAR, 2)

@@ -12,8 +12,8 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.unit_names import never_filled, unknown_unit
 from discreet.errors import UnknownName, UsageError
-from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, UnitEntry
 from discreet.retrieval.inventory import Inventory
+from discreet.retrieval.store import ALL, BatchEntry, DocumentEntry, UnitEntry
 from discreet.vault import Vault
 
 KINDS = ("units", "documents", "batches")

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, MultipleResultsFound, NoResultFound, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart, UsageError
 from discreet.log import CORRUPT, chain
 from discreet.log.connections import closing_with, pool
-from discreet.system.database_url import LINK, is_refusal
+from discreet.system.database_url import LINK, meaning_of
 
 PATIENCE = 30
 """The time to wait for another process that writes, in seconds."""
@@ -44,25 +44,17 @@ _REFUSED = (
 _UNWRITABLE = "The ledger cannot be written. Nothing was charged or released. Permit writing to its schema."
 _AGAIN = f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again."
 _EXPLAINED = {
-    "08": _UNREACHED,
-    "57": _UNREACHED,  # the server stops or starts
-    "25P03": _UNREACHED,  # this process was suspended during a transaction
-    "28": _REFUSED,
-    "3D000": _REFUSED,
-    "3F000": _MISSING,
-    "42P01": _MISSING,
-    "25006": _UNWRITABLE,
-    "42501": _UNWRITABLE,
-    "42P06": "A ledger of this name already exists, and is never overwritten. Choose another name.",
-    "53100": "The server's disk is full. Nothing was charged or released. Free disk space on the server.",
-    "53": "The ledger's database accepts no more connections. Nothing was charged or released. Try again.",
-    "55P03": _AGAIN,
-    "40": _AGAIN,
-    "58": "The ledger's disk reports an error. Nothing was released. Check the disk.",
-    "23505": chain.TWICE,
-    "XX": CORRUPT,
-    "23": CORRUPT,
-    "42": CORRUPT,  # the statements are fixed: if one fails, the table is damaged
+    "unreached": _UNREACHED,
+    "refused": _REFUSED,
+    "missing": _MISSING,
+    "unwritable": _UNWRITABLE,
+    "exists": "A ledger of this name already exists, and is never overwritten. Choose another name.",
+    "full": "The server's disk is full. Nothing was charged or released. Free disk space on the server.",
+    "crowded": "The ledger's database accepts no more connections. Nothing was charged or released. Try again.",
+    "busy": _AGAIN,
+    "disk": "The ledger's disk reports an error. Nothing was released. Check the disk.",
+    "twice": chain.TWICE,
+    "damaged": CORRUPT,
 }
 
 
@@ -201,15 +193,8 @@ def _make_engine(url: URL) -> Engine:
 
 
 def _meaning(error: Exception) -> str:
-    if isinstance(error, (NoResultFound, MultipleResultsFound, UnicodeDecodeError)):
-        return CORRUPT  # a required row is missing, occurs twice, or cannot be read
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    state = getattr(cause, "sqlstate", None)
-    if state is None and type(cause).__name__ in ("OperationalError", "ConnectionTimeout", "InterfaceError"):
-        return _REFUSED if is_refusal(str(cause)) else _UNREACHED
-    found = next((said for start, said in _EXPLAINED.items() if str(state).startswith(start)), None)
-    return (
-        found
-        or f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error "
-        "remains, restore a backup."
+    return _EXPLAINED.get(
+        meaning_of(error),
+        f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error remains, "
+        "restore a backup.",
     )

@@ -15,13 +15,14 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.exc import DBAPIError, DisconnectionError, MultipleResultsFound, NoResultFound, SQLAlchemyError
+from sqlalchemy.exc import DisconnectionError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart
 from discreet.log import CORRUPT, chain
 from discreet.log.connections import closing_with, pool
+from discreet.system.database_url import meaning_of
 
 RIGHTS = 0o660
 """The most that a file permits which several users of a server share."""
@@ -35,19 +36,15 @@ _READ_ONLY = (
     "The ledger cannot be written. Nothing was charged or released. Permit writing to the ledger and to its folder."
 )
 _EXPLAINED = {
-    "SQLITE_READONLY": _READ_ONLY,
-    "SQLITE_CANTOPEN": _READ_ONLY,
-    "SQLITE_PERM": _READ_ONLY,
-    "SQLITE_FULL": "The disk of the ledger is full. Nothing was charged or released. Free disk space.",
-    "SQLITE_BUSY": f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again.",
-    "SQLITE_IOERR_WRITE": "The ledger's disk refuses to write. Nothing was charged or released. Free disk space.",
-    "SQLITE_IOERR": "The ledger's disk reports an error. Nothing was released. Check the disk.",
-    "SQLITE_CORRUPT": CORRUPT,
-    "SQLITE_NOTADB": CORRUPT,
-    "SQLITE_CONSTRAINT": chain.TWICE,  # two rows with one number, or two settlements of one part
-    "SQLITE_ERROR": CORRUPT,  # the statements are fixed: if one fails, the table is damaged
+    "unwritable": _READ_ONLY,
+    "unopened": _READ_ONLY,
+    "full": "The disk of the ledger is full. Nothing was charged or released. Free disk space.",
+    "busy": f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again.",
+    "unwritten": "The ledger's disk refuses to write. Nothing was charged or released. Free disk space.",
+    "disk": "The ledger's disk reports an error. Nothing was released. Check the disk.",
+    "damaged": CORRUPT,
+    "twice": chain.TWICE,  # two rows with one number, or two settlements of one part
 }
-_UNWRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 
 
 class SqliteFile:
@@ -191,7 +188,7 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("pragma schema_version").fetchone()
     except sqlite3.Error as error:
         connection.close()
-        if not _name(error).startswith(_UNWRITABLE) or _wal_of(path).exists():
+        if meaning_of(error) not in ("unwritable", "unopened") or _wal_of(path).exists():
             raise
         connection = _opened(path, "mode=ro&immutable=1")
     return connection
@@ -276,18 +273,8 @@ def _wal_of(path: Path) -> Path:
 
 
 def _meaning(error: Exception) -> str:
-    if isinstance(error, (NoResultFound, MultipleResultsFound, UnicodeDecodeError)):
-        return CORRUPT  # a required row is missing, occurs twice, or cannot be read
-    name = _name(error.orig if isinstance(error, DBAPIError) else error)
-    return next((said for start, said in _EXPLAINED.items() if name.startswith(start)), _unknown(error))
-
-
-def _name(error: BaseException | None) -> str:
-    return str(getattr(error, "sqlite_errorname", ""))
-
-
-def _unknown(error: Exception) -> str:
-    return (
+    return _EXPLAINED.get(
+        meaning_of(error),
         f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error remains, "
-        "restore a backup."
+        "restore a backup.",
     )

@@ -7,8 +7,7 @@ from discreet.config import VaultConfig
 from discreet.errors import DiscreetError
 from discreet.operations.findings import Finding, problem, sound, warning
 from discreet.retrieval.embedding import EMBEDDERS
-from discreet.retrieval.postgres.server import Server
-from discreet.retrieval.postgres.tables import check_exact, find_extension, read_dimension
+from discreet.retrieval.postgres_store import PostgresDatabase, check_exact, find_extension, read_dimension
 
 _RESTORE = "Restore the schema of the store from a dump of the database: pg_restore."
 _LOGGED = {
@@ -24,7 +23,7 @@ _LOGGED = {
 
 def check_postgres_store(settings: VaultConfig) -> Iterator[Finding]:
     """Check the store: it opens, it is whole and exact, and nothing of it is where it should not be."""
-    with closing(Server(settings.store, settings.store_name)) as server:
+    with closing(PostgresDatabase(settings.store, settings.store_name)) as server:
         try:
             find_extension(server)
             dimension = read_dimension(server)
@@ -42,7 +41,7 @@ def check_postgres_store(settings: VaultConfig) -> Iterator[Finding]:
         yield from _in_the_open(server)
 
 
-def _settled(server: Server) -> Finding:
+def _settled(server: PostgresDatabase) -> Finding:
     if server.rows("select due from store")[0][0]:
         return warning(
             "settled",
@@ -54,7 +53,7 @@ def _settled(server: Server) -> Finding:
     return sound("settled", "The tables' files have no bytes of erased documents. The server's log of writes may.")
 
 
-def _vectors(server: Server, dimension: int, settings: VaultConfig) -> Finding:
+def _vectors(server: PostgresDatabase, dimension: int, settings: VaultConfig) -> Finding:
     made = getattr(EMBEDDERS.get(settings.embedder), "dimension", dimension)
     if made != dimension:
         return problem(
@@ -68,8 +67,8 @@ def _vectors(server: Server, dimension: int, settings: VaultConfig) -> Finding:
     return sound("vectors", "Each text has a vector.")
 
 
-def _logged(server: Server) -> Finding:
-    found = dict(server.rows("select name, setting from pg_settings where name = any(%s)", list(_LOGGED)))
+def _logged(server: PostgresDatabase) -> Finding:
+    found = dict(server.rows("select name, setting from pg_settings where name = any(%s)", [list(_LOGGED)]))
     wrong = [name for name, quiet in _LOGGED.items() if found.get(name, quiet) != quiet]
     if wrong:
         return warning(
@@ -80,7 +79,7 @@ def _logged(server: Server) -> Finding:
     return sound("server's log", "The database server logs no values of statements.")
 
 
-def _in_the_open(server: Server) -> Iterator[Finding]:
+def _in_the_open(server: PostgresDatabase) -> Iterator[Finding]:
     far = "select ssl, inet_client_addr() <<= any('{127.0.0.0/8,::1/128}'::inet[]) from pg_stat_ssl "
     found = server.rows(f"{far} where pid = pg_backend_pid()")
     if found and found[0] == (False, False):  # a socket has no address

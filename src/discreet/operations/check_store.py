@@ -8,12 +8,11 @@ from discreet.config import DEFAULT_STORE, VaultConfig, check_format
 from discreet.errors import StoreError
 from discreet.operations.findings import Finding, problem, sound, warning
 from discreet.operations.read_only import looking
+from discreet.retrieval.embedded_store import TEXTS, VECTORS, explained
 from discreet.retrieval.embedding import EMBEDDERS
-from discreet.retrieval.sqlite_errors import explained
+from discreet.retrieval.vectors import VectorFile
 from discreet.system.database_url import is_postgres
 
-TEXTS, VECTORS = "store.sqlite", "vectors.f32"
-_NUMBER = 4
 _AGAIN = "Restore the vault from a backup, or make a new vault and add the documents again."
 _OPEN = "Open the store, which removes them: discreet budget VAULT."
 
@@ -44,8 +43,8 @@ def check_store(folder: Path, settings: VaultConfig) -> Iterator[Finding]:
             found = list(look_at_tables(database))
             yield from found
             if not any(one.level == "problem" for one in found):
-                dimension = database.execute("select value from meta where name = 'dimension'").fetchone()
-                yield _vectors(database, store, dimension[0] if dimension else None, settings)
+                dimension, rows = database.execute("select dimension, rows from store").fetchone()
+                yield _vectors(store, dimension, rows, settings)
     except StoreError as error:
         yield unreadable(store, error)
 
@@ -63,10 +62,10 @@ def look_at_tables(database: sqlite3.Connection) -> Iterator[Finding]:
     if found != ["ok"]:
         yield problem("store", "SQLite reports that the file of texts is damaged.", _AGAIN)
         return
-    meta = dict(database.execute("select name, value from meta"))
-    check_format("The store", meta.get("version"))
+    version, due = database.execute("select version, due from store").fetchone() or (None, None)
+    check_format("The store", version)
     yield sound("store", "The store opens, and SQLite reports no damage.")
-    if meta.get("due"):
+    if due:
         yield warning(
             "settled",
             "The files may still have bytes of erased or replaced documents, or documents are being added now.",
@@ -76,8 +75,8 @@ def look_at_tables(database: sqlite3.Connection) -> Iterator[Finding]:
         yield sound("settled", "The store's files have no bytes of erased documents.")
 
 
-def _vectors(database: sqlite3.Connection, store: Path, dimension: object, settings: VaultConfig) -> Finding:
-    if not isinstance(dimension, int):
+def _vectors(store: Path, dimension: object, rows: object, settings: VaultConfig) -> Finding:
+    if not (isinstance(dimension, int) and isinstance(rows, int)):
         return problem("vectors", "The store does not state the dimension of its vectors.", _AGAIN)
     made = getattr(EMBEDDERS.get(settings.embedder), "dimension", dimension)
     if made != dimension:
@@ -86,9 +85,8 @@ def _vectors(database: sqlite3.Connection, store: Path, dimension: object, setti
             f"The store has vectors of dimension {dimension}; the vault's embedder has dimension {made}.",
             "Restore vault.json and the store from one backup.",
         )
-    rows = int(database.execute("select coalesce(max(row), -1) + 1 from chunk").fetchone()[0])
-    wanted, path = rows * dimension * _NUMBER, store / VECTORS
-    size = path.stat().st_size if path.exists() else 0
-    if size < wanted:
-        return problem("vectors", f"The file of vectors has {size:,} bytes; its texts need {wanted:,}.", _AGAIN)
+    for path, size in VectorFile(store / VECTORS, dimension).sizes.items():
+        found = path.stat().st_size if path.exists() else 0
+        if found < rows * size:
+            return problem("vectors", f"{path.name} has {found:,} bytes; its texts need {rows * size:,}.", _AGAIN)
     return sound("vectors", "The file of vectors has a vector for each text.")

@@ -19,8 +19,9 @@ from discreet.config import DEFAULT_STORE, VaultConfig
 from discreet.errors import LedgerError, StoreError, UsageError
 from discreet.log.sqlite import connect, explained, missing
 from discreet.operations.check_ledger import LEDGER
-from discreet.operations.check_store import TEXTS, VECTORS
-from discreet.retrieval.sqlite_errors import explained as store_explained
+from discreet.retrieval.embedded_store import TEXTS, VECTORS
+from discreet.retrieval.embedded_store import explained as store_explained
+from discreet.retrieval.vectors import HEADS
 from discreet.system.database_url import is_postgres
 
 STORE, RUN = "store", Path("synthesis/run.jsonl")
@@ -96,8 +97,9 @@ def _copy_store(source: Path, target: Path) -> None:
         with closing(sqlite3.connect(target / TEXTS)) as written:
             read.backup(written)
         (target / TEXTS).chmod(0o600)
-        if (source / VECTORS).exists():
-            _copy(source / VECTORS, target / VECTORS)
+        for path in (Path(VECTORS), Path(VECTORS).with_suffix(HEADS)):
+            if (source / path).exists():
+                _copy(source / path, target / path)
         read.execute("rollback")
 
 

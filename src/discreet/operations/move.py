@@ -15,8 +15,8 @@ from discreet.config import VaultConfig, read_config
 from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.operations.backup import beside, sync
 from discreet.operations.check_ledger import LEDGER
-from discreet.operations.check_store import TEXTS
 from discreet.operations.manifest import digests, size_of
+from discreet.retrieval.embedded_store import TEXTS
 from discreet.system.progress import Advance, stage
 
 

@@ -12,9 +12,8 @@ from discreet.ledger.questions import Corpus, list_corpora
 from discreet.ledger.records import QuestionRecord
 from discreet.log.chain import first, read
 from discreet.operations.check_ledger import reading
-from discreet.operations.check_store import TEXTS
 from discreet.operations.read_only import looking
-from discreet.retrieval.sqlite_errors import explained
+from discreet.retrieval.embedded_store import TEXTS, explained
 from discreet.system.database_url import is_postgres
 
 _OUTCOMES = {"public": "nothing was released", None: "interrupted"}
@@ -67,9 +66,9 @@ def erasures(folder: Path) -> list[Erasure]:
 
 
 def _erasures_in_database(settings: VaultConfig) -> list[Erasure]:
-    from discreet.retrieval.postgres.server import Server
+    from discreet.retrieval.postgres_store import PostgresDatabase
 
-    with closing(Server(settings.store, settings.store_name)) as server:
+    with closing(PostgresDatabase(settings.store, settings.store_name)) as server:
         return [Erasure(*row) for row in server.rows("select time, documents, unit from tombstone order by time")]
 
 

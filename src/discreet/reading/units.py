@@ -11,7 +11,7 @@ from discreet.reading.labels import WrongLabel, front_matter, read_sidecar, side
 from discreet.reading.manifest import PATH, Manifest, read_manifest
 from discreet.reading.patterns import Pattern, propose
 from discreet.reading.records import BadRecord, Record
-from discreet.retrieval.spelling import canonical_unit
+from discreet.retrieval.documents import canonical_unit
 
 
 @dataclass(frozen=True)

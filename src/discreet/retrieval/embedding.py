@@ -25,7 +25,7 @@ from discreet.numerics.dtype import compute_dtype
 from discreet.numerics.row_determinism import enforce_row_determinism
 from discreet.plugins import EMBEDDERS as PLUGINS
 from discreet.plugins import load_plugin
-from discreet.retrieval.schema import check_dimension
+from discreet.retrieval.vectors import check_dimension
 from discreet.system.progress import stage
 
 Vectors = NDArray[np.float32]

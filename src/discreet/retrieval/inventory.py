@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager
 
 from discreet.errors import UsageError
 from discreet.retrieval.documents import canonical_unit
-from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, UnitEntry
-from discreet.retrieval.store import Catalog, Store
+from discreet.retrieval.store import ALL, BatchEntry, Catalog, DocumentEntry, Store, UnitEntry
 
 
 class Inventory:

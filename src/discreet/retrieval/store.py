@@ -1,20 +1,94 @@
-"""The protocol of a store: it keeps documents and finds the units nearest to a vector.
+"""The protocol of a store: it keeps documents and finds the units nearest to a vector; the entries of its lists.
 
-The built-in store is `embedded_store`. Other packages add stores by the entry point `discreet.stores`
-(`store_registry`).
+The built-in stores are those of `sql_store`. Other packages add stores by the entry point `discreet.stores`
+(`store_registry`). All entries of lists are private: no released answer depends on batches, sources or tombstones.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.retrieval.documents import Document, Passage, StoredText
-from discreet.retrieval.entries import ALL, BatchEntry, DocumentEntry, UnitEntry
-from discreet.retrieval.vectors import Vector as Vector
+
+Vector = NDArray[np.float32]
+
+ALL = -1
+"""As a limit: no limit."""
+
+
+@dataclass(frozen=True)
+class BatchEntry:
+    """The documents of one addition.
+
+    Attributes:
+        number: the number of the batch, from 1.
+        time: the time of its beginning, UTC, ISO 8601.
+        files: the number of its files.
+        documents: the number of documents whose current text is from this batch.
+        replaced: the number of these documents that replaced an earlier text.
+        sources: the files of these documents.
+    """
+
+    number: int
+    time: str
+    files: int
+    documents: int
+    replaced: int
+    sources: tuple[str, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the entry as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class UnitEntry:
+    """A unit of a vault.
+
+    Attributes:
+        unit: its name.
+        documents: the number of its documents.
+        first, last: the number of its first and of its last batch; 0: none.
+    """
+
+    unit: str
+    documents: int
+    first: int
+    last: int
+
+    def describe(self) -> dict[str, Any]:
+        """Return the entry as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class DocumentEntry:
+    """A document without its text.
+
+    Attributes:
+        id: its identifier.
+        unit: the name of its unit.
+        batch: the number of its batch; 0: none.
+        source: the file it came from.
+        fields: the values of declared fields, by name.
+    """
+
+    id: str
+    unit: str
+    batch: int
+    source: str
+    fields: dict[str, str | int | float]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the entry as plain data."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)

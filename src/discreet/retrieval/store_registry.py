@@ -8,26 +8,24 @@ from typing import Any
 from discreet import plugins
 from discreet.config import DEFAULT_STORE, VaultConfig
 from discreet.errors import UnknownName, UsageError
-from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.store import Store, StoreType
 from discreet.system.database_url import is_postgres
 
-STORES: dict[str, StoreType] = {DEFAULT_STORE: EmbeddedStore}
-"""The built-in stores, by name."""
-
 
 def load_store_type(name: str) -> StoreType:
-    """Return the store called `name`: one of `STORES`, or a plug-in of the group `discreet.stores`.
+    """Return the store called `name`: the built-in one, or a plug-in of the group `discreet.stores`.
 
     Raises:
         UnknownName: if there is no such store.
         UsageError: if it is a plug-in that cannot be loaded.
     """
-    if name in STORES:
-        return STORES[name]
+    if name == DEFAULT_STORE:
+        from discreet.retrieval.embedded_store import EmbeddedStore  # SQLAlchemy takes a moment to load
+
+        return EmbeddedStore
     found: StoreType | None = plugins.load_plugin(plugins.STORES, name, find_defect)
     if found is None:
-        raise UnknownName("store", name, {*STORES, *plugins.find_names(plugins.STORES)})
+        raise UnknownName("store", name, {DEFAULT_STORE, *plugins.find_names(plugins.STORES)})
     return found
 
 
@@ -40,7 +38,7 @@ def store_type_of(config: VaultConfig) -> StoreType:
         UnknownName, UsageError: see `load_store_type`.
     """
     if is_postgres(config.store):
-        from discreet.retrieval.postgres.store import PostgresStoreType
+        from discreet.retrieval.postgres_store import PostgresStoreType
 
         return PostgresStoreType(config.store, config.store_name)
     if not is_address(config.store):

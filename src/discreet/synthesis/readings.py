@@ -38,7 +38,7 @@ from discreet.generation.probing import check_ready, probe
 from discreet.generation.prompts import DOCUMENT_TOKENS, REWRITING
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.store import Store
-from discreet.retrieval.unit_texts import Owned, owned_texts
+from discreet.retrieval.unit_records import Owned, owned_texts
 from discreet.synthesis.asked_statements import ASKED, asked
 from discreet.synthesis.extraction_cache import ExtractionCache, digest
 from discreet.synthesis.extraction_cache import Read as Reader

@@ -122,7 +122,7 @@ class ExactSearch(StoreFixtures):
                 store.put(Document(f"paper-{number}", f"person-{number}", text), [Piece(text, direction(number))])
         (vector,) = (stored.vector for stored in store.texts() if stored.unit == "person-7")
         needles = [b"confession 7 of the unit", b"person-7", b"paper-7"]
-        forms = [vector.astype(kind).tobytes() for kind in ("<f4", "<f2")]
+        forms = [vector.astype(kind).tobytes() for kind in ("<f4", "<f2", "<i2")]
         content = read_files(store)
         assert [needle for needle in needles if needle not in content] == []
         assert any(form in content for form in forms)

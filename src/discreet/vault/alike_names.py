@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from discreet.retrieval.spelling import canonical_unit
+from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.store import Store
 
 _SHOWN = 3

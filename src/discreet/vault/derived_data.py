@@ -16,7 +16,7 @@ from pathlib import Path
 
 from discreet.errors import StoreError
 from discreet.retrieval.store import Store
-from discreet.retrieval.unit_texts import owned_texts
+from discreet.retrieval.unit_records import owned_texts
 from discreet.synthesis.extraction_cache import forget_extractions
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.readings import Readings

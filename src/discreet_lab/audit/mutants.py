@@ -28,10 +28,8 @@ from discreet.privacy.private import Change, Private
 from discreet.privacy.rows import Rows
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage
-from discreet.retrieval.sealed_corpus import Found, SealedCorpus
-from discreet.retrieval.statement_fit import Asked
-from discreet.retrieval.unit_records import Statement, UnitRecord
-from discreet.retrieval.unit_texts import Fields
+from discreet.retrieval.sealed_corpus import Asked, Found, SealedCorpus
+from discreet.retrieval.unit_records import Fields, Statement, UnitRecord
 from discreet.synthesis.dp_facts import DPFacts
 from discreet.synthesis.dp_facts import Plan as FactsPlan
 from discreet_lab.attacks.bounds import Key

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from discreet.retrieval.documents import Document
-from discreet.retrieval.store_metadata import replace_key
+from discreet.retrieval.embedded_store import replace_key
 from discreet.vault import Vault
 from discreet_lab.attacks.bounds import Key
 from discreet_lab.audit.case import DELTA

@@ -17,9 +17,9 @@ from tests.vector_server import make, vector_server, workers
 
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.postgres.store import PostgresStore, PostgresStoreType
+from discreet.retrieval.postgres_store import PostgresStore, PostgresStoreType
 from discreet.retrieval.store import Piece, Store
-from discreet.retrieval.unit_texts import read_unit_texts
+from discreet.retrieval.unit_records import read_unit_texts
 from discreet_lab.experiments.common import TableWriter, add_csv_option
 
 Found = dict[str, float]
@@ -61,15 +61,15 @@ def steps_of(store: PostgresStore, url: str, count: int, processes: list[psutil.
 
     found: Found = {}
     query = fill_with_units(store, count)
-    store._server.rows("analyze vector")
-    name = store._server.name
+    store._database.rows("analyze vector")
+    name = store._database.name
     found["pgvector: open, ms"] = cost(lambda _: PostgresStore(url, name, DIMENSION).close())
     store.nearest_units(query, 80)
     found["pgvector: search, 80 units, ms"] = cost(lambda _: store.nearest_units(query, 80))
     found["pgvector: add a document, ms"] = cost(lambda time: add(f"batch {time}", 256)) / 256
     found["pgvector: a commit and a search, ms"] = cost(search_after_a_commit)
     found["pgvector: erase a unit, ms"] = cost(lambda time: store.remove_unit(f"unit {time}"))
-    found["pgvector: on disk, MiB"] = int(store._server.rows(_SIZE, name)[0][0]) / 2**20
+    found["pgvector: on disk, MiB"] = int(store._database.rows(_SIZE, [name])[0][0]) / 2**20
     store.close()
     return found
 
@@ -173,7 +173,7 @@ def compare_steps(own: EmbeddedStore, theirs: PostgresStore, vectors: Any, write
         writer.write([f"{len(vectors):,}", what, f"{one * 1000:.0f}", f"{other * 1000:.0f}", f"{ratio:.2f}"])
 
     write("adding all", fill(own, vectors), fill(theirs, vectors))
-    theirs._server.rows("analyze vector")
+    theirs._database.rows("analyze vector")
     query = vectors[0]
     write("first question", seconds(lambda: question(own, query)), seconds(lambda: question(theirs, query)))
     same = own.nearest_units(query, WANTED) == theirs.nearest_units(query, WANTED)
@@ -181,7 +181,7 @@ def compare_steps(own: EmbeddedStore, theirs: PostgresStore, vectors: Any, write
         raise SystemExit("The stores found different units.")
     ours = seconds(lambda: question(own, query), 7)
     for most in (0, 1, 2):
-        theirs._server.rows(f"set max_parallel_workers_per_gather = {most}")
+        theirs._database.rows(f"set max_parallel_workers_per_gather = {most}")
         used = workers(theirs, query)
         write(f"a question, {used} workers (limit {most})", ours, seconds(lambda: question(theirs, query), 7))
     change(own, theirs, query, vectors[1], write)

@@ -29,8 +29,7 @@ from discreet.algorithms.statistics.conditions import (
 from discreet.errors import UsageError
 from discreet.query.derived import Releases
 from discreet.registry import Compare, Count, Difference, Share, Trend
-from discreet.retrieval.unit_records import UnitRecord
-from discreet.retrieval.unit_texts import Fields
+from discreet.retrieval.unit_records import Fields, UnitRecord
 
 
 def unit(*notes: tuple[str, Fields]) -> UnitRecord:

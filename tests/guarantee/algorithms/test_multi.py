@@ -1,10 +1,13 @@
 """Streams of questions with per-unit payment: exact laws on neighbouring vaults, and who pays."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.private_rag import PrivateRAG
@@ -223,19 +226,20 @@ def test_question_reads_vectors_once_and_only_dealt_texts(
     ledger.reserve("before", 0, Spending.of(Pure(59.9)), [unit_key(f"u{n}", SECRET) for n in range(used_up)])
     searched, asked, scores = list[int](), list[str](), VectorFile.scores
 
-    def counted(self: VectorFile, matrix: Vector, vector: Vector) -> Vector:
-        searched.append(len(matrix))
-        return scores(self, matrix, vector)
+    def counted(self: VectorFile, vectors: NDArray[np.int16], vector: Vector) -> Vector:
+        searched.append(len(vectors))
+        return scores(self, vectors, vector)
 
     monkeypatch.setattr(VectorFile, "scores", counted)
     assert isinstance(corpus._store, EmbeddedStore)
     corpus.above("fever", 0.0)  # the index is read
     searched.clear()
-    corpus._store._database.set_trace_callback(asked.append)
+    corpus._store._database.driver.set_trace_callback(asked.append)
     privacy = UnitAccount(ledger, "q", noise=InsecureSeededNoise(0))
     algorithm.run(Query("fever"), corpus, ToyModel(default="nothing known"), privacy)
     assert searched == [100]
-    assert sum("from chunk" in statement for statement in asked) == 5
+    read = [re.findall(r"[0-9]+", one.partition(" IN (")[2]) for one in asked if "from chunk" in one.lower()]
+    assert sum(map(len, read)) == 5
     assert len(asked) <= 5 + 10  # two transactions, and the look whether anything changed
 
 

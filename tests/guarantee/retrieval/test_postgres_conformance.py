@@ -6,11 +6,15 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from discreet.retrieval.postgres.store import PostgresStore
+from discreet.retrieval.postgres_store import PostgresStore
 from discreet.retrieval.store import Store
 from discreet.testing import StoreSuite
-from discreet.testing.store import SIZE, MakeStore
+from discreet.testing.plain_store import SCALE, PlainStore
+from discreet.testing.settings import QUICK
+from discreet.testing.store import SIZE, STEPS, MakeStore, direction, replay
 from tests.guarantee.ledger.conftest import Server, sql
 from tests.vector_server import make, vector_server
 
@@ -47,7 +51,7 @@ class TestPostgresStore(StoreSuite):
     def reopen(
         self, server: Server, keep: Callable[[PostgresStore], PostgresStore]
     ) -> Callable[[PostgresStore], Store]:
-        return lambda store: keep(PostgresStore(server.url, store._server.name, SIZE))
+        return lambda store: keep(PostgresStore(server.url, store._database.name, SIZE))
 
     @pytest.fixture(params=["hnsw", "ivfflat"])
     def make_inexact(self, server: Server, request: pytest.FixtureRequest) -> Callable[[PostgresStore], Inexact]:
@@ -55,7 +59,7 @@ class TestPostgresStore(StoreSuite):
 
         @contextmanager
         def add_index(store: PostgresStore) -> Iterator[None]:
-            name = store._server.name
+            name = store._database.name
             sql(
                 server.url,
                 f'alter table "{name}".vector alter column v type halfvec({SIZE})',
@@ -80,3 +84,24 @@ class TestPostgresStore(StoreSuite):
             return b"".join(content)
 
         return read
+
+    @QUICK
+    @given(steps=STEPS, query=st.integers(0, 6), count=st.integers(0, 9), threshold=st.sampled_from([-2, 0, 0.3, 0.9]))
+    def test_with_one_key_the_answers_are_equal_to_the_last_tie(
+        self, make_store: Callable[[], PostgresStore], steps: list[object], query: int, count: int, threshold: float
+    ) -> None:
+        store = make_store()
+        plain = PlainStore(store._key)
+        assert store.scale == SCALE
+        for part in (steps, steps[::-1]):
+            replay(store, part)
+            replay(plain, part)
+            assert store.nearest_units(direction(query), count) == plain.nearest_units(direction(query), count)
+            assert store.units_above(direction(query), threshold) == plain.units_above(direction(query), threshold)
+            ours, theirs = store.scored(direction(query)), plain.scored(direction(query))
+            for one, other in (
+                (ours.nearest(count), theirs.nearest(count)),
+                (ours.above(threshold), theirs.above(threshold)),
+                (ours.between(threshold, 0.8), theirs.between(threshold, 0.8)),
+            ):
+                assert store.passages(one) == plain.passages(other)

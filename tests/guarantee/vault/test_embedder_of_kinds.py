@@ -12,7 +12,7 @@ import pytest
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors
-from discreet.retrieval.statement_fit import KindVectors, StatementFit
+from discreet.retrieval.sealed_corpus import KindVectors, StatementFit
 from discreet.retrieval.vectors import Vector
 from discreet.vault import Vault
 

@@ -14,7 +14,7 @@ from discreet.operations.erasure import erasure_report
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.retrieval.embedded_store import SqliteDatabase
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.vault import Vault
 
@@ -94,14 +94,14 @@ def broken_ledger(monkeypatch: pytest.MonkeyPatch) -> type[Exception]:
 
 def broken_store(monkeypatch: pytest.MonkeyPatch) -> type[Exception]:
     """The payments moved, and the commit of the store fails."""
-    run = EmbeddedStore._run
+    run = SqliteDatabase.run
 
-    def fail(self: EmbeddedStore, statement: str, *values: object) -> object:
-        if statement == "commit":
+    def fail(self: SqliteDatabase, command: str) -> None:
+        if command == "commit":
             raise StoreError("disk full")
-        return run(self, statement, *values)
+        run(self, command)
 
-    monkeypatch.setattr(EmbeddedStore, "_run", fail)
+    monkeypatch.setattr(SqliteDatabase, "run", fail)
     return StoreError
 
 

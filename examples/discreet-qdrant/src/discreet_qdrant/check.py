@@ -13,11 +13,11 @@ from pathlib import Path
 
 from discreet.config import VaultConfig, read_config
 from discreet.errors import DiscreetError, StoreError
-from discreet.operations.check_store import TEXTS, look_at_tables, unreadable
+from discreet.operations.check_store import look_at_tables, unreadable
 from discreet.operations.findings import Finding, problem, problems, sound, warning
 from discreet.operations.read_only import looking
+from discreet.retrieval.embedded_store import TEXTS, explained
 from discreet.retrieval.embedding import EMBEDDERS
-from discreet.retrieval.sqlite_errors import explained
 from discreet_qdrant.address import read_address
 from discreet_qdrant.engine import Engine, check_shape
 
@@ -55,8 +55,8 @@ def _look(database: sqlite3.Connection, engine: Engine, names: list[str], settin
     yield from found
     if any(one.level == "problem" for one in found):
         return
-    meta = dict(database.execute("select name, value from meta"))
-    name, dimension = str(meta.get("collection")), int(meta["dimension"])
+    ((dimension,),) = database.execute("select dimension from store")
+    ((name,),) = database.execute("select name from collection")
     made = getattr(EMBEDDERS.get(settings.embedder), "dimension", dimension)
     if made != dimension:
         yield problem(

@@ -22,22 +22,24 @@ class Stored:
 
     Attributes:
         ids: their numbers, ascending, shape (points,).
-        rows: the row of each in the index, shape (points,).
+        chunks: the number of the chunk of each, shape (points,).
+        units: the number of the unit of each, shape (points,).
     """
 
     ids: Ids
-    rows: NDArray[np.intp]
+    chunks: Ids
+    units: Ids
 
     def of(self, found: Found) -> tuple[NDArray[np.intp], Vector]:
-        """Return the rows and scores of those found points that are stored. Others are of a batch without a commit."""
+        """Return the places and scores of found points that are stored. Others are of a batch without a commit."""
         places = np.minimum(np.searchsorted(self.ids, found.ids), max(len(self.ids) - 1, 0))
         own = self.ids[places] == found.ids if len(self.ids) else np.zeros(len(found), dtype=bool)
-        return self.rows[places[own]], found.scores[own]
+        return places[own], found.scores[own]
 
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """What was read for a question: rows with their scores, and whether these are all rows."""
+    """What was read for a question: places of stored points with their scores, and whether these are all points."""
 
     rows: NDArray[np.intp]
     scores: Vector
@@ -59,9 +61,7 @@ def read_all(engine: Engine, name: str, question: Vector, stored: Stored) -> Rea
     return Read(rows, scores, True)
 
 
-def read_nearest(
-    engine: Engine, name: str, question: Vector, stored: Stored, owners: NDArray[np.intp], count: int, cap: int
-) -> Read:
+def read_nearest(engine: Engine, name: str, question: Vector, stored: Stored, count: int, cap: int) -> Read:
     """Return the scores of the points that decide which units are the `count` nearest.
 
     Args:
@@ -69,7 +69,6 @@ def read_nearest(
         name: the collection.
         question: the question's vector.
         stored: the points at this moment.
-        owners: the unit of each row.
         count: the number of units, at least 1.
         cap: the most points that a unit has.
 
@@ -90,7 +89,7 @@ def read_nearest(
             break
         # Points of a batch without a commit took places. They are no more than the places that are added.
         limit = wanted + 2 * (limit - len(rows))
-    least = _rank(owners[rows], scores, count)
+    least = _rank(stored.units[rows], scores, count)
     if scores[-1] == least:
         again = every(engine, name, question, limit, float(least) - 1)
         rows, scores = stored.of(again)
@@ -98,7 +97,7 @@ def read_nearest(
     return Read(rows, scores, False)
 
 
-def _rank(owners: NDArray[np.intp], scores: Vector, count: int) -> np.float32:
+def _rank(owners: Ids, scores: Vector, count: int) -> np.float32:
     """Return the score of the unit of rank `count`."""
     _, firsts = np.unique(owners, return_index=True)  # scores descend, so the first of a unit is its best
     if len(firsts) < count:

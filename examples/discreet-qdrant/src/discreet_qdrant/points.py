@@ -1,30 +1,35 @@
 """The vectors of a store as points of a collection in Qdrant, in place of a file of vectors.
 
-Table `point` of the store's database has the number of the point of each row. A point that no row of a committed chunk
-refers to does not count. Points are never changed, and their numbers never used again. So the database alone decides
-which points a question sees: its transaction is the moment of the question.
+Table `point` of the store's database has the number of the point of each chunk. A point that no committed chunk has
+does not count. Points are never changed, and their numbers never used again. So the database alone decides which points
+a question sees: its transaction is the moment of the question.
 """
 
-import sqlite3
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import StoreError
-from discreet.retrieval.sqlite_errors import damaged, rolled_back_on_error
-from discreet.retrieval.vectors import Blocks, Vector, VectorFile
+from discreet.retrieval.sql_store import Freed, NamedUnit
+from discreet.retrieval.sql_tables import StoreDatabase, parts
+from discreet.retrieval.store import Piece
+from discreet.retrieval.vectors import ChunkScores, Numbers, UnitNames, Vector, whole_numbers
 from discreet_qdrant.engine import MISSING, Engine, check_shape, draw_ids
 from discreet_qdrant.nearest import Stored
 
 _AT_ONCE = 2**19
 """The number of numbers in one request: some 4 MB of text, of 32 MB that a server accepts by default."""
-_TABLE = "create table if not exists point (row integer primary key, id integer not null)"
-_NAME = "select value from meta where name = 'collection'"
+_TABLES = (
+    "create table if not exists point (chunk integer primary key, id integer not null)",
+    "create table if not exists collection (name text not null)",
+)
+_NAME = "select name from collection"
 
 
-class Points(VectorFile):
-    """The vectors of a store in a collection of Qdrant.
+class Points:
+    """The `Vectors` of a store in a collection of Qdrant.
 
     Args:
         database: the store's database.
@@ -33,29 +38,27 @@ class Points(VectorFile):
         dimension: the length of the vectors.
     """
 
-    def __init__(self, database: sqlite3.Connection, engine: Engine, prefix: str, dimension: int) -> None:
-        super().__init__(Path(), dimension)
-        self._database, self._engine, self._prefix = database, engine, prefix
-        database.execute(_TABLE)
-        if not database.execute(_NAME).fetchone():
+    def __init__(self, database: StoreDatabase, engine: Engine, prefix: str, dimension: int) -> None:
+        self._database, self._engine, self._prefix, self._dimension = database, engine, prefix, dimension
+        if not database.rows("select 1 from sqlite_master where name = 'collection'") or not database.rows(_NAME):
             self._begin()
         check_shape(engine, self.name, dimension)
 
     @property
     def name(self) -> str:
         """The name of the collection."""
-        found = self._database.execute(_NAME).fetchone()
-        if not (found and isinstance(found[0], str) and found[0].startswith(self._prefix)):
-            raise damaged()
-        return str(found[0])
+        found = self._database.rows(_NAME)
+        if not (len(found) == 1 and isinstance(found[0][0], str) and found[0][0].startswith(self._prefix)):
+            raise self._database.damaged()
+        return str(found[0][0])
 
     def _begin(self) -> None:
         """Make the first collection. Another process may do this at the same time."""
-        self._database.execute("begin immediate")
-        with rolled_back_on_error(self._database):
-            if not self._database.execute(_NAME).fetchone():
+        with self._database.alone(), self._database.writing():
+            for table in _TABLES:
+                self._database.rows(table)
+            if not self._database.rows(_NAME):
                 self._point_to(self._made())
-            self._database.execute("commit")
 
     def _made(self) -> str:
         name = f"{self._prefix}{draw_ids(1)[0]:016x}"
@@ -63,19 +66,54 @@ class Points(VectorFile):
         return name
 
     def _point_to(self, name: str) -> None:
-        self._database.execute("insert or replace into meta values ('collection', ?)", (name,))
+        self._database.rows("delete from collection")
+        self._database.rows("insert into collection values (?)", [name])
 
-    def write(self, rows: Sequence[int], vectors: Sequence[Vector]) -> None:
-        """Add points for rows, durably, within a transaction of the database."""
-        ids, step, name = draw_ids(len(rows)), max(1, _AT_ONCE // self._dimension), self.name
-        for start in range(0, len(rows), step):
-            whole = [self._whole(vector) for vector in vectors[start : start + step]]
+    def write(self, pieces: Sequence[Piece], chunks: range, units: Sequence[NamedUnit]) -> Sequence[int | None]:
+        """Add points for new chunks, durably, within a transaction of the database."""
+        ids, step, name = draw_ids(len(chunks)), max(1, _AT_ONCE // self._dimension), self.name
+        for start in range(0, len(chunks), step):
+            whole = [whole_numbers(piece.vector, self._dimension) for piece in pieces[start : start + step]]
             self._engine.add(name, ids[start : start + step], np.array(whole))
-        self._database.executemany("insert or replace into point values (?, ?)", zip(rows, ids, strict=True))
+        for chunk, number in zip(chunks, ids, strict=True):
+            self._database.rows("insert into point values (?, ?)", [chunk, number])
+        return [None] * len(chunks)
 
-    def blocks(self, size: int, known: Blocks) -> Blocks:
-        """Return no blocks: the rows are elsewhere."""
-        return Blocks((), self.height, size)
+    def free(self, chunks: Freed) -> None:
+        """Forget the points of chunks."""
+        for part in parts([chunk for chunk, _ in chunks]):
+            self._database.rows(f"delete from point where chunk in ({', '.join(map(str, part))})")
+
+    def move(self, old: int, new: NamedUnit) -> None:
+        """Leave the points: they do not tell of which unit they are."""
+
+    def overwrite(self) -> bool:
+        """Copy the points of committed chunks to a new collection, and remove the old one with its files.
+
+        Raises:
+            StoreError: if a vector is missing.
+        """
+        with self._database.writing():
+            self._rewrite()
+        self._database.run("vacuum")
+        with self._database.writing():
+            for name in self._engine.names(self._prefix):
+                if name != self.name:
+                    self._engine.drop(name)
+        return True
+
+    def search(self, vector: Vector) -> ChunkScores:
+        """Return nothing: the store looks itself (`QdrantStore.scored`)."""
+        raise NotImplementedError
+
+    def read_units(self, found: ChunkScores, numbers: Numbers) -> UnitNames:
+        """Return units."""
+        rows = []
+        for part in parts(numbers.tolist()):
+            rows += self._database.rows(f"select id, tie, name from unit where id in ({', '.join(map(str, part))})")
+        if len(rows) != len(numbers):
+            raise self._database.damaged()
+        return UnitNames.of_rows(sorted(rows))
 
     def stored(self) -> Stored:
         """Return the points of this moment, within a transaction.
@@ -83,41 +121,34 @@ class Points(VectorFile):
         Raises:
             StoreError: if a chunk has no point: the store is damaged.
         """
-        found = self._database.execute("select id, chunk.row from chunk left join point on point.row = chunk.row")
-        pairs = found.fetchall()
-        if any(type(number) is not int for number, _ in pairs):
-            raise damaged()
-        both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        both = both[np.argsort(both[:, 0])]
-        if len(both) > 1 and not np.diff(both[:, 0]).all():
-            raise damaged()
-        return Stored(np.ascontiguousarray(both[:, 0]), both[:, 1].astype(np.intp))
+        found = "select point.id, chunk.id, unit from chunk left join point on point.chunk = chunk.id"
+        rows = [tuple(row) for row in self._database.rows(found)]
+        if any(type(number) is not int for number, _, _ in rows):
+            raise self._database.damaged()
+        ids, chunks, units = np.array(sorted(rows), dtype=np.int64).reshape(-1, 3).T.copy()
+        if len(ids) > 1 and not np.diff(ids).all():
+            raise self._database.damaged()
+        return Stored(ids, chunks, units)
 
-    def rows(self) -> dict[int, Vector]:
-        """Return the vector of each row, within a transaction.
+    def reader(self) -> Callable[[int], NDArray[Any]]:
+        """Return what reads the vector of a chunk, within a transaction.
 
         Raises:
             StoreError: if one is missing.
         """
         stored = self.stored()
-        row_of = dict(zip(stored.ids.tolist(), stored.rows.tolist(), strict=True))
+        chunk_of = dict(zip(stored.ids.tolist(), stored.chunks.tolist(), strict=True))
         found = {
-            row_of[number]: vector
+            chunk_of[number]: vector
             for ids, vectors in self._engine.pages(self.name)
             for number, vector in zip(ids.tolist(), vectors, strict=True)
-            if number in row_of
+            if number in chunk_of
         }
-        if len(found) != len(row_of):
+        if len(found) != len(chunk_of):
             raise StoreError(MISSING)
-        return found
+        return lambda chunk: found[chunk].astype(np.int64)
 
-    def rewrite(self) -> None:
-        """Copy the points of committed chunks to a new collection, within a transaction of the database.
-
-        Raises:
-            StoreError: if a vector is missing.
-        """
-        self._database.execute("delete from point where row not in (select row from chunk)")
+    def _rewrite(self) -> None:
         wanted, old, copied = self.stored().ids, self.name, 0
         new = self._made()
         for ids, vectors in self._engine.pages(old):
@@ -128,9 +159,3 @@ class Points(VectorFile):
         if copied != len(wanted) or self._engine.count(new) != copied:
             raise StoreError(MISSING)
         self._point_to(new)
-
-    def drop_others(self) -> None:
-        """Remove all collections of the store but the present one, within a transaction that holds the write lock."""
-        for name in self._engine.names(self._prefix):
-            if name != self.name:
-                self._engine.drop(name)

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from discreet.retrieval.row_changes import State
-from discreet.retrieval.search import Snapshot
 from discreet.retrieval.store import Hit
+from discreet.retrieval.vectors import Ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -13,17 +12,17 @@ class LookedUp:
     """What was read of a store.
 
     Attributes:
-        snapshot: the scores that were read; units without one were not read.
-        state: the state of the store then.
+        ranks: the scores that were read; units without one were not read.
+        changes: the number of changes of the store until then.
         whole: whether all points were read.
     """
 
-    snapshot: Snapshot
-    state: State
+    ranks: Ranks
+    changes: int
     whole: bool
 
 
-Look = Callable[[int, State | None], LookedUp]
+Look = Callable[[int, int | None], LookedUp]
 """Reads what decides the nearest units of a number (0: all points), if the store is still in a given state."""
 
 
@@ -51,7 +50,7 @@ class PointScores:
         """Return the `count` nearest units (fewer if there are fewer), nearest first."""
         return self._looked(count if self._capped else 0).nearest(count) if count > 0 else []
 
-    def _looked(self, ranks: int) -> Snapshot:
+    def _looked(self, ranks: int) -> Ranks:
         """Return scores that decide the nearest units of this number; 0 for all scores.
 
         Raises:
@@ -59,6 +58,6 @@ class PointScores:
         """
         read = self._read
         if read is None or not (read.whole or 0 < ranks <= self._ranks):
-            read = self._read = self._look(ranks, read.state if read else None)
+            read = self._read = self._look(ranks, read.changes if read else None)
             self._ranks = ranks
-        return read.snapshot
+        return read.ranks

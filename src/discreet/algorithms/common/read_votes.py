@@ -12,8 +12,7 @@ from discreet.algorithms.text.yes_no_claim import content
 from discreet.privacy.private import Private
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.documents import Passage
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.statement_fit import Asked
+from discreet.retrieval.sealed_corpus import Asked, SealedCorpus
 
 Answers = tuple[Private[tuple[tuple[str, ...], str]], str]
 """The answer of each voter with its texts, and the public answer."""

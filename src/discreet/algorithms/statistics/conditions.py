@@ -29,8 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from discreet.algorithms.statistics.phrase import Phrase
 from discreet.errors import UsageError
-from discreet.retrieval.unit_records import UnitRecord
-from discreet.retrieval.unit_texts import Fields, Value
+from discreet.retrieval.unit_records import Fields, UnitRecord, Value
 
 Relation = Literal["=", "!=", "<", "<=", ">", ">="]
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from discreet.algorithms.text.attributes import matches
-from discreet.retrieval.unit_records import UnitRecord
-from discreet.retrieval.unit_texts import Value
+from discreet.retrieval.unit_records import UnitRecord, Value
 
 
 def values_of(record: UnitRecord, attribute: str) -> list[Value]:

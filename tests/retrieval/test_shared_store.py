@@ -1,0 +1,293 @@
+"""What a process knows of the rows is what a fresh opening reads, bit for bit; erased units are in no file."""
+
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from discreet.retrieval import vectors
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedded_store import VECTORS, EmbeddedStore, FileVectors, SqliteDatabase
+from discreet.retrieval.sql_tables import StoreDatabase
+from discreet.retrieval.store import Piece
+from discreet.testing.store import SIZE, direction
+
+STORES = st.integers(0, 1)
+NAMES = st.integers(0, 9)
+UNITS = st.sampled_from(
+    ["a", "b", "c", "d", "e", "f", "g", "a name that is too long for its place in a row of vectors"]
+)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read few rows at once."""
+    monkeypatch.setattr(vectors, "_AT_ONCE", 4 * SIZE)
+
+
+def put(store: EmbeddedStore, name: str, unit: str, seeds: list[int]) -> None:
+    with store.batch():
+        text = " ".join(map(str, seeds))
+        store.put(Document(name, unit, text), [Piece(f"text {seed}", direction(seed)) for seed in seeds])
+
+
+def known(store: EmbeddedStore) -> list[object]:
+    """What a store knows of each row that a chunk has, and of each unit."""
+    store.scored(direction(0))
+    own, units = store._vectors, store._units
+    assert isinstance(own, FileVectors)
+    used = np.flatnonzero(own._units)
+    names = units.names_at(np.arange(len(units.numbers)))
+    rows = list(zip(used.tolist(), own._chunks[used].tolist(), own._units[used].tolist(), strict=True))
+    return [rows, units.numbers.tolist(), units.ties.tolist(), names]
+
+
+def look(store: EmbeddedStore) -> list[object]:
+    """All that a search shows, with scores as bits."""
+    found: list[object] = []
+    for seed in range(3):
+        scored = store.scored(direction(seed))
+        exact = scored._found.scores[scored._found.units > 0]
+        found += [exact.tobytes(), scored.nearest(3), scored.above(0.2), scored.between(-1.0, 0.5)]
+        found += store.passages(scored.nearest(99))
+    return found
+
+
+def put_half(store: EmbeddedStore, name: str) -> None:
+    with store.batch():
+        store.put(Document(name, "z", "t"), [Piece("t", direction(1))])
+        raise IndexError
+
+
+class TwoStores(RuleBasedStateMachine):
+    """Two connections write to one store and search it, and each knows its rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._folder = tempfile.TemporaryDirectory()
+        self._path = Path(self._folder.name)
+        self._stores = [EmbeddedStore(self._path, SIZE) for _ in range(2)]
+
+    @rule(which=STORES, name=NAMES, unit=UNITS, seeds=st.lists(st.integers(0, 5), max_size=3))
+    def put(self, which: int, name: int, unit: str, seeds: list[int]) -> None:
+        put(self._stores[which], f"d{name}", unit, seeds)
+
+    @rule(which=STORES, entries=st.lists(st.tuples(NAMES, UNITS, st.integers(0, 5)), min_size=2, max_size=9))
+    def put_many(self, which: int, entries: list[tuple[int, str, int]]) -> None:
+        with self._stores[which].batch():
+            for name, unit, seed in entries:
+                self._stores[which].put(Document(f"d{name}", unit, "t"), [Piece("t", direction(seed))])
+
+    @rule(which=STORES, name=NAMES)
+    def fail(self, which: int, name: int) -> None:
+        """A batch that stops halfway leaves no document."""
+        with pytest.raises(IndexError):
+            put_half(self._stores[which], f"d{name}")
+
+    @rule(which=STORES, name=NAMES)
+    def remove(self, which: int, name: int) -> None:
+        self._stores[which].remove(f"d{name}")
+
+    @rule(which=STORES, unit=UNITS)
+    def remove_unit(self, which: int, unit: str) -> None:
+        self._stores[which].remove_unit(unit)
+
+    @rule(which=STORES, unit=UNITS, into=UNITS)
+    def join(self, which: int, unit: str, into: str) -> None:
+        if unit != into:
+            self._stores[which].join(unit, into, lambda: None)
+            self._stores[which].readmit(unit)
+
+    @rule(which=STORES)
+    def settle(self, which: int) -> None:
+        self._stores[which].settle()
+
+    @rule(which=STORES)
+    def open_again(self, which: int) -> None:
+        self._stores[which].close()
+        self._stores[which] = EmbeddedStore(self._path, SIZE)
+
+    @rule(which=STORES)
+    def search_one(self, which: int) -> None:
+        look(self._stores[which])
+
+    @invariant()
+    def both_find_what_a_fresh_opening_finds(self) -> None:
+        fresh = EmbeddedStore(self._path, SIZE)
+        # The other store catches up with several changes at once.
+        assert look(self._stores[0]) == look(fresh)
+        assert known(self._stores[0]) == known(fresh)
+        fresh.close()
+
+    def teardown(self) -> None:
+        fresh = EmbeddedStore(self._path, SIZE)
+        for store in self._stores:
+            assert (look(store), known(store)) == (look(fresh), known(fresh))
+            store.close()
+        fresh.close()
+        self._folder.cleanup()
+
+
+TestTwoStores = TwoStores.TestCase
+TestTwoStores.settings = settings(
+    max_examples=15,
+    stateful_step_count=12,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> EmbeddedStore:
+    store = EmbeddedStore(tmp_path / "store", SIZE)
+    for number in range(40):
+        put(store, f"d{number}", f"unit-{number}", [number % 5, number % 3])
+    store.settle()
+    return store
+
+
+def test_search_after_a_commit_reads_changed_units_only(filled: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    look(filled)
+    other = EmbeddedStore(folder_of(filled), SIZE)
+    put(other, "new", "new", [1])
+    other.remove_unit("unit-3")
+    followed = list[int]()
+    right = FileVectors._follow
+
+    def follow(self: FileVectors, changed: Sequence[int], size: int) -> None:
+        followed.append(len(changed))
+        right(self, changed, size)
+
+    monkeypatch.setattr(FileVectors, "_follow", follow)
+    assert filled.nearest_units(direction(1), 99) == other.nearest_units(direction(1), 99)
+    assert followed[0] == 2
+
+
+def folder_of(store: EmbeddedStore) -> Path:
+    assert isinstance(store._vectors, FileVectors)
+    return next(iter(store._vectors._file.sizes)).parent
+
+
+def test_count_opens_no_vectors(filled: EmbeddedStore) -> None:
+    folder = folder_of(filled)
+    filled.close()
+    (folder / VECTORS).unlink()
+    store = EmbeddedStore(folder, SIZE)
+    assert len(store.unit_texts().units) == store.count_units() == 40
+
+
+def held(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_erased_unit_is_in_no_file(filled: EmbeddedStore) -> None:
+    folder = folder_of(filled)
+    ((tie,),) = filled._database.rows("select tie from unit where name = 'unit-5'")
+    before = held(folder)
+    assert (b"unit-5" in before, tie in (folder / "vectors.rows").read_bytes()) == (True, True)
+    filled.remove_unit("unit-5")
+    after = held(folder)
+    assert (b"unit-5" in after, tie in after, b"unit-4" in after) == (False, False, True)
+
+
+KILLED = """
+    import os, sys
+    from pathlib import Path
+    from discreet.retrieval.embedded_store import EmbeddedStore, SqliteDatabase
+    from discreet.retrieval.vectors import VectorFile
+    point, folder = sys.argv[1:]
+    store = EmbeddedStore(Path(folder), 6)
+    run, rows, erase, commits = SqliteDatabase.run, SqliteDatabase.rows, VectorFile.erase, []
+    def stop_at(self, command):
+        commits.append(command == "commit")
+        if command == point or (point == "second commit" and sum(commits) == 2):
+            os.kill(os.getpid(), 9)
+        run(self, command)
+    def stop_in(self, places, size):
+        erase(self, places, size)
+        if point == "overwritten":
+            os.kill(os.getpid(), 9)
+    SqliteDatabase.run, VectorFile.erase = stop_at, stop_in
+    store.JOB
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("point", ["commit", "overwritten", "second commit", "vacuum", "never"])
+@pytest.mark.parametrize("job", ['remove_unit("unit-39")', 'join("unit-39", "unit-38", lambda: None)'])
+def test_kill_during_an_erasure_leaves_all_or_nothing(filled: EmbeddedStore, point: str, job: str) -> None:
+    """The last rows of the file go, so that it is cut off. A process that was open all the time goes on."""
+    folder = folder_of(filled)
+    before = filled.nearest_units(direction(1), 99)
+    program = [sys.executable, "-c", textwrap.dedent(KILLED).replace("JOB", job), point, str(folder)]
+    assert subprocess.run(program, check=False).returncode == -9
+    meanwhile = filled.nearest_units(direction(1), 99)
+    gone = set() if point == "commit" else {"unit-39"}
+    assert {near.unit for near in meanwhile} == {near.unit for near in before} - gone
+    store = EmbeddedStore(folder, SIZE)
+    assert not store.unsettled()
+    assert (b"unit-39" in held(folder)) == (point == "commit")
+    assert store.nearest_units(direction(1), 99) == filled.nearest_units(direction(1), 99) == meanwhile
+    put(store, "new", "new", [1, 1, 1])
+    assert store.nearest_units(direction(1), 99) == filled.nearest_units(direction(1), 99)
+
+
+@pytest.mark.parametrize("erase", ["remove", "remove_unit"])
+def test_document_that_is_replaced_meanwhile_is_erased(
+    filled: EmbeddedStore, erase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, right = EmbeddedStore(folder_of(filled), SIZE), type(filled._database).alone
+
+    def alone(self: StoreDatabase, *, wait: bool = True) -> AbstractContextManager[bool]:
+        monkeypatch.setattr(SqliteDatabase, "alone", right)
+        put(other, "d5", "unit-5", [2])  # between the search for the document and the lock
+        return self.alone(wait=wait)
+
+    monkeypatch.setattr(SqliteDatabase, "alone", alone)
+    assert getattr(filled, erase)("d5" if erase == "remove" else "unit-5") == 1
+    assert other.digests(["d5"]) == {}
+
+
+WRITER = """
+    import random, sys
+    from pathlib import Path
+    from discreet.retrieval.documents import Document
+    from discreet.retrieval.embedded_store import EmbeddedStore
+    from discreet.retrieval.store import Piece
+    from discreet.testing.store import SIZE, direction
+    store, draw = EmbeddedStore(Path(sys.argv[1]), SIZE), random.Random(int(sys.argv[2]))
+    for _ in range(60):
+        with store.batch():
+            for _ in range(draw.randrange(4)):
+                name, unit = draw.randrange(30), draw.choice("abcdefgh")
+                pieces = [Piece("t", direction(draw.randrange(6))) for _ in range(draw.randrange(3))]
+                store.put(Document(f"d{name}", unit, "t"), pieces)
+        if draw.random() < 0.3:
+            draw.choice([store.settle, lambda: store.remove_unit(draw.choice("abcdefgh"))])()
+"""
+
+
+def test_search_follows_two_processes_that_write(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path, SIZE)
+    program = [sys.executable, "-c", textwrap.dedent(WRITER), str(tmp_path)]
+    writers = [subprocess.Popen([*program, str(number)]) for number in range(2)]
+    checked = 0
+    while any(writer.poll() is None for writer in writers) or not checked:
+        look(store)
+        checked += 1
+    assert [writer.returncode for writer in writers] == [0, 0]
+    fresh = EmbeddedStore(tmp_path, SIZE)
+    assert (look(store), known(store)) == (look(fresh), known(fresh))
+    store.settle()
+    assert (look(store), known(store)) == (look(fresh), known(fresh))
