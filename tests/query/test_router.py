@@ -143,6 +143,22 @@ def test_every_face_decides_the_same(faces: dict[str, Callable[[str], Faced]], a
     assert python == line == keeper
 
 
+def test_model_that_is_named_answers_no_statistic(path: Path) -> None:
+    """A key for one model, or a preset with its own price, is not left by the form of the text."""
+    vault = Vault.open(path, model=ToyModel())
+    named = ServedVault("v", str(path))
+    served = Served(named, ServeConfig(vaults=(named,), state=str(path.parent)), lambda _: vault)
+    for model, choices in (("free", ()), ("consensus", ()), ("v", ("a", "b"))):
+        question = Question("0" * 32, "v", model, 'count: "fever"', choices)
+        with pytest.raises(UsageError, match="own model"):
+            served.estimate(question, None)
+    twice = Question("0" * 32, "v", "v", "fact: What helps?, choices tea | oil", ("x", "y"))
+    with pytest.raises(UsageError, match="two places"):
+        served.estimate(twice, None)
+    with pytest.raises(UsageError, match="at most 64"):
+        vault.decide("fact: What helps?, choices " + " | ".join(f"c{n}" for n in range(90)))
+
+
 @pytest.mark.parametrize("asked", WRONG)
 def test_wrong_request_is_refused_unpaid(path: Path, asked: str) -> None:
     vault = Vault.open(path, model=ToyModel())

@@ -14,11 +14,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from discreet.errors import StoreError
 from discreet.retrieval import vectors
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import VECTORS, EmbeddedStore, FileVectors, SqliteDatabase
+from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sql_tables import StoreDatabase
 from discreet.retrieval.store import Piece
+from discreet.retrieval.unit_records import UnitRecords, owned_texts
 from discreet.testing.store import SIZE, direction
 
 STORES = st.integers(0, 1)
@@ -291,3 +294,69 @@ def test_search_follows_two_processes_that_write(tmp_path: Path) -> None:
     assert (look(store), known(store)) == (look(fresh), known(fresh))
     store.settle()
     assert (look(store), known(store)) == (look(fresh), known(fresh))
+
+
+def test_erasure_is_seen_although_another_reader_read_all_meanwhile(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path, HashingEmbedder.dimension)
+    add_units(store, range(40))
+    records = UnitRecords(store)
+    assert "u5" in records.now().records
+    store.remove_unit("u5")
+    assert "u5" not in {unit for unit, _ in owned_texts(store)}
+    assert "u5" not in records.now().records
+
+
+@pytest.mark.parametrize("name", ["vectors.i16", "vectors.rows"])
+@pytest.mark.parametrize("kept", [0.0, 0.5])
+def test_lost_vectors_are_not_hidden_by_an_addition(tmp_path: Path, name: str, kept: float) -> None:
+    store = EmbeddedStore(tmp_path, HashingEmbedder.dimension)
+    add_units(store, range(40))
+    store.close()
+    path = tmp_path / name
+    if kept:
+        path.write_bytes(path.read_bytes()[: 20 * path.stat().st_size // 42])
+    else:
+        path.unlink()
+    again = EmbeddedStore(tmp_path, HashingEmbedder.dimension)
+    with pytest.raises(StoreError, match="missing or cut short"):
+        add_units(again, range(40, 41))
+    with pytest.raises(StoreError, match="missing or cut short"):
+        again.nearest_units(HashingEmbedder().embed(["text 1"])[0], 5)
+
+
+def test_empty_database_beside_vectors_is_refused(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path, HashingEmbedder.dimension)
+    add_units(store, range(3))
+    store.close()
+    (tmp_path / "store.sqlite").write_bytes(b"")
+    with pytest.raises(StoreError, match="no texts"):
+        EmbeddedStore(tmp_path, HashingEmbedder.dimension)
+
+
+def test_units_are_joined_to_another_that_is_there(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path, HashingEmbedder.dimension)
+    add_units(store, range(3))
+    assert store.join("u1", "u1", lambda: None) == 0
+    assert store.count_units() == 3
+    store.bury("u2")
+    with pytest.raises(StoreError, match="erased"):
+        store.join("u1", "u2", lambda: None)
+    assert store.count_units() == 2
+
+
+def test_vectors_after_a_join_are_those_of_their_chunks(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path, HashingEmbedder.dimension)
+    add_units(store, range(6))
+    store.remove_unit("u0")
+    before = {stored.text: stored.vector.tolist() for stored in store.texts()}
+    store.join("u4", "u5", lambda: None)
+    add_units(store, range(10, 12))
+    after = {stored.text: stored.vector.tolist() for stored in store.texts()}
+    assert {text: after[text] for text in before} == before
+
+
+def add_units(store: EmbeddedStore, numbers: range) -> None:
+    vectors = HashingEmbedder().embed([f"text {number}" for number in numbers])
+    with store.batch():
+        for number, vector in zip(numbers, vectors, strict=True):
+            store.put(Document(f"d{number}", f"u{number}", f"text {number}"), [Piece(f"text {number}", vector)])

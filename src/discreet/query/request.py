@@ -37,7 +37,7 @@ KINDS: dict[str, type[Statistic]] = {
 }
 """The statistics by the names of their kinds."""
 FACT: Literal["fact"] = "fact"
-_MOST_GROUPS = 6
+_MOST_GROUPS, _MOST_CHOICES = 6, 64
 _OF_ALL = ("count", "trend", "summary")
 _CLAUSES = {
     "count": "among",
@@ -208,6 +208,8 @@ def parse_request(text: str) -> Request:
     kind, rest = found[1].casefold(), text[found.end() :]
     head, clauses = _split(kind, rest)
     fields: dict[str, Any] = {"kind": kind} | _head(kind, head)
+    if len(clauses.get("choices", "").split("|")) > _MOST_CHOICES or len(clauses.get("choices", "")) > 32_000:
+        raise UsageError(f"A question has at most {_MOST_CHOICES} choices. Name fewer, and shorter ones.")
     for name, said in clauses.items():
         fields |= _READ[name](said)
     try:
@@ -283,7 +285,7 @@ _READ: dict[str, Callable[[str], dict[str, Any]]] = {
     "since": lambda said: {"since": said},
     "until": lambda said: {"until": said},
     "most": lambda said: {"most": int(said) if said.isdecimal() and len(said) < 6 else -1},
-    "choices": lambda said: {"choices": tuple(one.strip() for one in said.split("|") if one.strip())},
+    "choices": lambda said: {"choices": tuple(one.strip()[:1000] for one in said.split("|") if one.strip())},
 }
 
 

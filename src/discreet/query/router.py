@@ -90,8 +90,12 @@ class Router:
         if isinstance(asked, Request) or is_request(asked):
             request = asked if isinstance(asked, Request) else parse_request(asked)
             if request.kind != FACT:
+                if not statistics or choices:
+                    raise UsageError("A statistic is asked of the vault's own model, by no other one, without choices.")
                 found = of_request(request, self.settings, given(), self.schema)
                 return Decision(str(request), request_of_statistic(found), found)
+            if choices and request.choices and tuple(choices) != request.choices:
+                raise UsageError("Choices stand in two places, and differ. Give them once.")
             question, choices = request.question, request.choices or tuple(choices)
         else:
             question = stand_in(asked, self.settings, self.language)

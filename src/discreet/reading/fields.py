@@ -18,7 +18,7 @@ EXPECTED = {
     "number": "a number such as 12 or 12.5",
 }
 """The form of a value, by the type of its field."""
-_LONGEST_CATEGORY = 100
+_LONGEST_CATEGORY, _MOST_VALUES = 100, 1000
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 Value = str | float
@@ -49,6 +49,10 @@ def check_types(declared: Mapping[str, str], unit_field: str) -> dict[str, str]:
             raise UsageError(
                 f"The values of the field '{spelled}' are not told apart. Write each value once, with other words for "
                 f"it: --field '{spelled}:category(w=women/female, m=men/male)'."
+            )
+        if len(values) > _MOST_VALUES or any(len(word) > _LONGEST_CATEGORY for word in words):
+            raise UsageError(
+                f"A field has at most {_MOST_VALUES} declared values, each of at most {_LONGEST_CATEGORY} characters."
             )
         checked[spelled] = kind
     labels = [label.casefold() for kind in checked.values() for named in field_values(kind).values() for label in named]

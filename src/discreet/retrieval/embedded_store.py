@@ -54,7 +54,7 @@ _FULL = "The disk is full. Nothing that was stored before is lost: free some spa
 _SAID = {
     "full": _FULL,
     "damaged": "The store is damaged. Restore the vault from a copy, or make a new one and add the documents again.",
-    "busy": "Another process is writing to the store. Wait for it to end and run the command again.",
+    "busy": "Another process is using the store. Wait for it to end and run the command again.",
     "unwritable": "The store cannot be written. Check the permissions of the vault's folder.",
     "unopened": "The store cannot be opened. Check the permissions of the vault's folder.",
     "disk": "The disk of the store reports an error. Check the disk.",
@@ -88,6 +88,7 @@ class SqliteDatabase(StoreDatabase):
             try:
                 yield self._wait_for(held, self.patience if wait else 0)
             finally:
+                fcntl.flock(held, fcntl.LOCK_UN)  # a forked process may still have the folder open
                 os.close(held)
 
     def _wait_for(self, held: int, patience: float) -> bool:
@@ -161,6 +162,7 @@ class FileVectors:
         heads["chunk"], heads["unit"] = chunks, [unit.number for unit in units]
         heads["tie"] = np.frombuffer(b"".join(unit.tie for unit in units), ">u8").reshape(-1, 2)
         heads["name"] = [slot_of(unit.name) for unit in units]
+        known = self._extent()[0]
         statement = f"select row from free_row order by row limit {len(vectors)}"
         rows = [row for (row,) in self._database.rows(statement)]
         for part in parts(rows):
@@ -171,6 +173,7 @@ class FileVectors:
             self._database.rows(f"update store set rows = {end + fresh}")
         rows += range(end, end + fresh)
         if rows:
+            self._file.check(known)  # a file that was lost or cut short is not made whole with zeros
             self._file.write(rows, heads, vectors)
         return rows
 
@@ -196,7 +199,7 @@ class FileVectors:
             size, free = self._extent()
             self._database.rows(delete(FREE_ROW).where(FREE_ROW.c.row >= size))
             self._database.rows(f"update store set rows = {size}")
-            self._file.erase(free.tolist(), size)
+            self._file.erase(free[free < size].tolist(), size)
         # SQLite keeps copies in pages that it rearranged, and `secure_delete` misses them. A rewrite drops them.
         self._database.run("vacuum")
         return True
@@ -234,8 +237,9 @@ class FileVectors:
             self._heads, self._vectors = self._file.open(size)
         changed = changed_units(self._database, self._seen[0], changes)
         if changed is None or len(changed) * _SHARE > size:
-            self._chunks, self._units = self._heads["chunk"][:size].copy(), self._heads["unit"][:size].copy()
-            self._units[free[free < size]] = FREE
+            units = self._heads["unit"][:size].copy()
+            units[free[free < size]] = FREE
+            self._chunks, self._units = self._heads["chunk"][:size].copy(), units
         else:
             self._follow(changed, size)
         if self._units.min(initial=FREE) < FREE:
@@ -279,7 +283,8 @@ class FileVectors:
     def reader(self) -> Callable[[int], NDArray[Any]]:
         """Return what reads the vector of a chunk, in whole numbers."""
         self._look()
-        vectors, place = self._vectors, dict(zip(self._chunks.tolist(), range(len(self._chunks)), strict=True))
+        live = np.flatnonzero(self._units != FREE)
+        vectors, place = self._vectors, dict(zip(self._chunks[live].tolist(), live.tolist(), strict=True))
         return lambda chunk: vectors[place[chunk]].astype(np.int64)
 
 
@@ -304,6 +309,8 @@ class EmbeddedStore(SqlStore):
                 raise StoreError(_NO_TEXTS)
             database = SqliteDatabase(folder)
             if not database.rows("select 1 from sqlite_master where name = 'store'"):
+                if (folder / VECTORS).exists():
+                    raise StoreError(_NO_TEXTS)
                 _make(database, dimension)
             super().__init__(database, self._open_vectors(database, folder, dimension), dimension)
 

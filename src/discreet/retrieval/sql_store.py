@@ -12,13 +12,13 @@ for it. Bytes in free blocks of the disk and in backups are out of reach.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, case, delete, func, insert, literal, null, select, update
+from sqlalchemy import ColumnElement, case, delete, func, insert, literal, select, update
 
 from discreet.errors import StoreError
 from discreet.retrieval.documents import Document, Passage, StoredText, canonical_name, canonical_unit
@@ -129,7 +129,8 @@ class SqlStore(Store):
         self._names: dict[int, str] = {}
         self._names_since = 0
         # An opening does not wait for the erasure of another process, which may take long: the step stays due.
-        self._settle(wait=False)
+        with suppress(StoreError):  # a full disk, or a folder that may only be read: it stays due
+            self._settle(wait=False)
 
     def close(self) -> None:
         """Close the files and the connection."""
@@ -332,9 +333,12 @@ class SqlStore(Store):
 
         `pay` moves the payments in the ledger, before the commit.
         """
-        moved = 0
+        moved, name = 0, canonical_unit(into)
+        if canonical_unit(unit) == name:
+            return 0
         with self._writing():
-            name = canonical_unit(into)
+            if self.buried([into]):
+                raise StoreError("The unit that is to get the documents was erased. Readmit it, or name another.")
             for _, old in list(self._of_names("id", "unit", [canonical_unit(unit)])):
                 (named,) = self._named({name}).values()
                 self._vectors.move(old, named)
@@ -412,6 +416,7 @@ class SqlStore(Store):
 
     def _remove(self, find: Callable[[], ColumnElement[bool]]) -> int:
         if not self._rows(select(DOCUMENT.c.number).where(find()).limit(1)):
+            self.settle()  # an erasure before may have been broken off
             return 0
         with self._writing():
             erased, freed = self._erase(find())  # found again: another process may have replaced it meanwhile
@@ -486,7 +491,8 @@ class SqlStore(Store):
             changed = self._changed(since, mark) if isinstance(since, Mark) and since.store is self else None
             if changed is None:
                 moment = self._gathered(mark, None)
-                self._names, self._names_since = self._read_names(None), 0
+                # Names that went before are not known: a reader with an older mark reads all, too.
+                self._names, self._names_since = self._read_names(None), mark.changes
                 return moment
             there = self._read_names(changed)
             before = {number: self._names.pop(number, None) for number in changed if number not in there}
@@ -514,13 +520,9 @@ class SqlStore(Store):
         declared = declared.where(DOCUMENT.c.fields != _NO_FIELDS)
         stated = sorted(self._selected(declared, UNIT.c.id, numbers), key=lambda row: row[2])
         fields = [(unit, parse_fields(content, self._database), name) for unit, content, name in stated]
-        if numbers is None and not fields:  # the ids of all documents take memory
-            joined = CHUNK.join(UNIT, UNIT.c.id == CHUNK.c.unit)
-            texts = self._rows(select(UNIT.c.name, CHUNK.c.text, null()).select_from(joined))
-        else:
-            joined = owned.join(CHUNK, CHUNK.c.document == DOCUMENT.c.number)
-            statement = select(UNIT.c.name, CHUNK.c.text, DOCUMENT.c.id).select_from(joined)
-            texts = self._selected(statement, UNIT.c.id, numbers)
+        # The ids are read even if no document has fields: what is known of a unit must not depend on other units.
+        joined = owned.join(CHUNK, CHUNK.c.document == DOCUMENT.c.number)
+        texts = self._selected(select(UNIT.c.name, CHUNK.c.text, DOCUMENT.c.id).select_from(joined), UNIT.c.id, numbers)
         if not all(isinstance(text, str) for _, text, _ in texts):
             raise self._database.damaged()
         return gather(texts, fields, mark)

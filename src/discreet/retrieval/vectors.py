@@ -131,6 +131,17 @@ class _Records:
             file.flush()
             os.fsync(file.fileno())
 
+    def check(self, size: int) -> int:
+        """Return the number of bytes of the file.
+
+        Raises:
+            StoreError: if it is missing, or has fewer than `size` records.
+        """
+        there = self._path.stat().st_size if self._path.exists() else 0
+        if there < size * self.size:
+            raise StoreError("The store's vectors are missing or cut short. Restore the vault from a copy.")
+        return there
+
     def open(self, size: int) -> NDArray[Any]:
         """Return at least the first `size` records, mapped into memory, also those at the end that are not used yet.
 
@@ -139,10 +150,7 @@ class _Records:
         """
         if not size:
             return np.empty((0, *self._width), self._kind)
-        there = self._path.stat().st_size if self._path.exists() else 0
-        if there < size * self.size:
-            raise StoreError("The store's vectors are missing or cut short. Restore the vault from a copy.")
-        rows = there // self.size
+        rows = self.check(size) // self.size
         with self._path.open("rb") as file:  # all of it is read soon, and to map it page by page takes longer
             mapped = mmap.mmap(
                 file.fileno(), rows * self.size, flags=mmap.MAP_SHARED | _AT_ONCE_MAPPED, prot=mmap.PROT_READ
@@ -205,6 +213,15 @@ class VectorFile:
         """Overwrite rows with zeros, durably, and cut the files off after `size` rows."""
         self._vectors.erase(rows, size)
         self._heads.erase(rows, size)
+
+    def check(self, size: int) -> None:
+        """Refuse files with fewer than `size` rows.
+
+        Raises:
+            StoreError: if one is missing or cut short.
+        """
+        for part in (self._heads, self._vectors):
+            part.check(size)
 
     def open(self, size: int) -> tuple[NDArray[np.void], NDArray[np.int16]]:
         """Return the heads and vectors of at least the first `size` rows, mapped into memory.

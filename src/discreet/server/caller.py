@@ -4,6 +4,7 @@ No message is sent twice: no connection is kept that could have died meanwhile, 
 """
 
 import asyncio
+from http import HTTPStatus
 from pathlib import Path
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from typing import Any
@@ -70,9 +71,11 @@ class Caller:
         except (httpx2.TransportError, OSError, WireError):  # a timeout is an OSError, too
             raise KeeperGone(sent=True) from None
         kinds = {REPLIED: self._wire.replies[type(message)], REFUSED: self._wire.refused}
+        if status not in kinds:  # without a reply of its own the keeper failed while it answered, or took no message
+            raise KeeperGone(sent=status == HTTPStatus.INTERNAL_SERVER_ERROR)
         try:
             return decode(kinds[status], content)
-        except (KeyError, WireError):  # a keeper of another version, or one with too many connections
+        except WireError:  # a keeper of another version
             raise KeeperGone(sent=True) from None
 
     async def _exchange(self, request: httpx2.Request) -> tuple[int, bytes]:

@@ -24,12 +24,13 @@ from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.derived import check_sample
+from discreet.query.in_english import stand_in
 from discreet.query.latency import at_a_multiple
 from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, Price, QueryPipeline, Simulation
 from discreet.query.proposals import check_hears
 from discreet.query.recall import widen_answer
-from discreet.query.request import Request
+from discreet.query.request import Request, is_request
 from discreet.query.router import Decision, Router
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.retrieval.embedding import Embedder
@@ -343,8 +344,8 @@ class Vault(VaultDocuments, VaultReading):
         if algorithm is None:
             found = self.decide(question)
             return found.question, found.algorithm
-        found = self.router.decide(question, lambda *_: algorithm, statistics=False, check=False)
-        return found.question, algorithm
+        asked = str(question)
+        return asked if is_request(asked) else stand_in(asked, self.settings, self.components.language), algorithm
 
     def default_algorithm(self, question: str = "") -> Algorithm:
         """Return the algorithm of a question that names none.

@@ -482,3 +482,26 @@ def test_interval_of_a_share_covers_in_small_groups(truth: tuple[int, int]) -> N
         figure = Counted(counts, (5.0, 5.0)).figure("share", "share", Reckon([0], [0, 1]))
         covered += not sum(truth) or figure.low <= truth[0] / sum(truth) <= figure.high
     assert covered / 400 >= 0.93
+
+
+def test_fields_of_one_unit_change_no_record_of_another(tmp_path: Path) -> None:
+    """`in one record` reads which documents a unit has: by their own rows, and not by what other units declare."""
+    own = [Document(f"{part}{n}", f"u{n}", text) for n in range(30) for part, text in (("a", "Fever."), ("b", "Oil."))]
+    other = Document("c", "else", "Fever and oil.", fields={"ward": "north"})
+    alone, beside = corpus_of(tmp_path / "alone", own), corpus_of(tmp_path / "beside", [*own, other])
+    later = corpus_of(tmp_path / "later", own)
+    before = records_of(later)
+    indexer(later).index([other])
+    assert records_of(alone) == before
+    for corpus in (beside, later):
+        found = records_of(corpus)
+        del found["else"]
+        assert found == before
+    assert before["u0"][3] == (0, 1)
+    both = Count(condition='in one record ("fever" and "oil")')
+    assert [answer(corpus, both)[0].table[0].value for corpus in (alone, beside)] == [0, 1]
+
+
+def records_of(corpus: SealedCorpus) -> dict[str, tuple[object, ...]]:
+    found = corpus._records.now().records
+    return {unit: (one.texts, one.fields, one.fields_of, one.document_of) for unit, one in found.items()}

@@ -79,8 +79,7 @@ class _Read(Request):
         Raises:
             FrontError: if it is no such body, or if fields stand in the address or in headers, where none counts.
         """
-        if request.url.query or any(name.startswith("x-discreet-") for name in request.headers):
-            raise invalid(None, "Fields count in the body alone: send none in the address, and no header x-discreet-.")
+        _check_places(request)
         found = parse_object(await read_body(request))
         headers = [one for one in request.scope["headers"] if one[0] != b"content-type"]
         headers.append((b"content-type", b"application/json"))
@@ -97,12 +96,28 @@ class _Read(Request):
         return self._object
 
 
+def _check_places(request: Request) -> None:
+    """Refuse a request with fields where none counts.
+
+    Raises:
+        FrontError: if it has one in the address or in a header.
+    """
+    if request.url.query or any(name.startswith("x-discreet-") for name in request.headers):
+        raise invalid(None, "Fields count in the body alone: send none in the address, and no header x-discreet-.")
+
+
 def check_body(app: ASGIApp) -> ASGIApp:
     """Return an app for programs that parse bodies themselves: none gets to it in which a name stands twice."""
 
     async def check(scope: Scope, receive: Receive, send: Send) -> None:
-        body = await read_body(Request(scope, receive))
-        parse_object(body)
+        request = Request(scope, receive)
+        _check_places(request)
+        body = await read_body(request)
+        found = parse_object(body)
+        params = found.get("params")
+        given = params.keys() if isinstance(params, dict) and found.get("method") == "tools/call" else set()
+        if strange := given - {"name", "arguments", "_meta", "task"}:
+            raise invalid("params", f"A call has a name and arguments alone; other fields: {len(strange)}.")
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replay() -> Message:

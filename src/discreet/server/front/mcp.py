@@ -84,6 +84,10 @@ class ToolServer(MCPServer[Any]):
         if tool is not None and not arguments.keys() <= (known := tool.parameters["properties"]).keys():
             # The SDK would drop it, and the question might cost more than its caller believes.
             return error_result(invalid(None, f"The tool has these arguments alone: {', '.join(known) or 'none'}."))
+        strict = {"epsilon": (int, float, type(None)), "anew": (bool,)}
+        for said, kinds in strict.items():
+            if said in arguments and type(arguments[said]) not in kinds:  # the SDK would make one of it
+                return error_result(invalid(said, "A number, or true or false, must be written as such."))
         try:
             return await super().call_tool(name, arguments, context)
         except Exception as error:  # contained: its text may hold anything
@@ -132,7 +136,7 @@ def mcp_server(services: Services) -> ToolServer:
     ) -> dict[str, Any]:
         """Answer a request of the form; an argument stays in its place."""
         for name, said in arguments.items():
-            if _CLAUSE.search(_QUOTED.sub("", said)):
+            if said.count('"') % 2 or _CLAUSE.search(_QUOTED.sub("", said)):
                 raise invalid(name, "It is one condition, or one name, with phrases in quotes.")
         among = form + (", among {among}" if arguments["among"].strip() else "")
         return await paid(among.format_map(arguments), ctx, model, None, epsilon, False)

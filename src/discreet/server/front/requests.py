@@ -32,7 +32,8 @@ IGNORED = (
 """Known fields that change nothing. They are listed in the reply; a field of another name is not repeated."""
 
 _MEANT = re.compile(
-    r"(?<!st)eps|[εδ]|delta|^dp|budget|priva|discr|anew|price|cost|ceiling|noise|choice|structured.?output"
+    r"(?<!st)eps|[εδ]|delta|^dp|budget|priva|discr|anew|price|cost|ceiling|noise|choice|structured.?output|condense"
+    r"|spend|spent|(?:^|[^a-z])(?:pay|cap|rho)(?:$|[^a-z])|[^\x00-\x7f]"
     r"|follow.?up|max.*token|predict|extra.?body",
     re.IGNORECASE,
 )
@@ -345,7 +346,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
     if len(body) > LARGEST_BODY:
         raise FrontError("too_large")
     try:
-        found = json.loads(body, parse_constant=_no_constant, object_pairs_hook=_object)
+        found = json.loads(body.decode(), parse_constant=_no_constant, object_pairs_hook=_object)
         json.dumps(found, ensure_ascii=False).encode()  # fails where a text is no valid Unicode
     except (ValueError, RecursionError):
         raise invalid(None, "The body must be JSON in UTF-8, and its texts valid Unicode.") from None

@@ -179,9 +179,9 @@ class Answering:
         reply: Reply = Refused("stopping")
         if not self._stopping.is_set():
             reply = self._answer(question)
+        future.set_result(reply)
         with self._lock:
             self._flights.pop(question.id, None)
-        future.set_result(reply)
 
     def _answer(self, question: Question) -> Reply:
         """Return the answer, or the refusal with what was paid. No error leaves: its frames hold private values."""
@@ -210,7 +210,7 @@ class Answering:
                 return served.paid(question.id)
             except Exception as error:  # a library's own, too: what was paid must be said
                 if not isinstance(error, LedgerError) or time.monotonic() > end or self._stopping.wait(PAUSE):
-                    return served.most(question)
+                    return question.ceiling or served.most(question)
 
     def _name(self, error: BaseException, question: Question) -> None:
         self._log.write("refused", question.id, error)

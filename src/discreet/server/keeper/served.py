@@ -19,7 +19,7 @@ from discreet.privacy.accounting import Spending
 from discreet.query.follow_ups import is_doubtful, one_question
 from discreet.query.latency import Pace
 from discreet.query.pipeline import AskOptions, Landed
-from discreet.query.request import FACT
+from discreet.query.request import FACT, is_request
 from discreet.query.router import Decision
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.condensing import condense
@@ -114,7 +114,7 @@ class Served:
             options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling, pace=pace)
             self._note_before(question.id)
             answer = self._pipeline.run(asked, found.algorithm, options)
-        if asked != question.question:
+        if asked != question.question and not is_request(question.question):
             answer = replace(answer, asked=asked)
         return Answered(describe(answer), self._cost(answer, question.id))
 
@@ -256,7 +256,7 @@ class Served:
 
 def _field_card(name: str, kind: str) -> FieldCard:
     values = (f"{value} ({'/'.join(labels)})" if labels else value for value, labels in field_values(kind).items())
-    return FieldCard(name=name, type=field_type(kind), values=tuple(values))
+    return FieldCard(name=name[:200], type=field_type(kind), values=tuple(one[:200] for one in values)[:1000])
 
 
 def describe(answer: Answer) -> dict[str, Any]:

@@ -115,7 +115,11 @@ def is_secure(request: Request) -> bool:
 
 def is_own_form(request: Request) -> bool:
     """Return whether a page of this server sent a form: browsers name the origin of each POST."""
-    origin, host = urlsplit(request.headers.get("origin", "")), request.headers.get("host", "")
+    host = request.headers.get("host", "")
+    try:
+        origin = urlsplit(request.headers.get("origin", ""))
+    except ValueError:  # no address
+        return False
     return bool(host) and origin.scheme in ("http", "https") and origin.netloc == host
 
 
