@@ -48,6 +48,7 @@ class Answering:
     def __init__(self, config: ServeConfig, open_vault: Opener, log: Log, on_end: Callable[[], None]) -> None:
         self._config, self._open, self._log, self._on_end = config, open_vault, log, on_end
         self._jobs: SimpleQueue[_Job | Work | None] = SimpleQueue()
+        self._running = ""  # the id of the question that was answered last, or is
         self._flights: dict[str, _Job] = {}
         self._lock = threading.Lock()
         self._served: dict[str, Served] = {}
@@ -156,8 +157,11 @@ class Answering:
                 self._stopping.set()
                 left = list(self._flights.values())
                 self._flights.clear()
-            for _, future in left:
-                future.set_result(Refused("stopping"))
+            for question, future in left:
+                if question.id == self._running and question.ceiling is not None:  # it may have been paid
+                    future.set_result(Refused("interrupted", paid=question.ceiling))
+                else:
+                    future.set_result(Refused("stopping"))
             self._on_end()
 
     def _load(self) -> None:
@@ -176,6 +180,7 @@ class Answering:
 
     def _do(self, job: _Job) -> None:
         question, future = job
+        self._running = question.id
         reply: Reply = Refused("stopping")
         if not self._stopping.is_set():
             reply = self._answer(question)
