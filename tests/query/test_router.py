@@ -50,6 +50,8 @@ REQUESTS = [
 WRONG = [
     "count: ",
     "count: fever or chills",
+    'cuont: "fever"',
+    'Comapre: "fever", groups "rash" versus "cough"',
     "count: women",
     "trend: fever by month",
     "count: crohn's disease, among alzheimer's disease",

@@ -15,6 +15,7 @@ A question in words is one way to make a request. A text that begins with a kind
 
 import re
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -192,8 +193,18 @@ _QUOTED = re.compile(r"\"[^\"]*\"|'(?:[^']|'')*'")
 
 
 def is_request(text: str) -> bool:
-    """Return whether a text is a request, and not a question."""
-    return _KIND.match(text) is not None
+    """Return whether a text is a request, and not a question.
+
+    Raises:
+        UsageError: if it begins with a misspelled kind: as a question it would be paid for nothing.
+    """
+    if _KIND.match(text):
+        return True
+    word = re.match(r"\s*(\w{3,12})\s*:", text)
+    meant = get_close_matches(word[1].casefold(), get_args(Kind), n=1, cutoff=0.75) if word else []
+    if word and meant:
+        raise UsageError(f"There is no kind of request called '{word[1]}'. Did you mean {meant[0]}:?")
+    return False
 
 
 def parse_request(text: str) -> Request:
