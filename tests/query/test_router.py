@@ -200,7 +200,7 @@ def test_constructors_of_python_make_requests(path: Path) -> None:
     assert str(request) == 'count: "winter hand" or "glass knee", among sex = w'
     answer = vault.ask(request)
     assert answer.understood == str(request)
-    assert 20 < answer.table[0].value < 40
+    assert 0 < answer.table[0].value < 60  # 30, within six deviations of the noise
     assert str(discreet.share("fever", among="rash")) == 'share: "fever", among "rash"'
     assert str(discreet.difference("fever", "rash")) == 'difference: "fever" versus "rash"'
     with pytest.raises(UsageError):
