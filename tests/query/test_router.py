@@ -180,6 +180,15 @@ def test_request_in_words_and_in_data_are_one(path: Path, text: str) -> None:
     assert found.algorithm == vault.decide(str(found.request)).algorithm
 
 
+def test_voters_are_asked_the_question_of_a_fact_alone(path: Path) -> None:
+    vault = Vault.open(path, model=ToyModel(default="tea"))
+    text = "fact: What is the treatment for Winter Hand?, choices tea | oil"
+    assert vault._decided(text, vault.default_algorithm())[0] == "What is the treatment for Winter Hand?"
+    assert vault._decided("Fast: what helps?", vault.default_algorithm())[0] == "Fast: what helps?"
+    answer = vault.ask('count:"winter hand"')
+    assert (answer.asked, answer.understood) == ("", 'count: "winter hand"')
+
+
 def test_question_in_words_is_the_request_that_is_echoed(path: Path) -> None:
     vault = Vault.open(path)
     found = vault.decide("How many patients have Winter Hand or Glass Knee?")

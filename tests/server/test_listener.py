@@ -170,7 +170,7 @@ def test_reply_of_another_kind_does_not_leave(listen: Listen, path: Path) -> Non
 
 
 def test_message_is_sent_once_and_not_again(path: Path) -> None:
-    """A keeper that dies after it read a message: the question may be paid, so nobody but the asker asks again."""
+    """A keeper that dies after it read a message: the question may be paid. Only the asker may ask it again."""
     came: list[bytes] = []
     with socket.socket(socket.AF_UNIX) as bound:
         bound.bind(str(path))
@@ -194,6 +194,26 @@ def test_message_is_sent_once_and_not_again(path: Path) -> None:
     with pytest.raises(KeeperGone) as caught:
         call_once(path, ANALYSTS, Ready(), patience=10)
     assert not caught.value.sent
+
+
+@pytest.mark.parametrize(("status", "sent"), [(503, False), (404, False), (500, True)])
+def test_only_a_keeper_that_answered_may_have_been_paid(path: Path, status: int, sent: bool) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(path))
+        bound.listen(1)
+
+        def reply() -> None:
+            connection, _ = bound.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(f"HTTP/1.1 {status} x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".encode())
+
+        replying = threading.Thread(target=reply)
+        replying.start()
+        with pytest.raises(KeeperGone) as caught:
+            call_once(path, ANALYSTS, Ready(), patience=10)
+        replying.join()
+    assert caught.value.sent is sent
 
 
 def test_no_thread_is_left_after_the_end(path: Path) -> None:

@@ -193,18 +193,20 @@ _QUOTED = re.compile(r"\"[^\"]*\"|'(?:[^']|'')*'")
 
 
 def is_request(text: str) -> bool:
-    """Return whether a text is a request, and not a question.
+    """Return whether a text is a request, and not a question."""
+    return _KIND.match(text) is not None
+
+
+def check_kind(text: str) -> None:
+    """Refuse a text that begins with a misspelled kind: as a question it would be paid for nothing.
 
     Raises:
-        UsageError: if it begins with a misspelled kind: as a question it would be paid for nothing.
+        UsageError: if it does.
     """
-    if _KIND.match(text):
-        return True
     word = re.match(r"\s*(\w{3,12})\s*:", text)
     meant = get_close_matches(word[1].casefold(), get_args(Kind), n=1, cutoff=0.75) if word else []
-    if word and meant:
+    if word and meant and not is_request(text):
         raise UsageError(f"There is no kind of request called '{word[1]}'. Did you mean {meant[0]}:?")
-    return False
 
 
 def parse_request(text: str) -> Request:

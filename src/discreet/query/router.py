@@ -17,7 +17,7 @@ from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.query.in_english import stand_in
 from discreet.query.question_kinds import check_answerable
-from discreet.query.request import FACT, Request, is_request, parse_request, request_of_statistic
+from discreet.query.request import FACT, Request, check_kind, is_request, parse_request, request_of_statistic
 from discreet.query.requests import Kind
 from discreet.query.statistics import build_statistic, of_request, statistic_asked
 from discreet.query.validation import normalize_question
@@ -98,6 +98,7 @@ class Router:
                 raise UsageError("Choices stand in two places, and differ. Give them once.")
             question, choices = request.question, request.choices or tuple(choices)
         else:
+            check_kind(asked)
             question = stand_in(asked, self.settings, self.language)
             if statistics and not choices and (statistic := self._statistic(question, given, kind)) is not None:
                 return Decision(question, request_of_statistic(statistic), statistic)

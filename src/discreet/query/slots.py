@@ -260,16 +260,17 @@ def _two_things(part: str, parts: Sequence[str], joins: Sequence[str], question:
     return CannotAnswer(
         "two-things",
         f"'{part}' is two things, or a comparison, by '{sign}', and can be read in several ways. Ask about each by "
-        f'itself: {asked} Or write what is meant as a condition, with quotes: --condition \'"fever" and not '
-        "\"chills\"'. Numbers and dates are tested by declared fields: --where 'age>=60'.",
+        f'itself: {asked} Or write what is meant as a request, with quotes: count: "fever" and not "chills". Numbers '
+        "and dates are tested by declared fields: --where 'age>=60'.",
     )
 
 
 def left_out(word: str, part: str, rest: str, question: str = "") -> CannotAnswer:
     """Return the error for a word that no text is searched for."""
     asked = f": {question.replace(part, rest)}" if part in question else ""
+    asked += "" if asked.endswith("?") else "."
     return CannotAnswer(
         "left-out",
         f"Texts would not be searched for '{word}' of '{part}'. If '{rest}' alone is what you mean, ask for that"
-        f"{asked}. A time or a number is tested by a declared field: --where 'day>=2026-03-01'.",
+        f"{asked} A time or a number is tested by a declared field: --where 'day>=2026-03-01'.",
     )

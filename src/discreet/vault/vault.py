@@ -30,7 +30,7 @@ from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, Price, QueryPipeline, Simulation
 from discreet.query.proposals import check_hears
 from discreet.query.recall import widen_answer
-from discreet.query.request import Request, is_request
+from discreet.query.request import FACT, Request, is_request, parse_request
 from discreet.query.router import Decision, Router
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.retrieval.embedding import Embedder
@@ -243,7 +243,7 @@ class Vault(VaultDocuments, VaultReading):
             answer = self._ask(question, chosen, options)
             if sample is not None and isinstance(chosen, Statistic):
                 answer = widen_answer(self.history, question, chosen, answer, sample)
-            return answer if question == given else replace(answer, asked=question)
+            return answer if question == given or is_request(given) else replace(answer, asked=question)
 
     def _ask(self, question: str, algorithm: Algorithm, options: AskOptions) -> Answer:
         return self.pipeline.run(question, algorithm, options)
@@ -345,7 +345,10 @@ class Vault(VaultDocuments, VaultReading):
             found = self.decide(question)
             return found.question, found.algorithm
         asked = str(question)
-        return asked if is_request(asked) else stand_in(asked, self.settings, self.components.language), algorithm
+        if not is_request(asked):
+            return stand_in(asked, self.settings, self.components.language), algorithm
+        request = parse_request(asked)
+        return request.question if request.kind == FACT else str(request), algorithm
 
     def default_algorithm(self, question: str = "") -> Algorithm:
         """Return the algorithm of a question that names none.

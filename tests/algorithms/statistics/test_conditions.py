@@ -278,6 +278,8 @@ def test_statistics_of_other_units_are_set_apart() -> None:
         ('"fever" and "rash" and ward = north', '("fever" and ward = north) and ("rash" and ward = north)'),
         ('in one record ("hepatitis A" and "x ray")', 'in one record ("hepatitis a" and "x ray")'),
         ('"rash" and Ward = north', '"rash" and ward = north'),
+        ("ward = north", "in one record (ward = north)"),
+        ('"anything said"', ""),
     ):
         counts = [Count(condition='"chills"', population=population) for population in (one, other)]
         assert counts[0].set_apart != counts[1].set_apart

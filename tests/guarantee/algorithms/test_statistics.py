@@ -1,10 +1,12 @@
 """Statistics: exact laws on neighbouring vaults, who pays, what is in a population, intervals that cover, twins."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
+from itertools import combinations, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,11 +30,12 @@ from discreet.privacy.mechanisms.histogram import GaussianHistogram, NoisyHistog
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical
+from discreet.retrieval import sql_store
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.unit_records import Statement, UnitRecord, UnitRecords
+from discreet.retrieval.unit_records import Statement, UnitRecord, UnitRecords, gather
 from tests.exact import paths
 from tests.indexing import indexer
 
@@ -505,3 +508,71 @@ def test_fields_of_one_unit_change_no_record_of_another(tmp_path: Path) -> None:
 def records_of(corpus: SealedCorpus) -> dict[str, tuple[object, ...]]:
     found = corpus._records.now().records
     return {unit: (one.texts, one.fields, one.fields_of, one.document_of) for unit, one in found.items()}
+
+
+# -- deep conditions -------------------------------------------------------------------------------------------------
+
+NORTH: dict[str, str | float] = {"ward": "north"}
+SOUTH: dict[str, str | float] = {"ward": "south"}
+PEOPLE: dict[str, list[tuple[str, dict[str, str | float]]]] = {
+    "plain": [("Fever.", {}), ("Oil.", {})],
+    "both": [("Fever and oil.", NORTH)],
+    "moved": [("Fever.", NORTH), ("Oil.", SOUTH)],
+    "well": [("No fever.", {})],
+    "many": [("Fever.", NORTH), ("Fever and oil.", SOUTH), ("Oil.", {})],
+}
+CONDITIONS = (
+    '"fever" and "oil"',
+    'in one record ("fever" and "oil")',
+    'not in one record ("fever" and "oil")',
+    '"fever" and ward = north',
+    'ward = north and not "oil"',
+    '("fever" and ward = north) and ("oil" and ward = south)',
+    'not (ward = north or "oil") or ("fever" and not (ward = south and not "oil"))',
+    'in one record ("fever" and not ("oil" or ward = south)) or not ward = north',
+)
+STATISTICS = [
+    *(Count(condition=one) for one in CONDITIONS),
+    *(Share(condition=one, population='"fever"') for one in CONDITIONS),
+    *(Difference(groups=pair) for pair in pairwise(CONDITIONS)),
+    *(Compare(groups=pair, condition='"oil" and ward = south') for pair in pairwise(CONDITIONS)),
+]
+
+
+def cells_of(folder: Path, units: Iterable[str]) -> list[tuple[int, ...]]:
+    """Return the counts of each statistic over a vault of these units, whose noise is below a half."""
+    documents = [
+        Document(f"{unit}{n}", unit, text, fields=own) for unit in units for n, (text, own) in enumerate(PEOPLE[unit])
+    ]
+    corpus = corpus_of(folder, documents)
+    counted = (answer(corpus, statistic)[0].counts for statistic in STATISTICS)
+    return [one.counts for one in counted if one is not None]
+
+
+def check_each_unit_adds_its_own_cell(folder: Path) -> None:
+    """For all vaults of these units: the counts are the sums of what each unit has alone, one cell at most."""
+    alone = {unit: cells_of(folder / unit, [unit]) for unit in PEOPLE}
+    for cells in alone.values():
+        assert len(cells) == len(STATISTICS)
+        assert all(sum(one) <= 1 and min(one) >= 0 for one in cells)
+    for size in range(2, len(PEOPLE) + 1):
+        for units in combinations(PEOPLE, size):
+            sums = [
+                tuple(map(sum, zip(*one, strict=True))) for one in zip(*(alone[unit] for unit in units), strict=True)
+            ]
+            assert cells_of(folder / "-".join(units), units) == sums, units
+
+
+def test_each_unit_adds_its_own_cell_of_a_deep_condition(tmp_path: Path) -> None:
+    check_each_unit_adds_its_own_cell(tmp_path)
+
+
+def test_record_that_depends_on_fields_of_others_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A twin: where no unit declares a field, the documents of all units are one."""
+
+    def broken(texts: Any, fields: Any, mark: object = None) -> Any:
+        return gather(texts if fields else [(unit, text, None) for unit, text, _ in texts], fields, mark)
+
+    monkeypatch.setattr(sql_store, "gather", broken)
+    with pytest.raises(AssertionError):
+        check_each_unit_adds_its_own_cell(tmp_path)

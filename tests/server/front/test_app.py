@@ -211,6 +211,22 @@ def test_argument_that_a_tool_does_not_have_is_refused_unpaid(tmp_path: Path) ->
                     assert found["code"] == "invalid_request"
                     assert "question, model, choices, epsilon" in found["message"]
                     assert CANARY not in reply.text
+            asked = {"question": QUESTION}
+            for params in (
+                {"name": "ask", "arguments": asked | {"epsilon": True}},
+                {"name": "ask", "arguments": asked | {"epsilon": "1"}},
+                {"name": "ask", "arguments": asked | {"anew": "yes"}},
+                {"name": "count", "arguments": {"of": '"fever', "among": '"rash"'}},
+                {"name": "count", "arguments": {"of": '"fever", among "rash"'}},
+                {"name": "difference", "arguments": {"more": '"a b" versus "c d"', "less": '"e f"'}},
+            ):
+                reply = await front.client.post("/mcp", json=call | {"params": params}, headers=headers)
+                assert reply.json()["result"]["structuredContent"]["error"]["code"] == "invalid_request", params
+            beside = call | {"params": {"name": "ask", "arguments": asked, "epsilon": 0.1}}
+            for url, more in (("/mcp", {}), ("/mcp?epsilon=0.1", {}), ("/mcp", {"x-discreet-epsilon": "0.1"})):
+                body = call | {"params": {"name": "ask", "arguments": asked}} if more or "?" in url else beside
+                reply = await front.client.post(url, json=body, headers=headers | more)
+                assert code(reply)[:2] == (400, "invalid_request"), url
             twice = json.dumps(call | {"params": {"name": "ask", "arguments": {"question": QUESTION, "epsilon": 1}}})
             twice = twice.replace('"epsilon": 1', '"epsilon": 1, "epsilon": 9')
             assert code(await front.client.post("/mcp", content=twice, headers=headers))[:2] == (400, "invalid_request")

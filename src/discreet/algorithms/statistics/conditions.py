@@ -452,7 +452,12 @@ def of_person(condition: Condition) -> Condition:
 def narrowed(base: Condition, *others: Condition) -> Condition:
     """Return what holds of the units of which `base` and all others hold; the others of the records that pass it."""
     parts = (*(base.all if isinstance(base, All) else (base,)), *(one for one in others if one != ALL))
-    return parts[0] if len(parts) == 1 else All(all=parts)
+    return parts[0] if len(parts) == 1 else all_of(*parts)
+
+
+def tests_of(base: Condition) -> list[str]:
+    """Return the keys of the tests that narrow what stands beside `base` (`narrowed`) to some records."""
+    return sorted(one.key for one in (base.all if isinstance(base, All) else (base,)) if one.is_test)
 
 
 def either_of(regions: "Iterator[Region] | Sequence[Region]") -> Fact:
@@ -605,8 +610,8 @@ class _Parser:
         parts = [read()]
         while self._word(word):
             parts.append(read())
-        if len(parts) > _MOST_PARTS:
-            raise UsageError(f"A condition joins at most {_MOST_PARTS} others, not {len(parts)}. Give fewer.")
+            if len(parts) > _MOST_PARTS:
+                raise UsageError(f"A condition joins at most {_MOST_PARTS} others. Give fewer.")
         return tuple(parts)
 
     def _one(self) -> Condition:

@@ -19,7 +19,7 @@ from discreet.algorithms.statistics.conditions import (
     narrowed,
     of_person,
     parse,
-    says,
+    tests_of,
     written,
 )
 from discreet.algorithms.statistics.noisy_cells import Price
@@ -104,8 +104,7 @@ class Statistic(Algorithm):
         left_out = ("epsilon", "uses", "population", "where", "language")
         own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in left_out}
         parts = (f"{name}={_plain(name, value, self.language)}" for name, value in own.items())
-        within = written(narrowed(self.base, _ANYTHING).facts())  # what is said beside it, and in which records
-        return (self.name, f"among={within}", *parts)
+        return (self.name, f"among={written(self.base.facts())}", f"within={tests_of(self.base)}", *parts)
 
     def apart(self, text: str, negated: bool = False) -> Condition:
         """Return a condition as `read`, as a statement about an individual of the population."""
@@ -171,7 +170,6 @@ class Statistic(Algorithm):
 
 
 _PHRASES = ("condition", "groups")
-_ANYTHING = says("anything said")
 
 
 @lru_cache(256)

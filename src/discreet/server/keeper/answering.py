@@ -48,7 +48,7 @@ class Answering:
     def __init__(self, config: ServeConfig, open_vault: Opener, log: Log, on_end: Callable[[], None]) -> None:
         self._config, self._open, self._log, self._on_end = config, open_vault, log, on_end
         self._jobs: SimpleQueue[_Job | Work | None] = SimpleQueue()
-        self._running = ""  # the id of the question that was answered last, or is
+        self._running = ""  # the id of the question that is answered now, or was answered last
         self._flights: dict[str, _Job] = {}
         self._lock = threading.Lock()
         self._served: dict[str, Served] = {}
