@@ -8,10 +8,13 @@ LONGEST = 300
 """A longer sentence is no request. The limit keeps the time of the patterns small."""
 FLAGS = re.IGNORECASE
 
-_PEOPLE = "patient client customer employee resident inmate pupil participant member viewer user borrower".split()
+_PEOPLE = (
+    "patient client customer employee resident inmate pupil participant member viewer user borrower tenant renter policyholder "
+    "respondent buyer passenger student worker colleague subject outpatient inpatient person individual plaintiff claimant"
+).split()
 _NARROW = "women men girls boys children adults".split()
-_RECORDS = "case note document record letter e-?mail file message report entrie author sender".split()
-_PERSONS = "people persons individuals those units everyone everybody someone somebody anyone anybody".split()
+_RECORDS = "case note document record letter e-?mail file message report entrie author sender ticket order claim".split()
+_PERSONS = "people folks those units everyone everybody someone somebody anyone anybody staff workforce headcount".split()
 
 
 @dataclass(frozen=True)
@@ -83,16 +86,33 @@ _CLOSING = re.compile(
 _SHORT = re.compile(
     r"\b(mr|mrs|ms|dr|prof|no|nr|st|vs|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?=\. ?\d))\.", FLAGS
 )
-_WORDS = "patients percentage proportion fraction average median quartiles common frequent number symptoms compare"
-_KEYWORDS = tuple(f"{_WORDS} customers clients employees treatments diagnoses complaints typical increasing".split())
+_KEYWORDS = tuple(
+    "patients people customers clients employees percentage proportion fraction average median quartiles common frequent number "
+    "symptoms treatments diagnoses complaints compare typical increasing between which among share months quarter".split()
+)
 _OTHER = frozenset(
-    "patents patent patient commons medial medians numbers client custom customer diagnosis topical friction".split()
+    "patents patent patient commons medial medians numbers client custom customer diagnosis topical friction month peoples "
+    "shares shared employee employer employers typically commonly frequently averages treatment complaint symptom".split()
 )
-_TYPED = (
-    (r"\bhow (?:mny|mnay|manny|amny|man|mamy|may)\b(?= \w)", "how many"),
-    (r"\bhow many (?:mroe|moer|moore|mor)\b(?= \w)", "how many more"),
-    (r"^(?:waht|whta|wat|hwat)\b", "what"),
-)
+_TYPED = {
+    **dict.fromkeys("mny mnay manny amny mamy".split(), "many"),
+    **dict.fromkeys("hwo hw".split(), "how"),
+    **dict.fromkeys("waht whta wat hwat".split(), "what"),
+    **dict.fromkeys("wich whcih whihc".split(), "which"),
+    **dict.fromkeys("teh hte".split(), "the"),
+    **dict.fromkeys("pts pt".split(), "patients"),
+    "ppl": "people",
+    "avg": "average",
+    "w/": "with",
+    "w/o": "without",
+    "mroe": "more",
+    "pls": "please",
+    "plz": "please",
+    "whats": "what is",
+    "vs.": "vs",
+    "#": "number",
+}
+"""Words as they are typed, and as they are meant."""
 
 
 def sentences_of(question: str) -> list[str]:
@@ -106,7 +126,7 @@ def sentence_of(question: str) -> str:
     """Return the last sentence of a question, without polite words, in the question's own spelling."""
     kept = sentences_of(question)
     last = " ".join(kept[-1].split()) if kept else ""
-    return _mended(_bare(last)) if len(last) <= LONGEST else ""
+    return _bare(_mended(last)) if len(last) <= LONGEST else ""
 
 
 _MARKS = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u00ab\u00bb`*', "") | {"\u2019": "'", "\u2018": "'"})
@@ -116,17 +136,18 @@ def _bare(text: str) -> str:
     text = _OPENING.sub("", text, count=1) if _OPENING.match(text) else text
     while (shorter := _CLOSING.sub("", text)) != text:
         text = shorter
+    text = re.sub(r"\bw/(?!o\b) ?", "with ", text, flags=FLAGS)
+    text = re.sub(r"\bw/o\b", "without", text, flags=FLAGS)
+    text = re.sub(r"^# ?(?:of )?", "number of ", text)
     return text.lstrip(" ?.!,;:\u00bf\u00a1-").replace("%", " percent ").replace("  ", " ").replace(" ,", ",").strip()
 
 
 def _mended(text: str) -> str:
-    """Return a sentence with the typing errors of frequent words mended."""
-    first, *others = text.split(" ")
-    words = [_mended_word(first), *(word if _is_name(word) else _mended_word(word) for word in others)]
-    text = " ".join(words)
-    for pattern, right in _TYPED:
-        text = re.sub(pattern, right, text, flags=FLAGS)
-    return text
+    """Return a sentence with the typing errors of frequent words mended, and abbreviations written out."""
+    words = text.split(" ")
+    words = [_TYPED.get(word.casefold().rstrip("?.,!"), word) for word in words]
+    words = ["many" if word == "may" and place and words[place - 1].casefold() == "how" else word for place, word in enumerate(words)]
+    return " ".join(word if place and _is_name(word) else _mended_word(word) for place, word in enumerate(words))
 
 
 def _is_name(word: str) -> bool:
@@ -134,10 +155,12 @@ def _is_name(word: str) -> bool:
 
 
 def _mended_word(word: str) -> str:
-    low = word.casefold()
-    if len(low) < 6 or not low.isalpha() or low in _KEYWORDS or low in _OTHER:
+    bare = word.rstrip(",:;?.!")
+    low = bare.casefold().rstrip("?.!")
+    if len(low) < 5 or not low.isalpha() or low in _KEYWORDS or low in _OTHER:
         return word
-    return next((known for known in _KEYWORDS if known[0] == low[0] and is_near(low, known)), word)
+    near = next((known for known in _KEYWORDS if known[0] == low[0] and is_near(low, known)), bare)
+    return near + word[len(bare) :]
 
 
 def is_near(left: str, right: str) -> bool:
@@ -164,6 +187,12 @@ def phrase(text: str) -> str:
     text = text.strip(" \t?.!,;:'()")
     found = _ARTICLE.match(text)
     return text[found.end() :] if found else text
+
+
+def is_plural(text: str) -> bool:
+    """Return whether a phrase ends in a plural."""
+    word = text.split(" ")[-1].casefold() if text else ""
+    return word in ("criteria", "media", "data") or (word.endswith("s") and not word.endswith(("ss", "us", "is", "'s")))
 
 
 def points_back(text: str) -> bool:

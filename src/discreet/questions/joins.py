@@ -6,24 +6,13 @@ ask: a comparison with a number, a month, a second question, or joins that can b
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from discreet.algorithms.statistics.conditions import (
-    AnyOf,
-    Condition,
-    FieldTest,
-    all_of,
-    any_of,
-    is_text_form,
-    narrowed,
-    parse,
-    says,
-)
+from discreet.algorithms.statistics.conditions import Condition, all_of, any_of, is_text_form, says
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
-from discreet.query.requests import Wording
-from discreet.query.requests.phrases import sentences_of
+from discreet.questions.statements import holds
 
 _MONTHS = {
     "": "january february march april may june july august september october november december jan feb apr jun jul aug "
@@ -55,12 +44,11 @@ _LOST = re.compile(
     r"\b(?:still|sometimes|only|again|once|no longer|any ?more|currently|can(?:no|')t|could(?:n't| not))\b",
     re.IGNORECASE,
 )
-_BEFORE = r"\b(on|off|before|after|during|since|until|under|over|against|within|A) (?:(?:an?|the|their) )*"
 _ASKS = re.compile(
     r"(?:what|which|how|who|whose|when|where|why|do|does|did|is|are|was|were|they|we|he|she|it)\b", re.IGNORECASE
 )
 _OTHER_JOINS = re.compile(
-    r"\b(?:versus|vs|except|than|yet|though|although|while|nor|as well as|along with|together|at the same time|"
+    r"\b(?:versus|vs|except|than|though|although|while|nor|along with|together|at the same time|"
     r"on the same day)\b|(?<![\d\W])/(?!\d)|;",
     re.IGNORECASE,
 )
@@ -85,79 +73,56 @@ class _Joins:
 
 
 _LANGUAGES = {
-    "": _Joins("or", "and|plus|&|\\+", "but", "not|no|without|never", r"neither (.+?) nor (.+)", "either|both"),
+    "": _Joins("or", "and|plus|&|\\+|as well as", "but|yet", "(?:did|do|does|have|has|had|are|is|was|were)(?: not|n't)|(?:have|has|had) no|not|no|without|never", r"neither (?P<a>.+?) n?or (?P<b>.+)", "either|both"),
     "de": _Joins(
-        "oder", "und", "aber|jedoch", r"keine?[nrms]?|ohne|nicht", r"weder (.+?) noch (.+)", "entweder|sowohl", "mit"
+        "oder", "und", "aber|jedoch", r"keine?[nrms]?|ohne|nicht", r"weder (?P<a>.+?) noch (?P<b>.+)", "entweder|sowohl", "mit"
     ),
     "fr": _Joins(
-        "ou", "et", "mais", r"pas de|pas d'|sans|aucune?", r"ni (.+?) ni (.+)", "soit", "avec|de la|du|des|une?|l[ae]"
+        "ou", "et", "mais", r"pas de|pas d'|sans|aucune?", r"ni (?P<a>.+?) ni (?P<b>.+)", "soit", "avec|de la|du|des|une?|l[ae]"
     ),
-    "es": _Joins("o|u", "y|e", "pero", r"sin|no|ning[uú]na?", r"ni (.+?) ni (.+)", "sea", "con"),
+    "es": _Joins("o|u", "y|e", "pero", r"sin|no|ning[uú]na?", r"ni (?P<a>.+?) ni (?P<b>.+)", "sea", "con"),
 }
 
 
-def keep_words(question: str, request: Wording) -> Wording:
-    """Return the request with the words before its parts that change them: "dialysis" becomes "on dialysis".
+def check_words(part: str, question: str) -> None:
+    """Refuse a part with a word that no text is searched for.
 
     Raises:
-        CannotAnswer: if the question has a part that the rules left out, and that changes its answer.
+        CannotAnswer: if it has one.
     """
-    spoken = " ".join(question.split())
-    if not request.language and len(sentences_of(question)) > 1:
-        raise CannotAnswer("two-things", "Only one of its sentences would be asked. Ask each by itself, in whole.")
-    lost = _LOST.search(spoken)
-    if lost and request.kind in ("count", "share", "trend"):
-        raise left_out(lost[0], spoken, request.condition or request.population)
-    if request.kind == "summary":
-        return request
-
-    def whole(part: str) -> str:
-        before = re.search(rf"{_BEFORE}{re.escape(part)}(?!\w)", spoken, re.IGNORECASE) if part else None
-        if before is None or before[1] == "a" or (before[1] == "A" and spoken.isupper()):
-            return part
-        return f"{before[1]} {part}"
-
-    return replace(
-        request,
-        population=whole(request.population),
-        condition=whole(request.condition),
-        groups=tuple(map(whole, request.groups)),
-    )
+    if lost := _LOST.search(part):
+        raise left_out(lost[0], part, " ".join(part.replace(lost[0], "").split()), question)
 
 
-def as_condition(part: str, language: str, question: str, labels: Mapping[str, FieldTest] | None = None) -> str:
-    """Return a part of a question as a condition in its text form; a phrase alone unchanged.
+def as_condition(part: str, language: str, question: str) -> Condition:
+    """Return a part of a question as a condition.
 
     Args:
-        part: such as "fever or chills"; "" for every unit.
+        part: such as "fever or chills".
         language: "de", "fr" or "es"; English if empty.
         question: the question, for the advice of an error.
-        labels: the tests of declared values by the words for these: "women".
 
     Raises:
         CannotAnswer: if it states none.
     """
-    named = sorted((labels or {}).items(), key=lambda one: -len(one[0]))
-    more = r"(?:\s+(?:with|having|who have|who had)\s+(.+))?"
-    for label, test in named:
-        if beside := re.fullmatch(re.escape(label) + more, part, re.IGNORECASE):
-            rest = as_condition(beside[1], language, question) if beside[1] else ""
-            return str(narrowed(test, parse(rest)))
-    found = _read(part, language, question) if part else None
-    if found is None:
-        return part
-    if is_text_form(part):  # a mark that the text form uses: the phrase goes in quotes
-        return str(found)
-    return str(found) if isinstance(found, AnyOf) or " and " in str(found) or str(found).startswith("not ") else part
+    found = _read(part, language, question)
+    return says(_without_articles(part, _LANGUAGES[language]), language) if found is None else found
+
+
+def _without_articles(part: str, joins: "_Joins") -> str:
+    return _bare(part, joins) or part
 
 
 def _read(part: str, language: str, question: str) -> Condition | None:
     """Return the condition of a part; None for one phrase."""
     joins, whole = _LANGUAGES[language], " ".join(part.split()).strip(" ,")
-    if (found := re.fullmatch(joins.neither, whole, re.IGNORECASE)) and not re.search(r",| (?:noch|ni|nor) ", found[2]):
-        pieces = [_bare(one, joins) for one in found.groups()]
+    neither = re.fullmatch(rf"(?:(?P<first>.+?),? (?:{joins.but}|{joins.both}) )?{joins.neither}", whole, re.IGNORECASE)
+    if neither and not re.search(r",| (?:noch|ni|nor|or) ", neither["b"]):
+        pieces = [_bare(one, joins) for one in (neither["a"], neither["b"])]
         _check_pieces(whole, pieces, ["or"], question, language)
-        return all_of(*(~says(one) for one in pieces))
+        first = neither["first"]
+        begun = [_read(first, language, question) or says(_bare(first, joins), language)] if first else []
+        return all_of(*begun, *(~says(one, language) for one in pieces))
     _check_phrase(whole, language, question)
     join = rf"\s*(?:,\s*)?(?<![\w'-])({joins.either}|{joins.both}|{joins.but})(?![\w'-])\s*|\s*(,)\s*"
     split = re.split(join, re.sub(rf"^(?:{joins.lead})\s+", "", whole, flags=re.IGNORECASE), flags=re.IGNORECASE)
@@ -167,12 +132,16 @@ def _read(part: str, language: str, question: str) -> Condition | None:
     kinds = {_kind(one, joins) for one in between} - {","}
     denied = [re.match(rf"(?:{joins.denies})(?:\s+|(?<='))(?=\w)", one.strip(), re.IGNORECASE) for one in parts]
     pieces = [_bare(one.strip()[no.end() if no else 0 :], joins) for one, no in zip(parts, denied, strict=True)]
+    if not language:
+        pieces = [holds(one)[0] or one for one in pieces]
     if len(kinds) != 1 or (denied[0] and not all(denied) and kinds != {"or"}):
         raise _two_things(whole, parts, between, question)
-    _check_pieces(whole, pieces, between, question, language)
+    apart = [bool(re.match(r"(?:an?|the|no|without|not|did|do|does|have|has|had|were|was|are|is)\b|\w+ed\b", one.strip())) for one in parts]
+    if language or not all(apart[1:]) or not (len(parts) == 2 or all(apart)) or denied[0]:
+        _check_pieces(whole, pieces, between, question, language)
     if denied[0] and not any(denied[1:]):  # "no asthma or eczema": neither
-        return ~any_of(*map(says, pieces))
-    said = [~says(one) if no else says(one) for one, no in zip(pieces, denied, strict=True)]
+        return ~any_of(*(says(one, language) for one in pieces))
+    said = [~says(one, language) if no else says(one, language) for one, no in zip(pieces, denied, strict=True)]
     return any_of(*said) if kinds == {"or"} else all_of(*said)
 
 

@@ -17,7 +17,7 @@ from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.query.in_english import stand_in
 from discreet.query.question_kinds import check_answerable
-from discreet.query.request import FACT, Request, check_kind, is_request, parse_request, request_of_statistic
+from discreet.questions.request import FACT, Request, check_kind, is_request, parse_request, request_of_statistic
 from discreet.query.requests import Kind
 from discreet.query.statistics import build_statistic, of_request, statistic_asked
 from discreet.query.validation import normalize_question

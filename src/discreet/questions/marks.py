@@ -1,0 +1,285 @@
+"""Tests of declared fields in the words of a question: "women", "over 60", "in March 2026", "in ward north".
+
+Each is a test (`FieldTest`), and a mark stands in its place in the text, after "in": "patients in M". So the grammar of
+statements sees one form for all of them, and no number or date is left to be searched for in texts.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from discreet.algorithms.statistics.conditions import FieldTest
+from discreet.config import field_type, field_values
+from discreet.questions.sentences import FLAGS, Nouns
+
+MARK = "\u16d7"
+"""A rune: a letter, so that a mark is a word, and no letter of a question."""
+MARKED = rf"{MARK}[a-z]"
+_AGES = ("age", "alter", "\u00e2ge", "edad")
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTH = r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+_MONTH += r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+_YEAR = r"(?P<y>(?:19|20)\d\d)"
+_DATES = tuple(
+    re.compile(rf"(?:the )?(?:year |start of |beginning of |month of )?{one}(?![\w-]|[./]\d)", FLAGS)
+    for one in (
+        rf"{_YEAR}-(?P<m>\d\d?)-(?P<d>\d\d?)",
+        rf"{_YEAR}-(?P<m>\d\d?)",
+        rf"(?P<d>\d\d?)\.(?P<m>\d\d?)\.{_YEAR}",
+        rf"(?P<m>\d\d?)[/.]{_YEAR}",
+        rf"q(?P<q>[1-4])(?:[ /-]|,? of )?{_YEAR}",
+        rf"(?P<q>first|second|third|fourth) quarter(?: of)? {_YEAR}",
+        rf"(?P<d>\d\d?)(?:st|nd|rd|th)?(?: of)? {_MONTH},? {_YEAR}",
+        rf"{_MONTH} (?P<d>\d\d?)(?:st|nd|rd|th)?,? {_YEAR}",
+        rf"{_MONTH},?(?: of)? {_YEAR}",
+        _YEAR,
+    )
+)
+_QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
+_BETWEEN = re.compile(r"\b(?P<how>between|from)\s+(?=\S*\d|[a-z]{3,9}\b|the )", FLAGS)
+_AND = re.compile(r"\s*(?:to|until|till|and|through|-|\u2013)\s*", FLAGS)
+_ONE_DATE = re.compile(
+    r"\b(?P<how>since|as of|(?:starting|beginning) (?:in|from|on|with)|after|before|until|till|up to|through|"
+    r"in|during|on|for|of|from|within|throughout|by the end of)\s+(?=\S*\d|[a-z]{3,9}\.?,? (?:of )?\d|the \w+ )",
+    FLAGS,
+)
+_ONWARDS = re.compile(r"\s*,?(?:onwards?|on\b|until (?:today|now)|to (?:date|now|today))", FLAGS)
+_RELATIONS = {"after": ">", "before": "<", "until": "<=", "till": "<=", "up to": "<=", "through": "<="}
+_SINCE = frozenset(("since", "as of", "starting", "beginning"))
+_N = r"(?P<n>\d+(?:\.\d+)?)"
+_ABOVE = {
+    r"over|above|more than|greater than|higher than|exceeding|>": ">",
+    r"under|below|less than|fewer than|lower than|younger than|smaller than|<": "<",
+    r"at least|no less than|not less than|minimum of|>=": ">=",
+    r"at most|no more than|not more than|up to|maximum of|<=": "<=",
+    r"older than|beyond": ">",
+    r"exactly|equal to|=|of|is|:": "=",
+}
+_CALLED = r" (?:surgery|clinic|hospital|doctors?|health|hormones?|nurses?)"
+"""Nouns before which a label is a part of a name."""
+_YEARS = r"(?: years?(?: old| of age)?|[- ]?y/?o| ?yrs?(?: old)?)?"
+
+
+@dataclass
+class Marks:
+    """The tests that a text had, by their marks.
+
+    Attributes:
+        text: the text, with a mark in place of each test.
+        tests: the tests; the first has the mark `a`.
+        people: the words for units by which labels are replaced: "patients".
+    """
+
+    text: str
+    people: str = "people"
+    tests: list[FieldTest] = field(default_factory=list)
+
+    def put(self, start: int, end: int, *tests: FieldTest, people: bool = False, lead: str = "") -> None:
+        """Replace a part of the text by the marks of tests."""
+        marks = " ".join(f"in {MARK}{chr(ord('a') + len(self.tests) + place)}" for place in range(len(tests)))
+        self.tests += tests
+        marks = f"{self.people} {marks}" if people else f"{lead}{marks}"
+        self.text = " ".join(f"{self.text[:start]} {marks} {self.text[end:]}".split()).replace(" ,", ",")
+
+    def tests_in(self, part: str) -> tuple[FieldTest, ...]:
+        """Return the tests whose marks stand in a part of the text."""
+        return tuple(self.tests[ord(one[-1]) - ord("a")] for one in re.findall(MARKED, part))
+
+
+def mark(text: str, fields: Mapping[str, str], nouns: Nouns) -> Marks:
+    """Return a text with marks in place of what tests declared fields.
+
+    Args:
+        text: a sentence in its own spelling.
+        fields: the declared fields, with their types.
+        nouns: the words for units.
+    """
+    found = Marks(text.replace(MARK, " "), nouns.plural)
+    types = {name: field_type(kind) for name, kind in fields.items()}
+    for step in (_mark_labels, _mark_numbers, _mark_dates):
+        step(found, {name: (types[name], field_values(kind)) for name, kind in fields.items()}, nouns)
+    return found
+
+
+_Fields = Mapping[str, tuple[str, Mapping[str, Sequence[str]]]]
+
+
+# --- declared values --------------------------------------------------------------------------------------------------
+
+
+def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
+    people = rf"(?:{nouns.people})"
+    for name, (kind, values) in fields.items():
+        if kind != "category":
+            continue
+        said = re.escape(re.sub(r"[\W_]+", " ", name).strip())
+        every = rf"\b(?:(?:split |broken down |grouped )?by|per|for (?:each|every)|in (?:each|every)|each|every|across(?: (?:the|all))?) {said}s?\b"
+        if 1 < len(values) < 7 and (one := re.search(every, marks.text, FLAGS)):
+            tests = [FieldTest(field=name, relation="=", value=value) for value in values]
+            marks.put(one.start(), one.end(), *tests, lead="across ")
+            continue
+        for value, labels in values.items():
+            test = FieldTest(field=name, relation="=", value=value)
+            words = sorted({*labels, *([value] if len(value) > 1 else ())}, key=len, reverse=True)
+            some = "|".join(map(_forms, words))
+            at = r"(?:in|on|from|at|of|within|for) (?:the |our )?"
+            forms = [
+                rf"(?P<who>)\b(?:{some})(?= {people}\b) {people}\b",
+                rf"(?:\b{at})?\b(?:{some}) {said}\b",
+                rf"(?:\b{at})?\b{said} (?:is |= ?|of )?(?:{some})\b",
+            ]
+            labelled = "|".join(map(_forms, labels)) if labels else ""
+            if labelled:
+                forms.append(rf"(?P<who>)(?<![\w'-])(?:{labelled})(?![\w'-])(?!{_CALLED})")
+            forms.append(rf"\b(?:in|on|at|from) (?:the |our )?(?:{some})\b(?! (?:of|side|america|africa|asia|europe)\b)")
+            alone = r"(?:(?<=, )|(?<=\bvs )|(?<=\bversus )|(?<=\bthan )|(?<=\bor )|(?<=\band )|(?<=: ))"
+            forms.append(rf"{alone}(?:the )?(?:only )?(?:{some})(?: only)?(?=,|$| (?:vs|versus|or|and)\b|:)")
+            if any(len(one) > 2 for one in words):
+                forms.append(rf"(?<=\w )(?:{some})(?: only)?$|(?<=: )(?:{some})(?= (?:vs|versus|or|and)\b)")
+            for form in forms:
+                while one := re.search(form, marks.text, FLAGS):
+                    marks.put(one.start(), one.end(), test, people="who" in one.re.groupindex)
+
+
+def _forms(word: str) -> str:
+    """Return a pattern of a word and its other number: "woman" for "women", "females" for "female"."""
+    text = re.escape(word)
+    if word.casefold().endswith("men"):
+        return f"{re.escape(word[:-2])}[ae]n"
+    return rf"{text.removesuffix('s')}s?"
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _mark_numbers(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
+    numbers = [name for name, (kind, _) in fields.items() if kind == "number"]
+    for forms in (_named_numbers, _ages):
+        for name in numbers:
+            for pattern, sign in forms(name, nouns):
+                while one := re.search(rf"(?<![\w-]){pattern}", marks.text, FLAGS):
+                    marks.put(one.start(), one.end(), _number(name, sign, one), people=sign.endswith("who"))
+
+
+def _named_numbers(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
+    """Yield patterns of tests that name their field: "satisfaction below 3"; and of an age: "aged 30 to 39"."""
+    said = re.escape(re.sub(r"[\W_]+", " ", name).strip())
+    own = rf"(?:(?:with|having|whose|of|and|in|at|for|gave|give|rated) )*(?:an? |the |their )?{said}(?: (?:is|was|are|score|value))?"
+    if name.casefold() in _AGES:
+        own = rf"(?:{own}|(?:who (?:is|are|were) )?(?:aged?|of age)(?: of)?)"
+    yield rf"{own} (?:between |from )?{_N} ?(?:-|\u2013|to|and) ?(?P<to>\d+(?:\.\d+)?){_YEARS}", ".."
+    for words, sign in _ABOVE.items():
+        if sign != "=":
+            yield rf"(?:{words}) (?:an? )?{said} of {_N}", sign
+        yield rf"{own} (?:{words}) ?{_N}{_YEARS}(?P<up> (?:and|or) (?:over|above|older|more|up|better|higher))?(?P<down> (?:and|or) (?:under|below|less|lower|worse))?(?![\d%])", sign
+    yield rf"{own} {_N}{_YEARS} (?:and|or) (?:over|above|older|more|up|better|higher)", ">="
+    yield rf"{own} {_N}{_YEARS} (?:and|or) (?:under|below|younger|less|lower|worse)", "<="
+    yield rf"{own} {_N}{_YEARS}(?![\d%])", "="
+
+
+def _ages(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
+    """Yield patterns of tests of an age that need no name: "over 60", "30- to 39-year-olds"."""
+    if name.casefold() not in _AGES:
+        return
+    yield rf"(?:between|from) {_N} (?:and|to) (?P<to>\d+)(?: years?(?: old| of age)?| of age)", ".."
+    yield rf"{_N} ?(?:-|\u2013|to) ?(?P<to>\d+)[- ]years?[- ]olds?(?: {nouns.people})?", ".. who"
+    yield rf"{_N}[- ]years?[- ]olds?(?: {nouns.people})?", "= who"
+    other = r"(?: ?(?:%|percent|per cent|mg|ml|g|kg|cm|times|days?|weeks?|months?|hours?|minutes?|euros?|dollars?|units?|points?|notes?|visits?|doses?|stars?))"
+    for words, sign in _ABOVE.items():
+        if sign != "=":
+            lead = r"(?:who (?:is|are|were) )?\b"
+            yield rf"(?:the )?{lead}(?:{words}) (?:the age of )?{_N}s(?!\w)", f"{sign} who"
+            yield rf"{lead}(?:{words}) (?:the age of )?{_N}{_YEARS}(?![\w.,]*\d)(?!\w)(?!{other}\b)(?! or more\b)", sign
+    yield rf"{_N}{_YEARS} (?:and|or) (?:over|above|older|up)", ">="
+    yield rf"{_N}{_YEARS} (?:and|or) (?:under|below|younger)", "<="
+
+
+def _number(name: str, sign: str, found: re.Match[str]) -> FieldTest:
+    groups = found.groupdict()
+    sign = sign.removesuffix(" who")
+    if sign == "..":
+        return FieldTest(field=name, relation="=", value=f"{groups['n']}..{groups['to']}")
+    sign = ">=" if groups.get("up") else "<=" if groups.get("down") else sign
+    return FieldTest(field=name, relation=sign, value=groups["n"])
+
+
+# --- dates ------------------------------------------------------------------------------------------------------------
+
+
+def _mark_dates(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
+    dates = [name for name, (kind, _) in fields.items() if kind == "date"]
+    if len(dates) != 1:
+        return
+    for found in _times(marks):
+        start, end, relation, value = found
+        marks.put(start, end, FieldTest(field=dates[0], relation=relation, value=value))
+
+
+def _times(marks: Marks) -> Iterator[tuple[int, int, str, str]]:
+    """Yield the next time in the text until there is none: its place, relation and value."""
+    while True:
+        found = _range(marks.text) or _moment(marks.text)
+        if found is None:
+            return
+        yield found
+
+
+def _range(text: str) -> tuple[int, int, str, str] | None:
+    for lead in _BETWEEN.finditer(text):
+        first = _date(text, lead.end()) or _bare_month(text, lead.end())
+        join = first and _AND.match(text, first[1])
+        last = join and _date(text, join.end())
+        if first and last:
+            begin = first[0] if len(first[0]) > 3 else f"{last[0][:4]}-{first[0]}"
+            return lead.start(), last[1], "=", f"{begin.split('..')[0]}..{last[0].split('..')[-1]}"
+    return None
+
+
+def _moment(text: str) -> tuple[int, int, str, str] | None:
+    for lead in _ONE_DATE.finditer(text):
+        if (date := _date(text, lead.end())) is None:
+            continue
+        how = lead["how"].casefold()
+        value, end = date
+        first, last = value.split("..")[0], value.split("..")[-1]
+        onwards = _ONWARDS.match(text, end)
+        if how.split()[0] in _SINCE or (how == "from" and onwards):
+            return lead.start(), onwards.end() if onwards else end, ">=", first
+        if how in _RELATIONS:
+            sign = _RELATIONS[how]
+            return lead.start(), end, sign, first if sign == "<" else last
+        return lead.start(), end, "<=" if how.startswith("by") else "=", value
+    return None
+
+
+def _date(text: str, at: int) -> tuple[str, int] | None:
+    """Return the date at a place of a text in its ISO form, and its end."""
+    for pattern in _DATES:
+        if (found := pattern.match(text, at)) and (value := _iso(found.groupdict())):
+            return value, found.end()
+    return None
+
+
+def _bare_month(text: str, at: int) -> tuple[str, int] | None:
+    found = re.compile(rf"{_MONTH}(?!\w)", FLAGS).match(text, at)
+    return (f"{_number_of(found['name']):02d}", found.end()) if found else None
+
+
+def _number_of(month: str) -> int:
+    return _MONTHS.index(month[:3].casefold()) + 1
+
+
+def _iso(parts: Mapping[str, str | None]) -> str:
+    """Return a date, a month, a year or a quarter in ISO form; "" if there is no such day."""
+    year, day, quarter = parts["y"] or "", parts.get("d"), parts.get("q")
+    if quarter:
+        number = _QUARTERS.get(quarter.casefold()) or int(quarter)
+        return f"{year}-{3 * number - 2:02d}..{year}-{3 * number:02d}"
+    name = parts.get("name")
+    month = _number_of(name) if name else int(parts.get("m") or 0)
+    if month > 12 or (day and not 1 <= int(day) <= 31):
+        return ""
+    return f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}" if month else year
+
+
+Step = Callable[[Marks, _Fields, Nouns], None]

@@ -1,0 +1,134 @@
+"""A question in words as a request: its slots as conditions."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
+from discreet.errors import CannotAnswer, UsageError
+from discreet.questions.grammar import Kind, Slots, slots_of
+from discreet.questions.joins import as_condition, check_words
+from discreet.questions.marks import MARKED, Marks, mark
+from discreet.questions.request import Request
+from discreet.questions.sentences import FLAGS, Nouns, phrase, sentence_of
+from discreet.questions.statements import AND
+
+_NOTHING = re.compile(
+    r"(?:(?:who|that|which|were|was|are|is|have|had|been|seen|came|come|visited|registered|recorded|documented|a visit|visits?|in|"
+    r"on|at|with|of|and|the|there|we|have|working|work|employed|staying|stayed|living|aged?|from|for|people|patients|team|"
+    r"department|staff)\b\s*)*",
+    FLAGS,
+)
+"""Words that say nothing beside the test of a field."""
+
+
+def read_request(question: str, kind: Kind, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
+    """Return the request that a question of a known kind makes; None if it has another form.
+
+    Args:
+        question: the question.
+        kind: the kind of statistic.
+        fields: the declared fields, with their types.
+        nouns: the words for units.
+
+    Raises:
+        CannotAnswer: if a part of it would be lost, or can be read in several ways.
+    """
+    marks = mark(sentence_of(question), fields, nouns)
+    slots = slots_of(marks.text, kind, nouns)
+    return slots and _Reading(question, marks, slots).request()
+
+
+class _Reading:
+    """The slots of a question with its tests."""
+
+    def __init__(self, question: str, marks: Marks, slots: Slots) -> None:
+        self._question, self._marks, self._slots = question, marks, slots
+
+    def request(self) -> Request:
+        """Return the request."""
+        slots = self._slots
+        of, tests = self._parted(slots.of)
+        if of is not None and slots.denied:
+            of = ~of
+        among = self._condition(slots.among)
+        if of is None and tests and slots.kind == "share":
+            of, tests = tests[-1], tests[:-1]
+        among = _narrowed(tests, among)
+        own: dict[str, Any] = {"kind": slots.kind}
+        if slots.kind == "trend":
+            own |= {"by": slots.by or "month"}
+            among, period = self._period(among)
+            own |= period
+        elif slots.by:
+            raise CannotAnswer(slots.kind, f"It asks for values by {slots.by}. Ask for a count by {slots.by}.")
+        if slots.kind in ("count", "share", "compare", "trend") and of is not None:
+            own["of"] = of
+        if slots.kind in ("difference", "compare"):
+            own["groups"] = tuple(self._condition(one) or ALL for one in slots.groups)
+        if slots.kind in ("list", "typical"):
+            own["attribute"] = phrase(re.sub(rf"\bin {MARKED}", "", slots.attribute))
+        if slots.kind == "list":
+            own["most"] = slots.most
+        if slots.kind == "typical":
+            own["what"] = slots.what
+        try:
+            return Request(**own, among=among)
+        except ValueError as error:
+            raise UsageError(f"It is no request: {error}") from None
+
+    def _parted(self, part: str) -> tuple[Condition | None, tuple[Condition, ...]]:
+        """Return what a part says, and the tests that stand in it."""
+        said: list[Condition] = []
+        tests: list[Condition] = []
+        for one in filter(None, part.split(AND)):
+            if re.fullmatch(rf"(?:not )?(?:(?:in )?(?:the )?{MARKED}(?:,? or (?:in )?(?:the )?|$))+", one) and " or " in one:
+                tests.append(any_of(*self._marks.tests_in(one)))
+                continue
+            tests += self._marks.tests_in(one)
+            rest = self._bare(one)
+            if rest and re.match(r"(?:not|without|no) ", rest):
+                said.append(~self._says(re.sub(r"^(?:not|without|no) (?:an? |any )?", "", rest)))
+            elif rest:
+                said.append(self._says(rest))
+        return (_together(said), tuple(tests))
+
+    def _bare(self, part: str) -> str:
+        """Return a part without its marks, and without the words that only joined these to it."""
+        text = re.sub(rf"(?:,? ?\b(?:and|who (?:is|are|were)|in|on|at|with|of) )*\b{MARKED}\b(?:'s?)?,?", " ", part)
+        text = " ".join(text.split())
+        text = re.sub(r"^(?:(?:with|in|who (?:have|had)|having|and|that|of|at|among|,)\s+)+|(?:\s+(?:and|with|in|who|are|is|was|were|,))+$", "", text, flags=FLAGS)
+        return "" if _NOTHING.fullmatch(text) else text.strip(" ,")
+
+    def _says(self, part: str) -> Condition:
+        check_words(part, self._question)
+        return as_condition(part, self._slots.language, self._question)
+
+    def _condition(self, part: str) -> Condition | None:
+        said, tests = self._parted(part)
+        return _narrowed(tests, said)
+
+    def _period(self, among: Condition | None) -> tuple[Condition | None, dict[str, str]]:
+        """Return the population without the tests of the trend's date, and these as its first and last day."""
+        period: dict[str, str] = {}
+        kept = []
+        for one in among.parts if isinstance(among, All) else (among,) if among else ():
+            if not isinstance(one, FieldTest) or one.period is None or not re.match(r"\d{4}", one.value):
+                kept.append(one)
+                continue
+            first, last = one.value.split("..")[0], one.value.split("..")[-1]
+            if one.relation in ("=", ">=", ">"):
+                period["since"] = first
+            if one.relation in ("=", "<=", "<"):
+                period["until"] = last
+        return (all_of(*kept) if kept else None), period
+
+
+def _together(some: Sequence[Condition]) -> Condition | None:
+    """Return what holds if all of these hold; None for none."""
+    return all_of(*some) if len(some) > 1 else some[0] if some else None
+
+
+def _narrowed(tests: Sequence[Condition], said: Condition | None) -> Condition | None:
+    """Return tests and what is said beside them as one condition."""
+    return _together([*tests, *((said.parts if isinstance(said, All) else (said,)) if said is not None else ())])
