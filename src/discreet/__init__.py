@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help
     from discreet.privacy.account import Account, Payment
     from discreet.privacy.accounting import Budget
     from discreet.privacy.filter import Receipt
-    from discreet.query.request import Request, count, difference, share
+    from discreet.questions.request import Request, count, difference, share
     from discreet.reading.units import UnitRules
     from discreet.registry import (
         DPKSA,
@@ -108,7 +108,7 @@ _HOME = {
     "discreet.privacy.account": ("Account", "Payment"),
     "discreet.privacy.accounting": ("Budget",),
     "discreet.privacy.filter": ("Receipt",),
-    "discreet.query.request": ("Request", "count", "difference", "share"),
+    "discreet.questions.request": ("Request", "count", "difference", "share"),
     "discreet.algorithms.statistics.conditions": ("all_of", "any_of", "same_record", "says", "where"),
     "discreet.reading.units": ("UnitRules",),
     "discreet.retrieval.documents": ("Document",),

@@ -14,7 +14,7 @@ from discreet.errors import CannotAnswer, UnknownName
 from discreet.query.requests import Wording, request_of
 from discreet.query.requests.foreign import foreign_request
 from discreet.query.slots import check_plain
-from discreet.query.statistics import build_statistic, statistic_asked
+from discreet.questions.statistics import build_statistic, statistic_asked
 from discreet.retrieval.unit_records import UnitRecord
 from tests.query.request_wordings import COMPARISONS, COUNTS, LISTS, SHARES, TRENDS, TYPICAL
 from tests.query.request_wordings_foreign import FOREIGN, NONE

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import CannotAnswer
-from discreet.query.languages import is_foreign
+from discreet.questions.languages import is_foreign
 from discreet.query.question_kinds import NAMES, check_answerable, recognise
 from discreet.query.subject import names_nothing
 

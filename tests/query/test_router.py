@@ -14,7 +14,7 @@ from discreet.algorithms.statistics.conditions import says
 from discreet.cli.kinds import Chooser
 from discreet.errors import CannotAnswer, DiscreetError, UsageError
 from discreet.generation.toy import ToyModel
-from discreet.query.request import Request, is_request, parse_request, request_of_statistic
+from discreet.questions.request import Request, is_request, parse_request, request_of_statistic
 from discreet.registry import Count
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import UnitRecord

@@ -4,10 +4,10 @@ import pytest
 
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
-from discreet.query.request import request_of_statistic
+from discreet.questions.request import request_of_statistic
 from discreet.query.requests import request_of
 from discreet.query.slots import check_plain
-from discreet.query.statistics import build_statistic, statistic_asked
+from discreet.questions.statistics import build_statistic, statistic_asked
 from discreet.registry import Count
 from tests.query.test_foreign_requests import SETTINGS
 

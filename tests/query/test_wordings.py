@@ -7,7 +7,7 @@ import pytest
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
 from discreet.query.question_kinds import check_answerable, recognise
-from discreet.query.statistics import build_statistic, statistic_asked
+from discreet.questions.statistics import build_statistic, statistic_asked
 from discreet.registry import Compare, Count, Share
 from discreet_lab.experiments.wordings import HELD_OUT, ORIGINS, VOTES, is_same, questions, wanted
 from tests.query.test_foreign_requests import SETTINGS as BARE

@@ -18,7 +18,7 @@ from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
-from discreet.query.statistics import statistic_asked
+from discreet.questions.statistics import statistic_asked
 from discreet.registry import ListValues, MuRAGAda, Typical
 from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
 from discreet.retrieval.documents import Document

@@ -14,10 +14,10 @@ from discreet.cli.kinds import NAME_CHOICES, Chooser, print_plan
 from discreet.cli.output import err, explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugin, choose_name
-from discreet.cli.questions import Shown, ask_each, in_english
+from discreet.cli.questions import Shown, ask_each
 from discreet.errors import UsageError
 from discreet.parameters import read_assignments
-from discreet.query.request import FACT, parse_request
+from discreet.questions.request import FACT, parse_request
 from discreet.registry import ALGORITHMS
 from discreet.vault import Vault
 
@@ -108,7 +108,7 @@ def ask(
     chooser = Chooser(opened, algorithm or "", param or (), given, kind)
     check = None if anyway or not_private else chooser.check
     if show_plan:
-        for one in (in_english(opened, given_one) for given_one in question):
+        for one in question:
             if check is not None:
                 check(one)
             print_plan(opened, chooser.decide(one), as_json=as_json)

@@ -15,7 +15,7 @@ from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import Chooser
 from discreet.cli.output import err, explained, out, print_error
 from discreet.cli.parameters import Params, accept_parameters
-from discreet.cli.questions import answered, in_english
+from discreet.cli.questions import answered
 from discreet.errors import CannotAnswer, DiscreetError, Interrupted
 from discreet.query.words import unit_word
 from discreet.registry import ALGORITHMS
@@ -110,7 +110,7 @@ class Conversation:
         """Show the price of a question, and ask it after confirmation; print errors of the question."""
         try:
             if not anyway:
-                question = in_english(self.vault, complete(self.vault, question, self.turns))
+                question = complete(self.vault, question, self.turns)
                 self.chooser.check(question)
                 self.chooser.say_how_understood(question)
             algorithm = self.chooser.usual(question) if anyway else self.chooser.choose(question)

@@ -9,7 +9,7 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.errors import UnknownName
 from discreet.query.release_list import FACT, ReleaseEntry, list_releases
-from discreet.query.request import KINDS
+from discreet.questions.request import KINDS
 from discreet.vault import Vault
 
 

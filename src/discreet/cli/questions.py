@@ -9,19 +9,10 @@ from discreet.cli.answers import print_answer
 from discreet.cli.output import err, print_error, print_json
 from discreet.cli.progress import doing
 from discreet.errors import DiscreetError, Interrupted, UsageError
-from discreet.query.in_english import stand_in
 from discreet.vault import Vault
 
 Check = Callable[[str], None]
 Ask = Callable[[str], Answer]
-
-
-def in_english(vault: Vault, question: str) -> str:
-    """Return the question that is asked in place of one in another language; it is printed if it is another one."""
-    asked = stand_in(question, vault.settings, vault.components.language)
-    if asked != question:
-        err.print(f"The question that is asked: {asked}", markup=False)
-    return asked
 
 
 @dataclass(frozen=True)
@@ -86,18 +77,16 @@ def ask_each(
 
 
 def answered(vault: Vault, question: str, ask: Ask, check: Check | None = None) -> Answer:
-    """Check and ask one question, in English if rules make it English. Return the answer.
+    """Check and ask one question. Return the answer.
 
     Raises:
         Interrupted: if Ctrl-C was pressed. It states the charge, which is 0 before the model is loaded.
     """
-    asked = in_english(vault, question)
     if check:
-        check(asked)
+        check(question)
     try:
         with doing("Answering"):
-            answer = ask(asked)
-        return answer if asked == question else replace(answer, asked=asked)
+            return ask(question)
     except KeyboardInterrupt:
         if "model" in vault.components.built:
             raise

@@ -10,7 +10,7 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing, doing_steps
 from discreet.errors import UsageError
-from discreet.query.requests.lists import is_plural
+from discreet.questions.sentences import is_plural
 from discreet.retrieval.attribute_schema import FILE, AttributeSchema
 from discreet.system.plain import Sparse
 from discreet.system.shell import quoted

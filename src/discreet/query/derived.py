@@ -24,7 +24,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
 from discreet.errors import DiscreetError, UsageError
 from discreet.query.answer_cache import Released
-from discreet.query.request import KINDS
+from discreet.questions.request import KINDS
 from discreet.query.words import minutes
 
 Cell = tuple[int, int]

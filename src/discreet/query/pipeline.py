@@ -27,17 +27,17 @@ from discreet.query.execution import Execution
 from discreet.query.latency import AT_ONCE, Pace
 from discreet.query.odometer import Odometer, may_lack_units, times, unit_cost
 from discreet.query.proposals import propose
-from discreet.query.question_kinds import searched, with_choices
+from discreet.questions.choices import searched, with_choices
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
-from discreet.query.request import request_of_statistic
-from discreet.query.slots import check_plain
-from discreet.query.statistics import check_known, under_schema
+from discreet.questions.request import request_of_statistic
+from discreet.questions.joins import check_plain
+from discreet.questions.sentences import normalize_question
+from discreet.questions.statistics import check_known, under_schema
 from discreet.query.validation import (
     check_ceiling,
     check_declared,
     check_payment,
     check_plan,
-    normalize_question,
     require_opt_in,
 )
 from discreet.retrieval.public import PublicTexts

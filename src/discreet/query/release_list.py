@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from discreet.algorithms.common.answer import Figure
 from discreet.query.answer_cache import AnswerCache, Released
-from discreet.query.request import KINDS
+from discreet.questions.request import KINDS
 
 FACT = "fact"
 """The kind of an answer of voters."""

@@ -11,20 +11,6 @@ from discreet.privacy.accounting import Spending
 from discreet.system.words import is_unicode
 
 
-def normalize_question(question: str) -> str:
-    """Return the question without spaces around it.
-
-    Raises:
-        UsageError: if it is empty, or not valid Unicode.
-    """
-    question = question.strip()
-    if not question:
-        raise UsageError("The question is empty. Ask something in words.")
-    if not is_unicode(question):
-        raise UsageError("The question holds half a character (a lone surrogate). Ask it in UTF-8.")
-    return question
-
-
 def check_declared(algorithm: object) -> None:
     """Refuse an algorithm that declares no guarantee or no payment.
 

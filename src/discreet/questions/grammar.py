@@ -63,7 +63,10 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
     text, by = _without_period(text)
     if kind == "trend" and not by:
         text, by = _without_period(re.sub(r" an? (?=(?:month|quarter|year)$)", " per ", text, flags=FLAGS))
-    found = _READ["trend" if by and kind in ("count", "share") else kind](text, nouns)
+    if by and kind in ("count", "share", "trend"):
+        found = _trend(text, nouns, timed=True)
+    else:
+        found = _READ[kind](text, nouns)
     return found and replace(found, by=by or found.by)
 
 
@@ -117,7 +120,7 @@ _VERB_FIRST = re.compile(
 
 def _counted(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a count or a share: the words before its lead, and those after it."""
-    if last := re.fullmatch(rf"(?P<rest>.+?), (?:among|of|in|for|just|only) (?P<who>.+)", text, FLAGS):
+    if last := re.fullmatch(r"(?P<rest>.+?), (?:among|of|in|for|just|only) (?P<who>.+)", text, FLAGS):
         found = statement(last["who"], nouns) and _counted(kind, re.sub(r"\bof them\b ?", "", last["rest"]), nouns)
         if found:
             return replace(found, among=_joined(found.among, whom(last["who"], nouns)))
@@ -299,12 +302,13 @@ def _without_period(text: str) -> tuple[str, str]:
     return rest, _NAMED[word[:4].casefold()]
 
 
-def _trend(text: str, nouns: Nouns) -> Slots | None:
+def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
+    timed = timed or _COURSE.search(text) is not None
     years = re.search(r"\bover the (month|quarter|year)s\b", text, FLAGS)
     text = _COURSE.sub("", text).strip(" ,:")
     text, marks = _parted_marks(text)
     for pattern in _TREND:
-        if (found := pattern.fullmatch(text)) is None:
+        if (found := pattern.fullmatch(text)) is None or (pattern is _TREND[-1] and not (timed or marks)):
             continue
         what = _plain(f"{found['what']}{found.groupdict().get('who') or ''}", nouns)
         what = re.sub(r" (?:mentions|cases|reports|complaints|numbers|figures)$", "", _NUMBERS_OF.sub("", what), flags=FLAGS)
@@ -420,7 +424,7 @@ def _between_groups(head: str, listed: str, nouns: Nouns, *, asks: bool) -> Slot
     before, after = re.sub(_SEEN_OFTEN, "", f" {before}", flags=FLAGS).strip(), re.sub(rf"(?:^| ){_AMONG}$", "", after, flags=FLAGS)
     what = re.sub(r"^(?:\w+ )??(?:rates? of|numbers? of|shares? of|to have|to|by|of) (?:more )?", "", after or before, flags=FLAGS).strip()
     things = _several(listed)
-    of, denied = holds(re.sub(rf"^(?:is|are|has|have|had|gets?|does|do) ", "", what, flags=FLAGS))
+    of, denied = holds(re.sub(r"^(?:is|are|has|have|had|gets?|does|do) ", "", what, flags=FLAGS))
     if not of or re.fullmatch(rf"s|by|by more of .*|comes? up|{nouns.counted}|our {nouns.counted}|of (?:our |the )?{nouns.counted}|there|we|seen|{_NOTED}", of, FLAGS):
         return _pair(things[0], things[1], nouns) if len(things) == 2 else None
     if held := statement(of, nouns):
@@ -455,7 +459,7 @@ def _than(text: str, nouns: Nouns) -> Slots | None:
         held = statement(with_verb(before), nouns)
         of, denied = holds(re.sub(r"^(?:likely )?to (?:be )?", "", after, flags=FLAGS))
         first = group(before, nouns) if held is None or not held.holds or held.who == "" else held.who
-        return _in_groups(of, _against(re.sub(rf" (?:have|has|had|get|gets)$", "", first), group(_bare_side(right), nouns)), denied=denied)
+        return _in_groups(of, _against(re.sub(r" (?:have|has|had|get|gets)$", "", first), group(_bare_side(right), nouns)), denied=denied)
     if before:
         held = statement(with_verb(before), nouns)
         if held and held.who and held.holds:
@@ -605,7 +609,7 @@ _ACTIONS = (
 
 def _list(text: str, nouns: Nouns) -> Slots | None:
     plain = re.sub(_RANK, "", text, flags=FLAGS)
-    front = re.match(rf"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", plain, FLAGS)
+    front = re.match(r"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", plain, FLAGS)
     who = whom(front["who"], nouns) if front else ""
     plain = front["rest"] if front else plain
     found = _action(plain, nouns) or _named(plain, nouns)

@@ -30,7 +30,7 @@ _MEASURED = re.compile(
     re.IGNORECASE,
 )
 """A comparison with a number or a date, or a division by something that is no declared field: no phrase of a text."""
-_PEOPLE = re.compile(r"\b(women|men|girls|boys|children|adults|females?|males?)\b(?!')", re.IGNORECASE)
+_PEOPLE = re.compile(r"\b(women|men|girls|boys|children|kids|teenagers?|infants?|babies|toddlers|minors|seniors|pensioners|the elderly|adults|females?|males?)\b(?!')", re.IGNORECASE)
 _PLAIN = re.compile(
     r"(?:(?!(?:of|in|at|to|for|with|by|from|about|into|onto|on|off|before|after|during|since|until|under|over|against|"
     r"within|without|than|any|all|both|each|every|some|several|two|three|four|five|more|most|less|least|nothing|times|"

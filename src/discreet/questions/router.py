@@ -2,26 +2,76 @@
 
 Every face asks here: the command line, Python, the server, MCP and the adapters. So the same text has the same request,
 price and refusal in all of them.
+
+A question in words has a kind (`kinds`) and slots (`grammar`). In doubt about either, nothing is paid: the readings are
+named as requests, to choose from.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, Literal, get_args
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.statistics.conditions import Says
+from discreet.algorithms.statistics.conditions import Condition, Says
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.trend import Trend
 from discreet.config import VaultConfig
-from discreet.errors import UsageError
-from discreet.query.in_english import stand_in
-from discreet.query.question_kinds import check_answerable
+from discreet.errors import CannotAnswer, UsageError
+from discreet.questions import kinds
+from discreet.questions.kinds import Guess, guess_kind
+from discreet.questions.languages import is_foreign
 from discreet.questions.request import FACT, Request, check_kind, is_request, parse_request, request_of_statistic
-from discreet.query.requests import Kind
-from discreet.query.statistics import build_statistic, of_request, statistic_asked
-from discreet.query.validation import normalize_question
+from discreet.questions.sentences import LONGEST, Nouns, normalize_question, nouns_of
+from discreet.questions.statistics import of_request
+from discreet.questions.understanding import read_condition, read_request
 from discreet.retrieval.attribute_schema import AttributeSchema
+
+Name = Literal[
+    "count", "comparison", "list", "nothing-named", "follow-up", "summary", "superlative", "two-things", "other-language",
+    "person", "other", "unsure",
+]
+NAMES: tuple[Name, ...] = get_args(Name)
+"""The kinds of questions that are refused."""
+_ADVICE: dict[str, str] = {
+    "count": "It asks for a number, and voters say no number of many. A statistic is asked of the vault's own model, "
+    "where each unit pays for itself. For shares among the nearest documents, name public choices: --choice A --choice B "
+    "--vote-shares.",
+    "comparison": "It compares numbers, and voters know their own documents alone. Ask the vault's own model, for "
+    "example: How many more patients have fever than chills?",
+    "list": "It asks for several things. An answer holds one. Ask for one thing at a time, for example: Name one "
+    "symptom of ... Or ask about each thing: Is ... a symptom of ...?",
+    "nothing-named": "It names nothing that documents could speak of. Ask about a thing by its name, for example: What "
+    "is the treatment for ...? Or: How many have ...?",
+    "follow-up": "It refers to an earlier question or answer. Write the whole question, with the name of its subject. "
+    "`discreet chat` knows the question before; for `discreet ask`, name it: --after QUESTION.",
+    "summary": "It asks for a summary of many documents. An answer is a few words. Ask for one fact, for example: "
+    "What is the treatment for ...?",
+    "superlative": "It asks for the end of an order ('most', 'main', 'best', 'worst'), and voters know their own "
+    "documents alone. Ask for a list: What are the most common symptoms of ...? Or for a share, a typical number, or "
+    "whether it is so at all.",
+    "two-things": "It is two questions, and one answer would be given. Ask each by itself.",
+    "other-language": "It is in another language than the vault's model reads. Ask in {language}.",
+    "person": "It asks about one individual, and the guarantee forbids statements about one individual. Ask for a fact "
+    "that holds for many individuals.",
+    "other": "It asks for what no document states, such as an opinion or a computation. Ask for a fact, a number or a list.",
+    "unsure": "It can be read in several ways. Write what is meant: {readings}",
+}
+_NAMES: Mapping[str, Name] = {
+    "share": "count", "trend": "count", "typical": "count", "versus": "comparison", "two-questions": "two-things",
+    "nothing": "nothing-named",
+}
+_CHOSEN = frozenset(("count", "comparison", "list", "nothing-named", "summary", "superlative"))
+"""The kinds of which public choices make a choice."""
+_LANGUAGES = {"en": "English"}
+_LEAST = 0.4
+"""A statistic that is less likely than this is not asked."""
+_PERSON = 0.35
+"""A question that is about one individual with this probability is refused."""
+_DOUBT = 0.4
+"""A question that is a statistic, or of a kind that is refused, with this probability is not asked of voters."""
+_READINGS = 3
 
 Usual = Callable[[str, tuple[str, ...]], Algorithm]
 """Returns the algorithm of a question that asks for no statistic, with its public choices."""
@@ -84,43 +134,107 @@ class Router:
             check: whether a question of a kind that voters cannot answer is refused.
 
         Raises:
-            CannotAnswer: if it is of no kind that is answered, or a part of it would be lost.
+            CannotAnswer: if it is of no kind that is answered, a part of it would be lost, or its reading is in doubt.
             UsageError: if it is no sound request, or its statistic has no such parameter.
         """
         if isinstance(asked, Request) or is_request(asked):
             request = asked if isinstance(asked, Request) else parse_request(asked)
-            if request.kind != FACT:
-                if not statistics or choices:
-                    raise UsageError("A statistic is asked of the vault's own model, by no other one, without choices.")
-                found = of_request(request, self.settings, given(), self.schema)
-                return Decision(str(request), request_of_statistic(found), found)
+            if request.kind != FACT and (not statistics or choices):
+                raise UsageError("A statistic is asked of the vault's own model, by no other one, without choices.")
             if choices and request.choices and tuple(choices) != request.choices:
                 raise UsageError("Choices stand in two places, and differ. Give them once.")
-            question, choices = request.question, request.choices or tuple(choices)
+            choices, text = request.choices or tuple(choices), str(request)
         else:
             check_kind(asked)
-            question = stand_in(asked, self.settings, self.language)
-            if statistics and not choices and (statistic := self._statistic(question, given, kind)) is not None:
-                return Decision(question, request_of_statistic(statistic), statistic)
-        question = normalize_question(question)
+            found = self.understand(asked, kind) if statistics and not choices else None
+            request, text = found or Request(kind=FACT, question=asked, choices=tuple(choices)), asked
+        if request.kind != FACT:
+            statistic = of_request(request, self.settings, given(), self.schema)
+            return Decision(text, request_of_statistic(statistic), statistic)
+        question = normalize_question(request.question)
         algorithm = usual(question, tuple(choices))
         if check:
-            public = tuple(choices) or algorithm.public_choices
-            check_answerable(question, language=self.language, unit=self.settings.unit_field, choices=public)
+            self._check_votes(question, tuple(choices) or algorithm.public_choices)
         return Decision(question, Request(kind=FACT, question=question, choices=tuple(choices)), algorithm)
 
-    def _statistic(self, question: str, given: Callable[[], Mapping[str, Any]], kind: str) -> Statistic | None:
-        found = statistic_asked(question, self.settings, self.language, self.schema)
-        if kind and found is None:
-            raise UsageError(
-                f"The question asks for no statistic that the rules know, so its parts for {kind} are unknown. "
-                f'Write the request: {kind}: "fever", among "winter hand"'
-            )
-        if found is None:
+    def understand(self, question: str, kind: str = "") -> Request | None:
+        """Return the request for a statistic that a question makes; None if it makes none.
+
+        Args:
+            question: the question, in words.
+            kind: the kind that it is taken for; "" to find it.
+
+        Raises:
+            CannotAnswer: if a part of it would be lost, or its reading is in doubt.
+        """
+        if self.settings.payment != "unit" or len(question) > LONGEST:
             return None
-        asked = replace(found, kind=cast(Kind, kind)) if kind else found
-        build = partial(build_statistic, asked, self.settings)
-        return build(given(), self.schema, question)
+        if foreign := read_request(question, "", self.settings.fields, self._nouns):
+            return foreign
+        guess = guess_kind(question)
+        wanted = kind or guess.kind
+        if not kind and (wanted not in kinds.STATISTICS or is_foreign(question, self.language or "en")):
+            return None
+        found = read_request(question, wanted, self.settings.fields, self._nouns)
+        if found is None or (not kind and guess.confidence < _LEAST):
+            raise self._refusal("unsure", question, guess)
+        return found
+
+    @property
+    def plural(self) -> str:
+        """The word for several units: "patients"."""
+        return self._nouns.plural
+
+    def condition(self, part: str) -> Condition:
+        """Return a part of a question as a condition: "women with asthma".
+
+        Raises:
+            CannotAnswer: if it states none.
+        """
+        return read_condition(part, self.settings.fields, self._nouns)
+
+    @cached_property
+    def _nouns(self) -> Nouns:
+        numbers = [one.called for one in self.schema.attributes if one.type == "number"] if self.schema else []
+        return nouns_of(self.settings.unit_field, (*self.settings.fields, *chain(*numbers)))
+
+    def _check_votes(self, question: str, choices: Sequence[str]) -> None:
+        """Refuse a question that voters cannot answer. Public: no document is read."""
+        if is_foreign(question, self.language):
+            raise self._refusal("other-language", question)
+        if len(question) > LONGEST:
+            return
+        guess = guess_kind(question)
+        if guess.shares["person"] >= _PERSON:
+            raise self._refusal("person", question, guess)
+        name: Name = _NAMES.get(guess.kind, guess.kind)  # type: ignore[arg-type]
+        if guess.kind == "fact":
+            doubt = guess.among(kinds.STATISTICS) >= _DOUBT and not choices
+        else:
+            doubt = guess.shares["fact"] >= _DOUBT
+            if not doubt and not (choices and name in _CHOSEN):
+                raise self._refusal(name, question, guess)
+            doubt = doubt and not choices
+        if doubt:
+            raise self._refusal("unsure", question, guess)
+
+    def _refusal(self, name: Name, question: str, guess: Guess | None = None) -> CannotAnswer:
+        language = _LANGUAGES.get(self.language, self.language)
+        readings = " Or: ".join(self._readings(question, guess)) if guess and name == "unsure" else ""
+        return CannotAnswer(name, _ADVICE[name].format(language=language, readings=readings))
+
+    def _readings(self, question: str, guess: Guess) -> Iterator[str]:
+        """Yield what a question may mean, as requests, the likeliest one first."""
+        some = sorted((kind for kind in (*kinds.STATISTICS, FACT)), key=lambda kind: (-guess.shares[kind], kind))
+        made = 0
+        for kind in some:
+            try:
+                found = f"fact: {question}" if kind == FACT else read_request(question, kind, self.settings.fields, self._nouns)
+            except UsageError:
+                continue
+            if found and made < _READINGS:
+                made += 1
+                yield str(found)
 
 
 def _records(algorithm: Algorithm) -> str:

@@ -4,6 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from discreet.errors import UsageError
+from discreet.system.words import is_unicode
+
 LONGEST = 300
 """A longer sentence is no request. The limit keeps the time of the patterns small."""
 FLAGS = re.IGNORECASE
@@ -126,7 +129,7 @@ def sentence_of(question: str) -> str:
     """Return the last sentence of a question, without polite words, in the question's own spelling."""
     kept = sentences_of(question)
     last = " ".join(kept[-1].split()) if kept else ""
-    return _bare(_mended(last)) if len(last) <= LONGEST else ""
+    return _bare(mended(last)) if len(last) <= LONGEST else ""
 
 
 _MARKS = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u00ab\u00bb`*', "") | {"\u2019": "'", "\u2018": "'"})
@@ -142,7 +145,7 @@ def _bare(text: str) -> str:
     return text.lstrip(" ?.!,;:\u00bf\u00a1-").replace("%", " percent ").replace("  ", " ").replace(" ,", ",").strip()
 
 
-def _mended(text: str) -> str:
+def mended(text: str) -> str:
     """Return a sentence with the typing errors of frequent words mended, and abbreviations written out."""
     words = text.split(" ")
     words = [_TYPED.get(word.casefold().rstrip("?.,!"), word) for word in words]
@@ -198,3 +201,17 @@ def is_plural(text: str) -> bool:
 def points_back(text: str) -> bool:
     """Return whether a phrase is only a pronoun, whose noun stands in another question."""
     return bool(_POINTING.fullmatch(text))
+
+
+def normalize_question(question: str) -> str:
+    """Return the question without spaces around it.
+
+    Raises:
+        UsageError: if it is empty, or not valid Unicode.
+    """
+    question = question.strip()
+    if not question:
+        raise UsageError("The question is empty. Ask something in words.")
+    if not is_unicode(question):
+        raise UsageError("The question holds half a character (a lone surrogate). Ask it in UTF-8.")
+    return question

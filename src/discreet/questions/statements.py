@@ -7,7 +7,6 @@ from functools import lru_cache
 from discreet.questions.marks import MARKED
 from discreet.questions.sentences import FLAGS, Nouns, phrase
 
-
 AND = "\n"
 """Stands between parts that hold together: each of them is whole."""
 

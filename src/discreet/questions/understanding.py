@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
+from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, Says, all_of, any_of
 from discreet.errors import CannotAnswer, UsageError
-from discreet.questions.grammar import Kind, Slots, slots_of
+from discreet.questions.grammar import Kind, Slots, slots_of, whom
 from discreet.questions.joins import as_condition, check_words
 from discreet.questions.marks import MARKED, Marks, mark
 from discreet.questions.request import Request
@@ -22,7 +22,7 @@ _NOTHING = re.compile(
 """Words that say nothing beside the test of a field."""
 
 
-def read_request(question: str, kind: Kind, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
+def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
     """Return the request that a question of a known kind makes; None if it has another form.
 
     Args:
@@ -34,9 +34,24 @@ def read_request(question: str, kind: Kind, fields: Mapping[str, str], nouns: No
     Raises:
         CannotAnswer: if a part of it would be lost, or can be read in several ways.
     """
+    if not kind:
+        return None  # of another language
     marks = mark(sentence_of(question), fields, nouns)
-    slots = slots_of(marks.text, kind, nouns)
+    slots = slots_of(marks.text, "compare" if kind == "versus" else kind, nouns)
     return slots and _Reading(question, marks, slots).request()
+
+
+def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condition:
+    """Return a part of a question as a condition: "women with asthma".
+
+    Raises:
+        CannotAnswer: if it states none, or can be read in several ways.
+    """
+    marks = mark(part, fields, nouns)
+    found = _Reading(part, marks, Slots("count", among=whom(marks.text, nouns))).request().among
+    if found is None:
+        raise CannotAnswer("unsure", "It names nothing.")
+    return found
 
 
 class _Reading:
@@ -73,9 +88,11 @@ class _Reading:
         if slots.kind == "typical":
             own["what"] = slots.what
         try:
-            return Request(**own, among=among)
+            found = Request(**own, among=among)
         except ValueError as error:
             raise UsageError(f"It is no request: {error}") from None
+        _check_whole(found)
+        return found
 
     def _parted(self, part: str) -> tuple[Condition | None, tuple[Condition, ...]]:
         """Return what a part says, and the tests that stand in it."""
@@ -122,6 +139,33 @@ class _Reading:
             if one.relation in ("=", "<=", "<"):
                 period["until"] = last
         return (all_of(*kept) if kept else None), period
+
+
+_FRAMES = re.compile(
+    r"\b(?:how|what|which|who|whom|whose|why|when|more|most|less|fewer|fewest|than|average|median|percentage|proportion|share of|number of|"
+    r"rate of|compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|\b(?:patients|people|customers|"
+    r"clients|employees|tenants|users|persons|everyone)\b(?!')|[?!:;]",
+    FLAGS,
+)
+"""Words that frame a question, and that stand in no phrase of a text: the grammar left them over."""
+_LONGEST_PHRASE = 9
+
+
+def _check_whole(request: Request) -> None:
+    """Refuse a request of which a phrase holds words of the question's frame: the grammar did not understand it.
+
+    Raises:
+        CannotAnswer: if one does.
+    """
+    conditions = [request.of, request.among, *request.groups]
+    said = [leaf.says for one in conditions if one is not None for leaf in one.leaves() if isinstance(leaf, Says)]
+    for one in (*said, request.attribute):
+        if (left := _FRAMES.search(one)) or len(one.split()) > _LONGEST_PHRASE:
+            why = f"the word '{left[0]}'" if left else "so many words"
+            raise CannotAnswer(
+                "unsure", f"It would be asked as {request}, and '{one}' is hardly a phrase of a text, for {why}. Ask in simpler "
+                "words, or write what is meant as a request, with quotes: " + f"{request.kind}: ..."
+            )
 
 
 def _together(some: Sequence[Condition]) -> Condition | None:

@@ -24,14 +24,13 @@ from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.derived import check_sample
-from discreet.query.in_english import stand_in
 from discreet.query.latency import at_a_multiple
 from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, Price, QueryPipeline, Simulation
 from discreet.query.proposals import check_hears
 from discreet.query.recall import widen_answer
-from discreet.query.request import FACT, Request, is_request, parse_request
-from discreet.query.router import Decision, Router
+from discreet.questions.request import FACT, Request, is_request, parse_request
+from discreet.questions.router import Decision, Router
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts
@@ -346,7 +345,7 @@ class Vault(VaultDocuments, VaultReading):
             return found.question, found.algorithm
         asked = str(question)
         if not is_request(asked):
-            return stand_in(asked, self.settings, self.components.language), algorithm
+            return asked, algorithm
         request = parse_request(asked)
         return request.question if request.kind == FACT else str(request), algorithm
 

@@ -16,11 +16,11 @@ from discreet.baselines.rag import RAG
 from discreet.config import field_type, field_values
 from discreet.errors import DiscreetError, UsageError
 from discreet.privacy.accounting import Spending
-from discreet.query.follow_ups import is_doubtful, one_question
 from discreet.query.latency import Pace
 from discreet.query.pipeline import AskOptions, Landed
-from discreet.query.request import FACT, is_request
-from discreet.query.router import Decision
+from discreet.questions.follow_ups import complete
+from discreet.questions.request import FACT, is_request
+from discreet.questions.router import Decision
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.condensing import condense
 from discreet.server.keeper.presets import PUBLIC, Preset, Presets
@@ -120,11 +120,8 @@ class Served:
 
     def condense(self, asked: Condense) -> Condensed:
         """Return the last message as a question that stands alone, written by the model without documents."""
-        settings = self.vault.settings
-        questions = [turn.text for turn in asked.messages if turn.role == "user"]
-        words = settings.unit_field, tuple(settings.fields)
-        made = one_question(questions, *words)
-        if not made and len(questions) > 1 and is_doubtful(questions[-1], questions[-2], *words):
+        made, doubtful = complete([turn.text for turn in asked.messages if turn.role == "user"], self.vault.router)
+        if doubtful:
             return Condensed("")  # a statistic is paid: no model guesses what was meant
         return Condensed(made or condense(self.vault.model, asked.messages))
 

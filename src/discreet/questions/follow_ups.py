@@ -1,0 +1,145 @@
+"""Follow-ups: a question that refers to an earlier one of its caller. Missing slots come from the earlier request.
+
+"How many patients have Winter Hand?" and "And with Glass Knee?" ask `count: "Glass Knee"`. Only what the caller sent is
+read, and all of it is public. A question for voters has no slots: the public model writes it anew, or it is refused.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of
+from discreet.errors import CannotAnswer, DiscreetError
+from discreet.questions.kinds import guess_kind
+from discreet.questions.request import Request
+from discreet.questions.router import Router
+from discreet.questions.sentences import FLAGS, sentence_of
+
+_LEAD = re.compile(r"(?:(?:and|but|or|also|so|then|now|ok|okay|what about|how about|what of|the same|same)\b[\s,]*)+", FLAGS)
+_THEM = r"(?: of (?:them|those|these|that))?(?: (?:is|are|would) (?:that|this|these|those|it|they)(?: be)?)?"
+_SHARE = re.compile(rf"(?:(?:what|which|how large an?|as an?|in|the|its) )*(?:share|percentage|percent|per cent|proportion){_THEM}", FLAGS)
+_COUNT = re.compile(rf"(?:(?:how many|what number|as a (?:count|number)|in numbers){_THEM})", FLAGS)
+_PERIOD = re.compile(r"(?:(?:the same|broken down|split|is it|is that|that|it|show) )*(?:(?:by|per|each|every) (?P<by>month|quarter|year)|(?P<ly>month|quarter|year)ly)", FLAGS)
+_OF_THEM = re.compile(r"(?P<head>how many|(?:what|which) (?:share|percentage|proportion)) of (?:them|those|these)\b (?P<rest>.+)", FLAGS)
+_ONLY = re.compile(r"(?:(?:only|just|for|in|with|of|among|by|to|from|at) )*(?:the )?(?P<what>.+?)(?: (?:instead|too|alone|only|as well))?", FLAGS)
+_AMONG = re.compile(r"(?:only |just )?(?:among|amongst|in|for|of) (?:the |those )?(?P<who>.+)", FLAGS)
+_VAGUE = re.compile(
+    r"(?:(?:all|the|any|some|one|those|these|this|that|it|them|they|he|she|him|her) ?)*(?:rest|whole|total|others?|ones?|none|nothing|same|yesterday|today|now|then|so|"
+    r"you|me|us|yes|no|thanks?)?|.*\b(?:what|which|how|why|who|when|where|is|are|do|does|did|more|less|most|fewer|older|younger|last|next|not|without|no)\b.*|\d+",
+    FLAGS,
+)
+"""What names no thing of its own."""
+
+
+def complete(questions: Sequence[str], router: Router) -> tuple[str, bool]:
+    """Return the last of a caller's questions as one that stands alone.
+
+    Args:
+        questions: what the caller asked, the oldest question first.
+        router: the router of the vault.
+
+    Returns:
+        The question, or the text form of its request; "" if it stands alone, or none can be made. And whether it
+        refers to a statistic, so that no model may guess what was meant: a statistic is paid.
+    """
+    earlier: Request | None = None
+    made = ""
+    for question in questions:
+        found = _resume(question, earlier, router) if earlier else None
+        made = str(found) if found else ""
+        earlier, before = found or _request_of(question, router), earlier
+    last = questions[-1] if questions else ""
+    return made, bool(not made and before and is_follow_up(last)) if questions else False
+
+
+def is_follow_up(question: str) -> bool:
+    """Return whether a question refers to an earlier one."""
+    words = sentence_of(question)
+    led = _LEAD.match(question.strip())
+    return guess_kind(question).kind == "follow-up" or bool(led and len(words.split()) < 7)
+
+
+def _request_of(question: str, router: Router) -> Request | None:
+    try:
+        return router.understand(question)
+    except DiscreetError:
+        return None
+
+
+def _resume(question: str, earlier: Request, router: Router) -> Request | None:
+    """Return the earlier request with what a follow-up changes; None if it changes nothing for certain."""
+    text = sentence_of(question)
+    led = _LEAD.match(question.strip())
+    text = _LEAD.sub("", text, count=1)
+    if not text:
+        return None
+    own = {name: getattr(earlier, name) for name in Request.model_fields if getattr(earlier, name) != Request.model_fields[name].default}
+    if (period := _PERIOD.fullmatch(text)) and earlier.kind in ("count", "share", "trend"):
+        return _remade(own | {"kind": "trend", "by": (period["by"] or period["ly"]).casefold()})
+    if _SHARE.fullmatch(text) and earlier.kind == "count" and earlier.of:
+        return _remade(own | {"kind": "share"})
+    if _COUNT.fullmatch(text) and earlier.kind == "share":
+        return _remade(own | {"kind": "count"})
+    if them := _OF_THEM.fullmatch(text):
+        asked = _request_of(f"{them['head']} of the {router.plural} {them['rest']}?", router)
+        if asked is None or earlier.kind not in ("count", "share"):
+            return None
+        return _remade({"kind": asked.kind, "of": asked.of, "among": _joined(earlier.among, earlier.of)})
+    if not (led or re.match(r"(?:with|for|in|among|of|by|only|just|since|from|before|after|to)\b", text, FLAGS)) and not is_follow_up(question):
+        return None
+    return _changed(text, own, earlier, router)
+
+
+def _changed(text: str, own: dict[str, Any], earlier: Request, router: Router) -> Request | None:
+    """Return the earlier request with another thing, or another population."""
+    try:
+        found = router.condition(_ONLY.fullmatch(text)["what"])  # type: ignore[index]
+    except (DiscreetError, TypeError):
+        return None
+    tests = [one for one in (found.parts if isinstance(found, All) else (found,)) if isinstance(one, FieldTest)]
+    said = [one for one in (found.parts if isinstance(found, All) else (found,)) if not isinstance(one, FieldTest)]
+    own["among"] = _replaced(earlier.among, tests)
+    if said:
+        if _VAGUE.fullmatch(text) or len(said) > 1:
+            return None
+        among = _AMONG.fullmatch(text)
+        whole = earlier.kind in ("list", "typical", "summary") or (earlier.of is not None and among is not None and among["who"].split(" ")[0].casefold() in (router.plural, "people", "patients"))
+        if earlier.kind in ("difference", "compare"):
+            return None
+        if whole:
+            kept = [one for one in _parts(own["among"]) if isinstance(one, FieldTest)]
+            own["among"] = _together([*kept, *said])
+        else:
+            own["of"] = said[0]
+    return _remade(own)
+
+
+def _parts(condition: Condition | None) -> tuple[Condition, ...]:
+    return condition.parts if isinstance(condition, All) else (condition,) if condition is not None else ()
+
+
+def _replaced(among: Condition | None, tests: Sequence[FieldTest]) -> Condition | None:
+    """Return a population with other tests of the same fields."""
+    fields = {one.field for one in tests}
+    kept = [one for one in _parts(among) if not (isinstance(one, FieldTest) and one.field in fields)]
+    return _together([*kept, *tests])
+
+
+def _joined(first: Condition | None, second: Condition | None) -> Condition | None:
+    return _together([*_parts(first), *_parts(second)])
+
+
+def _together(some: Sequence[Condition]) -> Condition | None:
+    return all_of(*some) if len(some) > 1 else some[0] if some else None
+
+
+def _remade(own: dict[str, Any]) -> Request | None:
+    try:
+        return Request(**{name: value for name, value in own.items() if value not in (None, ALL)})
+    except ValueError:
+        return None
+
+
+def unclear(earlier: str) -> CannotAnswer:
+    """Return the refusal of a follow-up that no certain question is made of."""
+    return CannotAnswer("follow-up", f"It and '{earlier}' do not make one question that is surely meant. Write the whole question.")
