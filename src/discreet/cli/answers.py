@@ -11,8 +11,8 @@ from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.cli.output import counted, err, out
 from discreet.errors import UsageError
 from discreet.planning.plot import check_plot
-from discreet.questions.choices import NOT_SAID
 from discreet.query.words import minutes, nothing_released, part_of_grant, unit_word, who_said_so
+from discreet.questions.choices import NOT_SAID
 from discreet.system.output_path import check_output_path
 
 _OF_A_PHRASE = ("count", "share", "compare")

@@ -12,10 +12,10 @@ from discreet.cli.parameters import choose_algorithm, parse_for_any
 from discreet.errors import UnknownName
 from discreet.parameters import read_assignments
 from discreet.planning.prices import times
+from discreet.query.words import such_questions, unit_word
 from discreet.questions.request import FACT, KINDS
 from discreet.questions.router import Decision
 from discreet.questions.statistics import check_known
-from discreet.query.words import such_questions, unit_word
 from discreet.system.plain import Sparse, Unbounded
 from discreet.vault import Vault
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import print_answer

@@ -24,8 +24,8 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
 from discreet.errors import DiscreetError, UsageError
 from discreet.query.answer_cache import Released
-from discreet.questions.request import KINDS
 from discreet.query.words import minutes
+from discreet.questions.request import KINDS
 
 Cell = tuple[int, int]
 """A released count: the number of its release, and of its cell."""

@@ -27,12 +27,7 @@ from discreet.query.execution import Execution
 from discreet.query.latency import AT_ONCE, Pace
 from discreet.query.odometer import Odometer, may_lack_units, times, unit_cost
 from discreet.query.proposals import propose
-from discreet.questions.choices import searched, with_choices
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
-from discreet.questions.request import request_of_statistic
-from discreet.questions.joins import check_plain
-from discreet.questions.sentences import normalize_question
-from discreet.questions.statistics import check_known, under_schema
 from discreet.query.validation import (
     check_ceiling,
     check_declared,
@@ -40,6 +35,11 @@ from discreet.query.validation import (
     check_plan,
     require_opt_in,
 )
+from discreet.questions.choices import searched, with_choices
+from discreet.questions.joins import check_plain
+from discreet.questions.request import request_of_statistic
+from discreet.questions.sentences import normalize_question
+from discreet.questions.statistics import check_known, under_schema
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.sealed_corpus import SealedCorpus
 

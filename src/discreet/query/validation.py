@@ -8,7 +8,6 @@ from discreet.config import VaultConfig
 from discreet.errors import PriceChanged, UsageError
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Spending
-from discreet.system.words import is_unicode
 
 
 def check_declared(algorithm: object) -> None:

@@ -15,17 +15,38 @@ from discreet.questions.request import Request
 from discreet.questions.router import Router
 from discreet.questions.sentences import FLAGS, sentence_of
 
-_LEAD = re.compile(r"(?:(?:and|but|or|also|so|then|now|ok|okay|what about|how about|what of|the same|same)\b[\s,]*)+", FLAGS)
+_LEAD = re.compile(
+    r"(?:(?:and|but|or|also|so|then|now|ok|okay|what about|how about|what of|the same|same)\b[\s,]*)+", FLAGS
+)
 _THEM = r"(?: of (?:them|those|these|that))?(?: (?:is|are|would) (?:that|this|these|those|it|they)(?: be)?)?"
-_SHARE = re.compile(rf"(?:(?:what|which|how large an?|as an?|in|the|its) )*(?:share|percentage|percent|per cent|proportion){_THEM}", FLAGS)
+_SHARE = re.compile(
+    rf"(?:(?:what|which|how large an?|as an?|in|the|its) )*(?:share|percentage|percent|per cent|proportion){_THEM}",
+    FLAGS,
+)
 _COUNT = re.compile(rf"(?:(?:how many|what number|as a (?:count|number)|in numbers){_THEM})", FLAGS)
-_PERIOD = re.compile(r"(?:(?:the same|broken down|split|is it|is that|that|it|show) )*(?:(?:by|per|each|every) (?P<by>month|quarter|year)|(?P<ly>month|quarter|year)ly)", FLAGS)
-_OF_THEM = re.compile(r"(?P<head>how many|(?:what|which) (?:share|percentage|proportion)) of (?:them|those|these)\b (?P<rest>.+)", FLAGS)
-_ONLY = re.compile(r"(?:(?:only|just|for|in|with|of|among|by|to|from|at) )*(?:the )?(?P<what>.+?)(?: (?:instead|too|alone|only|as well))?", FLAGS)
+_PERIOD = re.compile(
+    (
+        r"(?:(?:the same|broken down|split|is it|is that|that|it|show) )*(?:(?:by|per|each|every) (?P<by>month|quarter|"
+        r"year)|(?P<ly>month|quarter|year)ly)"
+    ),
+    FLAGS,
+)
+_OF_THEM = re.compile(
+    r"(?P<head>how many|(?:what|which) (?:share|percentage|proportion)) of (?:them|those|these)\b (?P<rest>.+)", FLAGS
+)
+_ONLY = re.compile(
+    (
+        r"(?:(?:only|just|for|in|with|of|among|by|to|from|at) )*(?:the )?(?P<what>.+?)(?: (?:instead|too|alone|only|as "
+        r"well))?"
+    ),
+    FLAGS,
+)
 _AMONG = re.compile(r"(?:only |just )?(?:among|amongst|in|for|of) (?:the |those )?(?P<who>.+)", FLAGS)
 _VAGUE = re.compile(
-    r"(?:(?:all|the|any|some|one|those|these|this|that|it|them|they|he|she|him|her) ?)*(?:rest|whole|total|others?|ones?|none|nothing|same|yesterday|today|now|then|so|"
-    r"you|me|us|yes|no|thanks?)?|.*\b(?:what|which|how|why|who|when|where|is|are|do|does|did|more|less|most|fewer|older|younger|last|next|not|without|no)\b.*|\d+",
+    r"(?:(?:all|the|any|some|one|those|these|this|that|it|them|they|he|she|him|her) ?)*(?:rest|whole|total|others?|"
+    r"ones?|none|nothing|same|yesterday|today|now|then|so|"
+    r"you|me|us|yes|no|thanks?)?|.*\b(?:what|which|how|why|who|when|where|is|are|do|does|did|more|less|most|fewer|"
+    r"older|younger|last|next|not|without|no)\b.*|\d+",
     FLAGS,
 )
 """What names no thing of its own."""
@@ -70,10 +91,14 @@ def _resume(question: str, earlier: Request, router: Router) -> Request | None:
     """Return the earlier request with what a follow-up changes; None if it changes nothing for certain."""
     text = sentence_of(question)
     led = _LEAD.match(question.strip())
-    text = _LEAD.sub("", text, count=1)
+    text = text[found.end() :] if (found := _LEAD.match(text)) else text
     if not text:
         return None
-    own = {name: getattr(earlier, name) for name in Request.model_fields if getattr(earlier, name) != Request.model_fields[name].default}
+    own = {
+        name: getattr(earlier, name)
+        for name in Request.model_fields
+        if getattr(earlier, name) != Request.model_fields[name].default
+    }
     if (period := _PERIOD.fullmatch(text)) and earlier.kind in ("count", "share", "trend"):
         return _remade(own | {"kind": "trend", "by": (period["by"] or period["ly"]).casefold()})
     if _SHARE.fullmatch(text) and earlier.kind == "count" and earlier.of:
@@ -85,7 +110,9 @@ def _resume(question: str, earlier: Request, router: Router) -> Request | None:
         if asked is None or earlier.kind not in ("count", "share"):
             return None
         return _remade({"kind": asked.kind, "of": asked.of, "among": _joined(earlier.among, earlier.of)})
-    if not (led or re.match(r"(?:with|for|in|among|of|by|only|just|since|from|before|after|to)\b", text, FLAGS)) and not is_follow_up(question):
+    if not (
+        led or re.match(r"(?:with|for|in|among|of|by|only|just|since|from|before|after|to)\b", text, FLAGS)
+    ) and not is_follow_up(question):
         return None
     return _changed(text, own, earlier, router)
 
@@ -96,14 +123,20 @@ def _changed(text: str, own: dict[str, Any], earlier: Request, router: Router) -
         found = router.condition(_ONLY.fullmatch(text)["what"])  # type: ignore[index]
     except (DiscreetError, TypeError):
         return None
+    if _VAGUE.fullmatch(_ONLY.fullmatch(text)["what"]):  # type: ignore[index]
+        return None
     tests = [one for one in (found.parts if isinstance(found, All) else (found,)) if isinstance(one, FieldTest)]
     said = [one for one in (found.parts if isinstance(found, All) else (found,)) if not isinstance(one, FieldTest)]
     own["among"] = _replaced(earlier.among, tests)
     if said:
-        if _VAGUE.fullmatch(text) or len(said) > 1:
+        if len(said) > 1:
             return None
         among = _AMONG.fullmatch(text)
-        whole = earlier.kind in ("list", "typical", "summary") or (earlier.of is not None and among is not None and among["who"].split(" ")[0].casefold() in (router.plural, "people", "patients"))
+        whole = earlier.kind in ("list", "typical", "summary") or (
+            earlier.of is not None
+            and among is not None
+            and among["who"].split(" ")[0].casefold() in (router.plural, "people", "patients")
+        )
         if earlier.kind in ("difference", "compare"):
             return None
         if whole:
@@ -142,4 +175,6 @@ def _remade(own: dict[str, Any]) -> Request | None:
 
 def unclear(earlier: str) -> CannotAnswer:
     """Return the refusal of a follow-up that no certain question is made of."""
-    return CannotAnswer("follow-up", f"It and '{earlier}' do not make one question that is surely meant. Write the whole question.")
+    return CannotAnswer(
+        "follow-up", f"It and '{earlier}' do not make one question that is surely meant. Write the whole question."
+    )

@@ -63,10 +63,7 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
     text, by = _without_period(text)
     if kind == "trend" and not by:
         text, by = _without_period(re.sub(r" an? (?=(?:month|quarter|year)$)", " per ", text, flags=FLAGS))
-    if by and kind in ("count", "share", "trend"):
-        found = _trend(text, nouns, timed=True)
-    else:
-        found = _READ[kind](text, nouns)
+    found = _trend(text, nouns, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind](text, nouns)
     return found and replace(found, by=by or found.by)
 
 
@@ -87,25 +84,36 @@ _SHARE_LEAD = (
 )
 _FRAME_WORDS = (
     r"(?:what(?:'s|'re)?|which|how|show|give|tell|list|find|report|figure|is|are|was|were|there|for|the|a|an|me|us|please|i|i'd|we|"
-    r"want|need|would|like|to|see|know|known|get|so|any|idea|in|with|of|by|from|roughly|approximately|about|exactly|just|and|then|can|"
-    r"you|could|do|have|has|count|calculate|compute|estimate|determine|provide|way|it|be|helpful|learn|work out|out|tell|large|"
-    r"big|high|hello|hi|hey|thanks|actually|state|let|say|check|look up|number|total|plot|chart|graph|draw|display|present|as|"
+    r"want|need|would|like|to|see|know|known|get|so|any|idea|in|with|of|by|from|roughly|approximately|about|exactly|"
+    r"just|and|then|can|"
+    r"you|could|do|have|has|count|calculate|compute|estimate|determine|provide|way|it|be|helpful|learn|work out|out|"
+    r"tell|large|"
+    r"big|high|hello|hi|hey|thanks|actually|state|let|say|check|look up|number|total|plot|chart|graph|draw|display|"
+    r"present|as|"
     r"come|quick|question|our|my|all|one|interested|wondering|help|find out|on|at|around|within)"
 )
 _FRAME = re.compile(rf"(?:{_FRAME_WORDS}\b[\s,:.-]*)*", FLAGS)
 """Words before what is asked for, which say nothing of it."""
-_FRONT = re.compile(r"(?:looking (?:only )?at|(?:out )?of|among(?:st)?|in|for|with|within|considering|from|across|regarding) (?P<who>.+)", FLAGS)
+_FRONT = re.compile(
+    r"(?:looking (?:only )?at|(?:out )?of|among(?:st)?|in|for|with|within|considering|from|across|regarding) "
+    r"(?P<who>.+)",
+    FLAGS,
+)
 _AMONG = r"(?:among|amongst|in|for|with|across|within|of|on)"
 _CLOSING = re.compile(
-    r"\s+(?:(?:are|were|is|was) there|do we have|do you have|have we (?:seen|had)|did we (?:see|have)|are (?:known|there)|"
+    r"\s+(?:(?:are|were|is|was) there|do we have|do you have|have we (?:seen|had)|did we (?:see|have)|are (?:known|"
+    r"there)|"
     r"we (?:have|had|saw)|exist|on record|on file|(?:are|were|is|was|have been|has been) (?:recorded|registered|seen|"
-    r"reported|documented|mentioned|noted|observed|found|diagnosed|described|discussed)|occur(?:s|red)?|happen(?:s|ed)?|"
-    r"appears?|appeared|come up|comes up|came up|arise|arises|mentioned|reported|recorded|seen|documented|noted|(?:is|are) it|"
+    r"reported|documented|mentioned|noted|observed|found|diagnosed|described|discussed)|occur(?:s|red)?|happen(?:s|"
+    r"ed)?|"
+    r"appears?|appeared|come up|comes up|came up|arise|arises|mentioned|reported|recorded|seen|documented|noted|"
+    r"(?:is|are) it|"
     r"(?:in|from) (?:the|our|my|all|these) (?:notes|records|documents|files|data|vault))$",
     FLAGS,
 )
 _NOTED = (
-    r"(?:mention(?:s|ed)?|diagnosed|occurs?|occur(?:red)?|appears?|happens?|happen(?:ed)?|reported|recorded|prescribed|seen|"
+    r"(?:mention(?:s|ed)?|diagnosed|occurs?|occur(?:red)?|appears?|happens?|happen(?:ed)?|reported|recorded|"
+    r"prescribed|seen|"
     r"observed|found|documented|noted|come up|came up|arises?|described|discussed|given|used|administered|applied)"
 )
 _VERB_WORDS = "|".join(sorted(AUXILIARY | VERBS, key=len, reverse=True))
@@ -148,7 +156,9 @@ def _joined(first: str, second: str) -> str:
 
 def _plain(text: str, nouns: Nouns) -> str:
     """Return a text without words that close it and say nothing."""
-    text = re.sub(r"^(?:all |our |the |my |these |those (?!who|with|that|in|on)|your |of )+(?=\w)", "", text, flags=FLAGS)
+    text = re.sub(
+        r"^(?:all |our |the |my |these |those (?!who|with|that|in|on)|your |of )+(?=\w)", "", text, flags=FLAGS
+    )
     while (shorter := _CLOSING.sub("", text)) != text and shorter:
         text = shorter
     return text
@@ -166,7 +176,9 @@ def _statement(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     if first is not None:
         return first
     named = re.fullmatch(rf"(?P<who>[\w-]+s) (?P<holds>(?:{_VERB_WORDS})\b.+|(?:{_VERB_WORDS}))", text, FLAGS)
-    if named and not re.match(rf"(?:{_VERB_WORDS})$", named["who"], FLAGS):  # units by another name: "diabetics have ulcers"
+    if named and not re.match(
+        rf"(?:{_VERB_WORDS})$", named["who"], FLAGS
+    ):  # units by another name: "diabetics have ulcers"
         condition, denied = holds(named["holds"])
         return Slots(kind, condition, denied, named["who"])
     if _VERB_FIRST.match(text):
@@ -198,7 +210,9 @@ def _condition_first(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     noted = re.sub(rf" (?:been )?{_NOTED}(?= {_AMONG} )", "", text, count=1, flags=FLAGS)
     for found in re.finditer(rf"(?<=\w) {_AMONG} ", noted, FLAGS):  # the first may be inside: "pain in the chest"
         who = noted[found.end() :]
-        if statement(re.sub(r"^(?:an?|all|the|our|those|any)\s+", "", who, flags=FLAGS), nouns) or re.match(MARKED, who):
+        if statement(re.sub(r"^(?:an?|all|the|our|those|any)\s+", "", who, flags=FLAGS), nouns) or re.match(
+            MARKED, who
+        ):
             condition, denied = holds(re.sub(r"^(?:an?|the) ", "", noted[: found.start()], flags=FLAGS))
             return Slots(kind, condition, denied, whom(who, nouns)) if condition else None
     return None
@@ -206,7 +220,9 @@ def _condition_first(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
 
 def whom(text: str, nouns: Nouns) -> str:
     """Return the population that a phrase names; "" for all units."""
-    bare = re.sub(r"^(?:(?:all|the|my|our|your|of|these|those|an?|any|every|\d+)\s+)+", "", text.strip(" ,"), flags=FLAGS)
+    bare = re.sub(
+        r"^(?:(?:all|the|my|our|your|of|these|those|an?|any|every|\d+)\s+)+", "", text.strip(" ,"), flags=FLAGS
+    )
     bare = re.sub(r"^(?:of |in |among )", "", bare, flags=FLAGS)
     return "" if re.fullmatch(nouns.people, bare, FLAGS) else group(bare, nouns)
 
@@ -216,7 +232,12 @@ def _count(text: str, nouns: Nouns) -> Slots | None:
 
 
 def _share(text: str, nouns: Nouns) -> Slots | None:
-    leads = re.fullmatch(r"how (?:often|frequently|commonly) (?:does|do|did) (?P<who>.+?) (?:lead to|cause|come with|result in|bring) (?P<what>.+)", text, FLAGS)
+    leads = re.fullmatch(
+        r"how (?:often|frequently|commonly) (?:does|do|did) (?P<who>.+?) (?:lead to|cause|come with|result in|bring) "
+        r"(?P<what>.+)",
+        text,
+        FLAGS,
+    )
     if leads:
         return Slots("share", phrase(leads["what"]), among=whom(leads["who"], nouns))
     often = re.fullmatch(
@@ -228,7 +249,9 @@ def _share(text: str, nouns: Nouns) -> Slots | None:
     if often and not statement(often["what"], nouns):
         who = whom(often["who"].strip().split(" ", 1)[1], nouns) if often["who"] else ""
         return Slots("share", phrase(often["what"]), among=who)
-    likely = re.fullmatch(r"how (?:often|likely|frequently|commonly) (?:is|are|do|does|did|was|were) (?P<rest>.+)", text, FLAGS)
+    likely = re.fullmatch(
+        r"how (?:often|likely|frequently|commonly) (?:is|are|do|does|did|was|were) (?P<rest>.+)", text, FLAGS
+    )
     if likely:
         rest = re.sub(r"^(?:an?|the|it for|it that) ", "", likely["rest"], flags=FLAGS)
         held = statement(with_verb(re.sub(r"\bto (?=\w+)", "do ", rest, count=1, flags=FLAGS)), nouns)
@@ -249,27 +272,36 @@ def with_verb(rest: str) -> str:
 
 # --- trends -----------------------------------------------------------------------------------------------------------
 
-_EACH = r"(?:by|per|each|every|for each|in each|for every|in every|broken down by|split by|grouped by|over the|across the)"
+_EACH = (
+    r"(?:by|per|each|every|for each|in each|for every|in every|broken down by|split by|grouped by|over the|across the)"
+)
 _PERIOD = re.compile(
-    rf"(?:^|[\s,]+)(?:{_EACH}\s+(?:the |single |calendar )*(?P<by>month|quarter|yr|year)s?|from (?P<to>month|quarter|year) to (?P=to)|(?P<on>month|quarter|year)[ -](?:by|over|on|after)[ -]"
+    rf"(?:^|[\s,]+)(?:{_EACH}\s+(?:the |single |calendar )*(?P<by>month|quarter|yr|year)s?|from (?P<to>month|quarter|"
+    r"year) to (?P=to)|(?P<on>month|quarter|year)[ -](?:by|over|on|after)[ -]"
     rf"(?P=on)|(?P<ly>monthly|quarterly|yearly|annually))(?: (?:basis|to|by) ?(?:month|quarter|year)?)?(?=$|[\s,:?])",
     FLAGS,
 )
 _ADJECTIVE = re.compile(
-    r"(?:^|(?<=\s))(?P<ly>monthly|quarterly|yearly|annual)\s+(?=\w+)|^(?:on a|by) (?P<by>month|quarter|year)ly basis", FLAGS
+    r"(?:^|(?<=\s))(?P<ly>monthly|quarterly|yearly|annual)\s+(?=\w+)|^(?:on a|by) (?P<by>month|quarter|year)ly basis",
+    FLAGS,
 )
 _NAMED = {"yr": "year", "mont": "month", "quar": "quarter", "year": "year", "annu": "year"}
 _COURSE = re.compile(
-    r"(?:[\s,]+(?:over (?:the course of )?(?:time|the (?:months|quarters|years))|in recent times|(?:and )?how (?:has|did) (?:it|that|this) "
+    r"(?:[\s,]+(?:over (?:the course of )?(?:time|the (?:months|quarters|years))|in recent times|(?:and )?how (?:has|"
+    r"did) (?:it|that|this) "
     r"(?:change|changed|develop|developed)))+",
     FLAGS,
 )
 _CHANGE = (
-    r"(?:been |become |became |getting |gotten |got |gone |going )*(?:(?:more|less)(?: and (?:more|less))? (?:common|frequent|often|"
+    r"(?:been |become |became |getting |gotten |got |gone |going )*(?:(?:more|less)(?: and (?:more|less))? (?:common|"
+    r"frequent|often|"
     r"prevalent|widespread|frequently|likely)|rarer|commoner|increas(?:ed?|ing)|decreas(?:ed?|ing)|grow(?:n|ing)?|grew|"
-    r"ris(?:e|en|ing)|rose|fall(?:en|ing)?|fell|declin(?:ed?|ing)|dropp?(?:ed|ing)?|chang(?:ed?|ing)|develop(?:ed|ing)?|evolv(?:ed?|ing)|"
-    r"var(?:y|ied)|moved?|look(?:s|ed)?(?: like)?|up|down|on the (?:rise|increase|decline|way up|way down)|up or down|shift(?:ed)?|"
-    r"spread(?:ing)?|worse|better|trend(?:ed|ing)?)(?: or (?:up|down|decreas\w+|fall\w*|declin\w+|drop\w*|less \w+))?(?: (?:now|today|lately|recently))?"
+    r"ris(?:e|en|ing)|rose|fall(?:en|ing)?|fell|declin(?:ed?|ing)|dropp?(?:ed|ing)?|chang(?:ed?|ing)|develop(?:ed|"
+    r"ing)?|evolv(?:ed?|ing)|"
+    r"var(?:y|ied)|moved?|look(?:s|ed)?(?: like)?|up|down|on the (?:rise|increase|decline|way up|way down)|up or "
+    r"down|shift(?:ed)?|"
+    r"spread(?:ing)?|worse|better|trend(?:ed|ing)?)(?: or (?:up|down|decreas\w+|fall\w*|declin\w+|drop\w*|less "
+    r"\w+))?(?: (?:now|today|lately|recently))?"
 )
 _HELP = r"(?:has|have|had|did|does|do|is|are|was|were)"
 _TREND = tuple(
@@ -277,19 +309,30 @@ _TREND = tuple(
     for one in (
         rf"(?:how |in what way )?{_HELP} (?P<what>.+?) {_CHANGE}(?P<who> {_AMONG} .+)?",
         rf"how (?:did |do |does |has |have )?(?P<what>.+?) (?:{_HELP} )?{_CHANGE}",
-        r"(?:are|were) there (?:more|fewer|less) (?P<what>.+?) (?:now|lately|recently)?(?: than (?:before|last year|in the past|a year ago|earlier))?",
-        rf"{_HELP} (?:we|you) (?:seeing |see |seen |have |had |getting )+(?:more and more |fewer and fewer |more |fewer |less )(?P<what>.+)",
-        r"(?:has|have|had) there been (?:an? )?(?:\w+ )?(?:increase|decrease|rise|decline|fall|drop|growth|change|more|fewer|trend)(?: (?:in|of))? (?P<what>.+)",
+        r"(?:are|were) there (?:more|fewer|less) (?P<what>.+?) (?:now|lately|recently)?(?: than (?:before|last year|"
+        r"in the past|a year ago|earlier))?",
+        rf"{_HELP} (?:we|you) (?:seeing |see |seen |have |had |getting )+(?:more and more |fewer and fewer |more |"
+        r"fewer |less )(?P<what>.+)",
+        r"(?:has|have|had) there been (?:an? )?(?:\w+ )?(?:increase|decrease|rise|decline|fall|drop|growth|change|"
+        r"more|fewer|trend)(?: (?:in|of))? (?P<what>.+)",
         r"(?:what did |what (?:do|does) |how did |how do |how does )(?P<what>.+?) (?:look like|go|move)",
-        r"(?:.*?\b)?(?:trends?|course|development|evolution|curve|time ?line|time series|trajectory|history|chart|graph|plot|figures|breakdown) (?:of|in|for) (?P<what>.+)",
-        r"(?:(?:show|plot|chart|graph|give|track|draw|follow|trend|let)\b(?: me| us)?(?: see)? |i need |i want )+(?P<what>.+)",
+        r"(?:.*?\b)?(?:trends?|course|development|evolution|curve|time ?line|time series|trajectory|history|chart|"
+        r"graph|plot|figures|breakdown) (?:of|in|for) (?P<what>.+)",
+        r"(?:(?:show|plot|chart|graph|give|track|draw|follow|trend|let)\b(?: me| us)?(?: see)? |i need |i want "
+        r")+(?P<what>.+)",
         r"(?:when (?:were|was|are|is) there (?:many|the most|most) )(?P<what>.+)",
         r"(?:(?:what(?:'s| is) |show(?: me)? ))?(?:the )?(?P<what>.+?) (?:trend|time ?line|over time|curve)",
         r"(?P<what>.+)",
     )
 )
-_NUMBERS_OF = re.compile(r"^(?:the |an? )*(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|for|with) ", FLAGS)
-_ALL_UNITS = re.compile(r"(?:visits?|admissions|appointments|consultations|records|came|visited|seen|came in|were seen|registered)$", FLAGS)
+_NUMBERS_OF = re.compile(
+    r"^(?:the |an? )*(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|for|"
+    r"with) ",
+    FLAGS,
+)
+_ALL_UNITS = re.compile(
+    r"(?:visits?|admissions|appointments|consultations|records|came|visited|seen|came in|were seen|registered)$", FLAGS
+)
 
 
 def _without_period(text: str) -> tuple[str, str]:
@@ -311,11 +354,17 @@ def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
         if (found := pattern.fullmatch(text)) is None or (pattern is _TREND[-1] and not (timed or marks)):
             continue
         what = _plain(f"{found['what']}{found.groupdict().get('who') or ''}", nouns)
-        what = re.sub(r" (?:mentions|cases|reports|complaints|numbers|figures)$", "", _NUMBERS_OF.sub("", what), flags=FLAGS)
-        if not what or re.fullmatch(rf"(?:{nouns.counted}|{_ALL_UNITS.pattern}|(?:{nouns.counted}) (?:{_ALL_UNITS.pattern}))", what, FLAGS):
+        what = re.sub(
+            r" (?:mentions|cases|reports|complaints|numbers|figures)$", "", _NUMBERS_OF.sub("", what), flags=FLAGS
+        )
+        if not what or re.fullmatch(
+            rf"(?:{nouns.counted}|{_ALL_UNITS.pattern}|(?:{nouns.counted}) (?:{_ALL_UNITS.pattern}))", what, FLAGS
+        ):
             counted: Slots | None = Slots("trend")
         else:
-            counted = _counted("trend", what, nouns) or _counted("share", what, nouns) or _statement("trend", what, nouns)
+            counted = (
+                _counted("trend", what, nouns) or _counted("share", what, nouns) or _statement("trend", what, nouns)
+            )
         if counted is not None:
             if _ALL_UNITS.fullmatch(counted.of):
                 counted = replace(counted, of="", denied=False)
@@ -336,35 +385,54 @@ def _parted_marks(text: str) -> tuple[str, list[str]]:
 # --- differences and comparisons --------------------------------------------------------------------------------------
 
 _MORE = (
-    r"(?:(?:just )?as (?:often|common|frequent|frequently)(?= )|any |much |far |even |significantly |a lot )?(?:(?:more|less)(?: (?:common(?:ly)?|frequent(?:ly)?|often|likely|prevalent|"
-    r"widespread|usual|strongly|of an? (?:problem|issue)))?|(?:an? )?(?:bigger|smaller|larger) (?:problem|issue|concern)|mor|commoner|rarer|likelier|fewer|higher|lower|greater|larger|smaller|bigger|over-?represented)"
+    r"(?:(?:just )?as (?:often|common|frequent|frequently)(?= )|any |much |far |even |significantly |a lot "
+    r")?(?:(?:more|less)(?: (?:common(?:ly)?|frequent(?:ly)?|often|likely|prevalent|"
+    r"widespread|usual|strongly|of an? (?:problem|issue)))?|(?:an? )?(?:bigger|smaller|larger) (?:problem|issue|"
+    r"concern)|mor|commoner|rarer|likelier|fewer|higher|lower|greater|larger|smaller|bigger|over-?represented)"
 )
-_THAN = r"\s*,?\s*\b(?:than|(?<=often )as|(?<=common )as|(?<=frequent )as|versus|vs|(?:as )?compared (?:with|to)|as opposed to|rather than|outnumbers?|outnumbered|exceeds?|against)\s+"
+_THAN = (
+    r"\s*,?\s*\b(?:than|(?<=often )as|(?<=common )as|(?<=frequent )as|versus|vs|(?:as )?compared (?:with|to)|as "
+    r"opposed to|rather than|outnumbers?|outnumbered|exceeds?|against)\s+"
+)
 _ASKED = re.compile(
-    rf"^(?:(?:iz|is it true that|how mcuh|do you know|by how (?:many|much)|how (?:much|many)|is|are|was|were|do|does|did|has|have|had|there|we|i|you|whether|if|it|the case that|"
+    r"^(?:(?:iz|is it true that|how mcuh|do you know|by how (?:many|much)|how (?:much|many)|is|are|was|were|do|does|"
+    r"did|has|have|had|there|we|i|you|whether|if|it|the case that|"
     rf"see|{_SHARE} of|(?:number|numbers|count) of|the|there been|(?:so|or|and|just))\b[\s,:]*)+",
     FLAGS,
 )
 _TAIL = re.compile(
-    r"(?:,? (?:and )?by how (?:many|much)(?: \w+)?|,? and what is the difference|[:,]? ?which (?:one )?(?:is|are) (?:it|more|there more of)|, right|"
+    r"(?:,? (?:and )?by how (?:many|much)(?: \w+)?|,? and what is the difference|[:,]? ?which (?:one )?(?:is|are) "
+    r"(?:it|more|there more of)|, right|"
     r" (?:do|does|did|are|is|have|had|has)|, and how (?:large|big) is the difference|: (?:what is )?the difference)$",
     FLAGS,
 )
-_SEEN_OFTEN = rf"(?: (?:been )?(?:{_NOTED}|occur|happen|appear|come up|show up|affect(?:ed)?|done|mentioned|reported|found|there))+$"
+_SEEN_OFTEN = (
+    rf"(?: (?:been )?(?:{_NOTED}|occur|happen|appear|come up|show up|affect(?:ed)?|done|mentioned|reported|found|"
+    r"there))+$"
+)
 _OPEN = re.compile(
     r"^(?:which \w+ (?:has|have|mentions?|shows?|reports?) (?:the )?|"
-    r"(?:which|what|who)(?: (?:of|one of) (?:the two|these|those|the following|the))?(?: (?:group|groups|ones?|of these))?\b\s*|"
+    r"(?:which|what|who)(?: (?:of|one of) (?:the two|these|those|the following|the))?(?: (?:group|groups|ones?|of "
+    r"these))?\b\s*|"
     r"(?:in|for|with|among) which(?: of the)?(?: \w+)?\b\s*)",
     FLAGS,
 )
 _COMPARED = re.compile(
-    rf"(?:please )?(?:compare|contrast|comparison of|comparing|a comparison of)\s+(?:how (?:common|frequent|often|likely) |the )?(?:{_SHARE} of |numbers? of |counts? of )?", FLAGS
+    r"(?:please )?(?:compare|contrast|comparison of|comparing|a comparison of)\s+(?:how (?:common|frequent|often|"
+    rf"likely) |the )?(?:{_SHARE} of |numbers? of |counts? of )?",
+    FLAGS,
 )
 _DIFFERS = re.compile(
-    rf"(?:how (?:much )?)?(?:does|do|did|is|are|has|have) (?:the )?(?:{_SHARE} (?:of|with) )?(?P<of>.+?) (?:differ|vary|different|compare)(?:s|ed)?(?: at all)? (?:between|among|in|across|for|from|with) (?P<rest>.+)|"
-    rf"(?:.*?\b)?(?:differences?|gap) in (?:the )?(?:{_SHARE} of )?(?P<what>.+?) between (?P<between>.+)", FLAGS
+    rf"(?:how (?:much )?)?(?:does|do|did|is|are|has|have) (?:the )?(?:{_SHARE} (?:of|with) )?(?P<of>.+?) (?:differ|"
+    r"vary|different|compare)(?:s|ed)?(?: at all)? (?:between|among|in|across|for|from|with) (?P<rest>.+)|"
+    rf"(?:.*?\b)?(?:differences?|gap) in (?:the )?(?:{_SHARE} of )?(?P<what>.+?) between (?P<between>.+)",
+    FLAGS,
 )
-_BETWEEN = re.compile(r"(?:.*?\b)?(?:difference|gap)(?: in (?:the )?numbers?| in counts?)? (?:between|in) (?:the )?(?:numbers? |counts? )?(?:of )?(?P<a>.+?) (?:and|vs|versus) (?:the )?(?:numbers? |counts? )?(?:of )?(?P<b>.+)", FLAGS)
+_BETWEEN = re.compile(
+    r"(?:.*?\b)?(?:difference|gap)(?: in (?:the )?numbers?| in counts?)? (?:between|in) (?:the )?(?:numbers? |"
+    r"counts? )?(?:of )?(?P<a>.+?) (?:and|vs|versus) (?:the )?(?:numbers? |counts? )?(?:of )?(?P<b>.+)",
+    FLAGS,
+)
 _EACH_VALUE = re.compile(rf"[\s,:]*\bacross((?: in {MARKED})+)[\s,:]*")
 _LESS = re.compile(r"\b(?:fewer|less|rarer|lower|smaller)\b", FLAGS)
 
@@ -375,9 +443,19 @@ def _versus(text: str, nouns: Nouns) -> Slots | None:
         rest = f"{text[: each.start()]} {text[each.end() :]}".strip(" ,:")
         rest = re.sub(r"^(?:compare|break down|split|show|give)(?: me)? ", "", rest, flags=FLAGS)
         found = _counted("share", rest, nouns) or _counted("count", rest, nouns) or _statement("share", rest, nouns)
-        return found and _in_groups(found.of or found.among, tuple(re.findall(MARKED, each[1])), found.among if found.of else "", denied=found.denied)
+        return found and _in_groups(
+            found.of or found.among,
+            tuple(re.findall(MARKED, each[1])),
+            found.among if found.of else "",
+            denied=found.denied,
+        )
     among = ""
-    if front := re.match(rf"(?:(?:among|amongst|in|for|of|with|within) (?P<who>[^,]+), (?!or |and )|in (?P<mark>{MARKED})[ ,]+)(?P<rest>(?:which|what|is|are|do|does|did|was|were|have|has|who|how|by)\b.+)", text, FLAGS):
+    if front := re.match(
+        rf"(?:(?:among|amongst|in|for|of|with|within) (?P<who>[^,]+), (?!or |and )|in (?P<mark>{MARKED})[ "
+        r",]+)(?P<rest>(?:which|what|is|are|do|does|did|was|were|have|has|who|how|by)\b.+)",
+        text,
+        FLAGS,
+    ):
         among, text = whom(front["who"] or front["mark"], nouns), front["rest"]
     text = _TAIL.sub("", text).strip(" ,")
     text = re.sub(rf"\b({_MORE}(?: \w+){{0,4}}?) then\b", r"\1 than", text, flags=FLAGS)
@@ -399,14 +477,27 @@ def _listed_groups(text: str, nouns: Nouns) -> Slots | None:
         return _pair(between["a"], between["b"], nouns)
     if lead := _COMPARED.match(text):
         rest = text[lead.end() :]
-        if by := re.fullmatch(r"(?P<groups>.+?) (?:by|on|with respect to|with regard to|in terms of|regarding|: who|: which) (?P<of>.+)", rest, FLAGS):
+        if by := re.fullmatch(
+            r"(?P<groups>.+?) (?:by|on|with respect to|with regard to|in terms of|regarding|: who|: which) (?P<of>.+)",
+            rest,
+            FLAGS,
+        ):
             return _in_groups(holds(by["of"])[0], _groups(by["groups"], nouns))
-        inside = re.fullmatch(rf"(?P<of>.+?)(?: (?:is|are|occurs?))? (?:between|across|before|{_AMONG}) (?P<groups>.+? (?:and|versus|vs|with|to|against) .+)", rest, FLAGS)
+        inside = re.fullmatch(
+            rf"(?P<of>.+?)(?: (?:is|are|occurs?))? (?:between|across|before|{_AMONG}) (?P<groups>.+? (?:and|versus|"
+            r"vs|with|to|against) .+)",
+            rest,
+            FLAGS,
+        )
         if inside and not statement(inside["of"], nouns):
             return _in_groups(holds(inside["of"])[0], _groups(inside["groups"], nouns))
         parts = _several(rest)
         return _pair(*parts, nouns) if len(parts) == 2 else None
-    tail = re.fullmatch(rf"(?P<head>.*?\b{_MORE}\b.*?)(?:\s*[,:;]|\s+[-\u2013])?\s+(?P<groups>(?:[^,:]+, )*[^,:]+?,? or .+)", text, FLAGS)
+    tail = re.fullmatch(
+        rf"(?P<head>.*?\b{_MORE}\b.*?)(?:\s*[,:;]|\s+[-\u2013])?\s+(?P<groups>(?:[^,:]+, )*[^,:]+?,? or .+)",
+        text,
+        FLAGS,
+    )
     if tail and not re.search(_THAN, text, FLAGS):
         head = _OPEN.sub("", tail["head"])
         return _between_groups(head, tail["groups"], nouns, asks=head != tail["head"])
@@ -419,13 +510,25 @@ def _between_groups(head: str, listed: str, nouns: Nouns, *, asks: bool) -> Slot
     cut = re.search(rf"\b{_MORE}\b", head, FLAGS)
     before, after = (head[: cut.start()].strip(), head[cut.end() :].strip()) if cut else (head, "")
     if not after:
-        before = re.sub(r"^(?:(?:which|what) \w+|what) (?:is|are|was|were|comes?|gets?)\b(?: the)?", "", before, flags=FLAGS).strip()
+        before = re.sub(
+            r"^(?:(?:which|what) \w+|what) (?:is|are|was|were|comes?|gets?)\b(?: the)?", "", before, flags=FLAGS
+        ).strip()
     after = re.sub(r"^(?:one|ones|often)$", "", after)
-    before, after = re.sub(_SEEN_OFTEN, "", f" {before}", flags=FLAGS).strip(), re.sub(rf"(?:^| ){_AMONG}$", "", after, flags=FLAGS)
-    what = re.sub(r"^(?:\w+ )??(?:rates? of|numbers? of|shares? of|to have|to|by|of) (?:more )?", "", after or before, flags=FLAGS).strip()
+    before, after = (
+        re.sub(_SEEN_OFTEN, "", f" {before}", flags=FLAGS).strip(),
+        re.sub(rf"(?:^| ){_AMONG}$", "", after, flags=FLAGS),
+    )
+    what = re.sub(
+        r"^(?:\w+ )??(?:rates? of|numbers? of|shares? of|to have|to|by|of) (?:more )?", "", after or before, flags=FLAGS
+    ).strip()
     things = _several(listed)
     of, denied = holds(re.sub(r"^(?:is|are|has|have|had|gets?|does|do) ", "", what, flags=FLAGS))
-    if not of or re.fullmatch(rf"s|by|by more of .*|comes? up|{nouns.counted}|our {nouns.counted}|of (?:our |the )?{nouns.counted}|there|we|seen|{_NOTED}", of, FLAGS):
+    if not of or re.fullmatch(
+        rf"s|by|by more of .*|comes? up|{nouns.counted}|our {nouns.counted}|of (?:our |the )?{nouns.counted}|there|"
+        rf"we|seen|{_NOTED}",
+        of,
+        FLAGS,
+    ):
         return _pair(things[0], things[1], nouns) if len(things) == 2 else None
     if held := statement(of, nouns):
         return _pair(*things, nouns, among=held.who) if len(things) == 2 else None
@@ -438,7 +541,9 @@ def _than(text: str, nouns: Nouns) -> Slots | None:
     if len(sides) < 2:
         return None
     left, right = _ASKED.sub("", sides[0]), sides[1].strip()
-    if away := re.fullmatch(r"(?P<who>.+?) to (?P<of>(?!those|the)\w+ .+|\w+)", right, FLAGS):  # "likelier than men to report X"
+    if away := re.fullmatch(
+        r"(?P<who>.+?) to (?P<of>(?!those|the)\w+ .+|\w+)", right, FLAGS
+    ):  # "likelier than men to report X"
         right, left = away["who"], f"{left} to {away['of']}"
     less = bool(_LESS.search(sides[0]))
     cut = re.search(rf"\b{_MORE}\b", left, FLAGS)
@@ -446,25 +551,38 @@ def _than(text: str, nouns: Nouns) -> Slots | None:
         inside = re.fullmatch(rf"(?P<of>.+?):? (?:{_AMONG} |, ?|: ?)(?P<a>.+)", left, FLAGS)
         named = re.fullmatch(r"(?P<b>.+?)(?::|,| -| by| in terms of| on| regarding) (?P<of>.+)", right, FLAGS)
         if inside and not statement(left, nouns) and not re.search(rf"\b{_OUT}\b", text, FLAGS):
-            return _in_groups(holds(_plain(re.sub(r"^the ", "", inside["of"]), nouns))[0], (group(inside["a"], nouns), group(_bare_side(right), nouns)))
+            return _in_groups(
+                holds(_plain(re.sub(r"^the ", "", inside["of"]), nouns))[0],
+                (group(inside["a"], nouns), group(_bare_side(right), nouns)),
+            )
         if named:
             return _in_groups(holds(named["of"])[0], (group(left, nouns), group(_bare_side(named["b"]), nouns)))
         return _pair(left, right, nouns)
     before, after = left[: cut.start()].strip(), left[cut.end() :].strip()
     shown = re.sub(_SEEN_OFTEN, "", f" {before}", flags=FLAGS).strip()
-    if before and re.match(rf"(?:{_AMONG}|after|during|before|by|to be found in|seen in|found in)\s", after, FLAGS) and not re.match(r"(?:to|by) ", after):
+    if (
+        before
+        and re.match(rf"(?:{_AMONG}|after|during|before|by|to be found in|seen in|found in)\s", after, FLAGS)
+        and not re.match(r"(?:to|by) ", after)
+    ):
         of, denied = holds(shown)
         return _in_groups(of, _against(group(after, nouns), group(_bare_side(right), nouns)), denied=denied)
     if before and after:  # "are men more likely to have X", "do women have more X"
         held = statement(with_verb(before), nouns)
         of, denied = holds(re.sub(r"^(?:likely )?to (?:be )?", "", after, flags=FLAGS))
         first = group(before, nouns) if held is None or not held.holds or held.who == "" else held.who
-        return _in_groups(of, _against(re.sub(r" (?:have|has|had|get|gets)$", "", first), group(_bare_side(right), nouns)), denied=denied)
+        return _in_groups(
+            of,
+            _against(re.sub(r" (?:have|has|had|get|gets)$", "", first), group(_bare_side(right), nouns)),
+            denied=denied,
+        )
     if before:
         held = statement(with_verb(before), nouns)
         if held and held.who and held.holds:
             other = group(_bare_side(right), nouns)
-            if not re.search(MARKED, held.who + other) and not re.search(rf"\b{nouns.counted}\b|\b(?:those|ones|with|without|in|who|others)\b", right, FLAGS):
+            if not re.search(MARKED, held.who + other) and not re.search(
+                rf"\b{nouns.counted}\b|\b(?:those|ones|with|without|in|who|others)\b", right, FLAGS
+            ):
                 return Slots("difference", among=held.who, groups=(other, held.holds) if less else (held.holds, other))
             return _in_groups(held.holds, _against(held.who, other), denied=held.denied)
         return _pair(shown, right, nouns, less=less)
@@ -475,7 +593,12 @@ _OUT = r"(?:outnumbers?|outnumbered|exceeds?)"
 
 
 def _bare_side(text: str) -> str:
-    return re.sub(r"^(?:(?:those|the ones|ones|it is|they are|is|are|do|does|did|both|between|that|who|after|people) )+(?=\S)", "", text.strip(), flags=FLAGS)
+    return re.sub(
+        r"^(?:(?:those|the ones|ones|it is|they are|is|are|do|does|did|both|between|that|who|after|people) )+(?=\S)",
+        "",
+        text.strip(),
+        flags=FLAGS,
+    )
 
 
 def _groups(text: str, nouns: Nouns) -> tuple[str, ...]:
@@ -483,7 +606,11 @@ def _groups(text: str, nouns: Nouns) -> tuple[str, ...]:
     return _against(*named) if len(named) > 1 else ()
 
 
-_OTHERS = re.compile(r"(?:not |(?:in |among )?(?:the )?)?(?:without|none|one|it|any|(?:do|does|did|have|has|had)(?: not|n't)|others?|all others|the rest|rest|no)(?: (?:one|it|any|them))?", FLAGS)
+_OTHERS = re.compile(
+    r"(?:not |(?:in |among )?(?:the )?)?(?:without|none|one|it|any|(?:do|does|did|have|has|had)(?: not|n't)|others?|"
+    r"all others|the rest|rest|no)(?: (?:one|it|any|them))?",
+    FLAGS,
+)
 
 
 def _against(first: str, *others: str) -> tuple[str, ...]:
@@ -521,7 +648,12 @@ def _side(text: str, nouns: Nouns) -> tuple[str, str]:
         thing = said.split(AND)[0] if said else (parts[0] if parts else "")
         parts.remove(thing) if thing in parts else None
         return thing, AND.join(parts)
-    bare = re.sub(r"^(?:(?:those|that|ones|the ones|who|with|have|had|of|for|about|in|among|after|from|has|an?|the) )+(?=\S)", "", text, flags=FLAGS)
+    bare = re.sub(
+        r"^(?:(?:those|that|ones|the ones|who|with|have|had|of|for|about|in|among|after|from|has|an?|the) )+(?=\S)",
+        "",
+        text,
+        flags=FLAGS,
+    )
     marked = re.fullmatch(rf"(?P<thing>.+?) in (?P<mark>{MARKED})", bare)
     if marked:
         return holds(marked["thing"])[0], marked["mark"]
@@ -546,34 +678,51 @@ _NUMBERS = "one two three four five six seven eight nine ten eleven twelve".spli
 _VALUES = {name: number for number, name in enumerate(_NUMBERS, 1)} | {"fifteen": 15, "twenty": 20, "dozen": 12}
 _N = rf"(?:\d{{1,4}}|{'|'.join(_NUMBERS)}|fifteen|twenty|dozen)"
 _COMMON = (
-    r"(?:(?:the )?most (?:common(?:ly)?|frequent(?:ly)?|often|prevalent|typical|widespread|usual|popular)(?: (?:named|mentioned|reported|prescribed|given|cited|used|seen|recorded|"
-    r"listed|requested|raised))?|commonest|(?:main|leading|chief|principal|major|biggest|typical|common|usual|frequent|recurring|possible|main|key|different|various|top|primary))"
+    r"(?:(?:the )?most (?:common(?:ly)?|frequent(?:ly)?|often|prevalent|typical|widespread|usual|popular)(?: "
+    r"(?:named|mentioned|reported|prescribed|given|cited|used|seen|recorded|"
+    r"listed|requested|raised))?|commonest|(?:main|leading|chief|principal|major|biggest|typical|common|usual|"
+    r"frequent|recurring|possible|main|key|different|various|top|primary))"
 )
 _RANK = (
-    r"[\s,:]*(?:(?:the )?most (?:often|frequently|commonly|common|frequent)(?: first)?|most first|(?:and|with|by)(?: how| their)? (?:often|frequently|frequency|frequencies|counts?|numbers?|shares?|common)"
-    r"(?: (?:is|are|do|does) (?:each|they|it)[\w ]*)?|ranked(?: by \w+)?|in order(?: of frequency)?|(?<=[a-z]) most|sorted by \w+|usually|typically|mostly|generally)$"
+    r"[\s,:]*(?:(?:the )?most (?:often|frequently|commonly|common|frequent)(?: first)?|most first|(?:and|with|by)(?: "
+    r"how| their)? (?:often|frequently|frequency|frequencies|counts?|numbers?|shares?|common)"
+    r"(?: (?:is|are|do|does) (?:each|they|it)[\w ]*)?|ranked(?: by \w+)?|in order(?: of frequency)?|(?<=[a-z]) most|"
+    r"sorted by \w+|usually|typically|mostly|generally)$"
 )
 _LIST_LEAD = re.compile(
-    rf"(?:(?:what|which)(?:'s|'re| is| are| were| was)? |list |name |give |show |rank |state |enumerate |itemi[sz]e |find |tell |what |which |me |us |"
-    rf"i need |i want |an? |the |our |all |some |full |complete |short |ranked |(?:list|ranking|overview|breakdown|distribution) (?:of|by) |of )*"
+    r"(?:(?:what|which)(?:'s|'re| is| are| were| was)? |list |name |give |show |rank |state |enumerate |itemi[sz]e |"
+    r"find |tell |what |which |me |us |"
+    r"i need |i want |an? |the |our |all |some |full |complete |short |ranked |(?:list|ranking|overview|breakdown|"
+    r"distribution) (?:of|by) |of )*"
     rf"(?:top[- ](?P<n>{_N}) |(?P<k>{_N}) |(?P<top>top ))?(?:{_COMMON} )*(?:(?P<m>{_N}) )?(?:{_COMMON} )*",
     FLAGS,
 )
-_OF = r"(?:along with|together with|of|for|in|among|amongst|with|against|from|behind|at|by|across|on|within|to|after|under)"
+_OF = (
+    r"(?:along with|together with|of|for|in|among|amongst|with|against|from|behind|at|by|across|on|within|to|after|"
+    r"under)"
+)
 _LIST_VERBS = (
-    rf"(?:paid|brought(?: against)?|turn up|turned up|tend to|tends to|is|are|was|were|have|has|had|do|does|did|get|got|been|being|can|could|may|should|{_NOTED}|given|named|made|tried|ordered|"
-    r"chosen|recommended|taken|offered|cited|claimed|requested|raised|listed|wanted|needed|occurring|frequent|common|there|cause|causes|"
-    r"report|receive|received|show|bring|come with|come up|came up|come|give|name|buy|use|take|took|need|ask(?:ed)? for|wish for|complain(?:ed)? (?:of|about)|"
-    r"suffer(?:ed)? from|experience[sd]?|mention|file[sd]?|raise[sd]?|make|prescribe|present with|want(?:ed)?|express(?:ed)?|see|saw|lead to|we|you|they|often|most|frequently|"
+    r"(?:paid|brought(?: against)?|turn up|turned up|tend to|tends to|is|are|was|were|have|has|had|do|does|did|get|"
+    rf"got|been|being|can|could|may|should|{_NOTED}|given|named|made|tried|ordered|"
+    r"chosen|recommended|taken|offered|cited|claimed|requested|raised|listed|wanted|needed|occurring|frequent|common|"
+    r"there|cause|causes|"
+    r"report|receive|received|show|bring|come with|come up|came up|come|give|name|buy|use|take|took|need|ask(?:ed)? "
+    r"for|wish for|complain(?:ed)? (?:of|about)|"
+    r"suffer(?:ed)? from|experience[sd]?|mention|file[sd]?|raise[sd]?|make|prescribe|present with|want(?:ed)?|"
+    r"express(?:ed)?|see|saw|lead to|we|you|they|often|most|frequently|"
     r"commonly|usually|typically|mostly|generally|also)"
 )
 _STOP = re.compile(rf" (?:{_OF}|{_LIST_VERBS}|that|which|why|who|whom|when)\b", FLAGS)
-_REASONS = re.compile(r"(?:reasons?|causes?|grounds|sources|side[- ]effects|risk factors|symptoms? after|complications?)$", FLAGS)
+_REASONS = re.compile(
+    r"(?:reasons?|causes?|grounds|sources|side[- ]effects|risk factors|symptoms? after|complications?)$", FLAGS
+)
 
 
 def _head_and_who(text: str, nouns: Nouns) -> tuple[str, str]:
     """Return what is listed or measured, and of whom: "drugs do patients with gout take" gives ("drugs", "gout")."""
-    text = re.sub(r"^(?:the |an? |our |all )*(?:different )?(?:kinds?|types?|sorts?|categories) of ", "", text, flags=FLAGS)
+    text = re.sub(
+        r"^(?:the |an? |our |all )*(?:different )?(?:kinds?|types?|sorts?|categories) of ", "", text, flags=FLAGS
+    )
     stop = _STOP.search(text)
     if stop is None:
         return phrase(text), ""
@@ -620,7 +769,8 @@ def _action(text: str, nouns: Nouns) -> Slots | None:
     """Return the list of "What do patients complain about most?"."""
     for verb, attribute in _ACTIONS:
         found = re.fullmatch(
-            rf"what (?:(?:things|kinds of things) )?(?:do|did|are|were|does) (?P<who>.+?) (?:(?:most|usually|typically|mostly|often|frequently|commonly) )*{verb}"
+            r"what (?:(?:things|kinds of things) )?(?:do|did|are|were|does) (?P<who>.+?) (?:(?:most|usually|"
+            rf"typically|mostly|often|frequently|commonly) )*{verb}"
             rf"(?P<rest>(?: (?:for|against|with|in|on) .+)?)(?: (?:the )?most(?: (?:often|frequently|commonly))?)?",
             text,
             FLAGS,
@@ -628,7 +778,9 @@ def _action(text: str, nouns: Nouns) -> Slots | None:
         if found:
             population = whom(found["who"], nouns)
             more = found["rest"].strip().split(" ", 1)
-            return Slots("list", among=_joined(population, phrase(more[1]) if len(more) > 1 else ""), attribute=attribute)
+            return Slots(
+                "list", among=_joined(population, phrase(more[1]) if len(more) > 1 else ""), attribute=attribute
+            )
     return None
 
 
@@ -637,7 +789,11 @@ def _named(text: str, nouns: Nouns) -> Slots | None:
     lead = _LIST_LEAD.match(text)
     rest = text[lead.end() :] if lead else text
     number = next((lead[one] for one in ("n", "k", "m") if lead[one]), "") if lead else ""
-    single = bool(lead and re.match(r"(?:what|which)(?:'s| is| was) ", text, FLAGS) and re.search(r"\bmost\b|commonest", lead[0], FLAGS))
+    single = bool(
+        lead
+        and re.match(r"(?:what|which)(?:'s| is| was) ", text, FLAGS)
+        and re.search(r"\bmost\b|commonest", lead[0], FLAGS)
+    )
     rest = re.sub(r" (?:most (?:often|frequently|commonly)|most)(?=\s|$)", "", rest, flags=FLAGS)
     attribute, who = _head_and_who(" ".join(rest.split()), nouns)
     attribute = re.sub(rf"^(?:{_COMMON}) ", "", attribute, flags=FLAGS)
@@ -657,26 +813,75 @@ def _plural(word: str) -> str:
 
 # --- typical numbers --------------------------------------------------------------------------------------------------
 
-_WHAT = {"average": "mean", "mean": "mean", "avg": "mean", "median": "median", "quartiles": "quartiles", "interquartile range": "quartiles"}
-_WHAT |= {"range": "quartiles", "spread": "quartiles", "distribution": "quartiles", "on average": "mean", "typical": "median", "usual": "median"}
-_OLD = {"old": "age", "young": "age", "tall": "height", "heavy": "weight", "satisfied": "satisfaction", "happy": "satisfaction", "expensive": "price"}
+_WHAT = {
+    "average": "mean",
+    "mean": "mean",
+    "avg": "mean",
+    "median": "median",
+    "quartiles": "quartiles",
+    "interquartile range": "quartiles",
+}
+_WHAT |= {
+    "range": "quartiles",
+    "spread": "quartiles",
+    "distribution": "quartiles",
+    "on average": "mean",
+    "typical": "median",
+    "usual": "median",
+}
+_OLD = {
+    "old": "age",
+    "young": "age",
+    "tall": "height",
+    "heavy": "weight",
+    "satisfied": "satisfaction",
+    "happy": "satisfaction",
+    "expensive": "price",
+}
 
 
-_MEASURES = {"pay": "price", "stay": "length of stay", "weigh": "weight", "earn": "income", "wait": "waiting time", "cost": "price"}
+_MEASURES = {
+    "pay": "price",
+    "stay": "length of stay",
+    "weigh": "weight",
+    "earn": "income",
+    "wait": "waiting time",
+    "cost": "price",
+}
 
 
 def _typical(text: str, nouns: Nouns) -> Slots | None:
     words = "|".join(sorted(_WHAT, key=len, reverse=True))
     named = re.search(rf"\b(?P<what>{words}|distributed|middle half)\b", text, FLAGS)
     what = _WHAT.get(named["what"].casefold(), "quartiles") if named else "median"
-    plain = re.sub(rf"[\s,:-]*\b(?:{words}|distributed|typically|usually|normally|generally|in general|as a rule|roughly|approximately|values?|score|normal|lies?|falls?|tend to be|tend to|give us|overall)\b", "", text, flags=FLAGS)
+    plain = re.sub(
+        rf"[\s,:-]*\b(?:{words}|distributed|typically|usually|normally|generally|in general|as a rule|roughly|"
+        r"approximately|values?|score|normal|lies?|falls?|tend to be|tend to|give us|overall)\b",
+        "",
+        text,
+        flags=FLAGS,
+    )
     plain = " ".join(plain.split()).strip(" ,-")
     front = re.match(r"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", plain, FLAGS)
     before = whom(front["who"], nouns) if front else ""
-    plain = re.sub(rf"^(?:(?:{_FRAME_WORDS}|much|long|number of|within|between)\b[\s,:.-]*)+(?=\w)", "", front["rest"] if front else plain, flags=FLAGS)
-    how = re.fullmatch(rf"(?P<how>{'|'.join(_OLD)}) (?:(?:is|are|were|was) )?(?:the |an? |our )*(?P<who>.+?)(?: (?:is|are|were|was))?", plain, FLAGS)
+    plain = re.sub(
+        rf"^(?:(?:{_FRAME_WORDS}|much|long|number of|within|between)\b[\s,:.-]*)+(?=\w)",
+        "",
+        front["rest"] if front else plain,
+        flags=FLAGS,
+    )
+    how = re.fullmatch(
+        (
+            rf"(?P<how>{'|'.join(_OLD)}) (?:(?:is|are|were|was) )?(?:the |an? |our )*(?P<who>.+?)(?: (?:is|are|were|"
+            r"was))?"
+        ),
+        plain,
+        FLAGS,
+    )
     if how:
-        return Slots("typical", among=_joined(before, whom(how["who"], nouns)), attribute=_OLD[how["how"].casefold()], what=what)
+        return Slots(
+            "typical", among=_joined(before, whom(how["who"], nouns)), attribute=_OLD[how["how"].casefold()], what=what
+        )
     for verb, name in _MEASURES.items():
         if found := re.fullmatch(rf"(?P<who>.+?) {verb}(?: for .+)?", plain, FLAGS):
             return Slots("typical", among=_joined(before, whom(found["who"], nouns)), attribute=name, what=what)
@@ -693,13 +898,23 @@ def _typical(text: str, nouns: Nouns) -> Slots | None:
 # --- summaries --------------------------------------------------------------------------------------------------------
 
 _SUMMARY = re.compile(
-    r"^(?:(?:summari[sz]e|sum up|give|write|show|describe|tell|overview|summary|digest|recap|gist|profile|picture|state of things|what(?:'s)?|do|does|"
-    r"can|could|be|found|is|are|known|we|you|i|i'd|know|everything|anything|all|more|me|us|an?|the|short|brief(?:ly)?|quick|general|outline|provide|like|kind|"
-    r"kinds|sort|typical|characteri[sz]es?|how|of|on|about|say|says|said|that|there|should|for|in|my|our|these|in general|main points|notes|"
-    r"documents|records|letters|e?-?mails|files|reports|texts|vault|data|collection|feedback|reviews|comments|survey|responses|content|contents)\b[\s,:]*)+",
+    r"^(?:(?:summari[sz]e|sum up|give|write|show|describe|tell|overview|summary|digest|recap|gist|profile|picture|"
+    r"state of things|what(?:'s)?|do|does|"
+    r"can|could|be|found|is|are|known|we|you|i|i'd|know|everything|anything|all|more|me|us|an?|the|short|"
+    r"brief(?:ly)?|quick|general|outline|provide|like|kind|"
+    r"kinds|sort|typical|characteri[sz]es?|how|of|on|about|say|says|said|that|there|should|for|in|my|our|these|in "
+    r"general|main points|notes|"
+    r"documents|records|letters|e?-?mails|files|reports|texts|vault|data|collection|feedback|reviews|comments|survey|"
+    r"responses|content|contents)\b[\s,:]*)+",
     FLAGS,
 )
-_SUMMED = re.compile(r"(?:^| )(?:have in common|present|say|write about|talk about|report|in general|overall|look like|take|mean|about)+$", FLAGS)
+_SUMMED = re.compile(
+    (
+        r"(?:^| )(?:have in common|present|say|write about|talk about|report|in general|overall|look like|take|mean|"
+        r"about)+$"
+    ),
+    FLAGS,
+)
 
 
 def _summary(text: str, nouns: Nouns) -> Slots | None:

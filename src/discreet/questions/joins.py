@@ -30,7 +30,13 @@ _MEASURED = re.compile(
     re.IGNORECASE,
 )
 """A comparison with a number or a date, or a division by something that is no declared field: no phrase of a text."""
-_PEOPLE = re.compile(r"\b(women|men|girls|boys|children|kids|teenagers?|infants?|babies|toddlers|minors|seniors|pensioners|the elderly|adults|females?|males?)\b(?!')", re.IGNORECASE)
+_PEOPLE = re.compile(
+    (
+        r"\b(women|men|girls|boys|children|kids|teenagers?|infants?|babies|toddlers|minors|seniors|pensioners|the "
+        r"elderly|adults|females?|males?)\b(?!')"
+    ),
+    re.IGNORECASE,
+)
 _PLAIN = re.compile(
     r"(?:(?!(?:of|in|at|to|for|with|by|from|about|into|onto|on|off|before|after|during|since|until|under|over|against|"
     r"within|without|than|any|all|both|each|every|some|several|two|three|four|five|more|most|less|least|nothing|times|"
@@ -69,16 +75,35 @@ class _Joins:
     denies: str
     neither: str
     lead: str
-    drop: str = "with|having|a|an|the|any|some"
+    drop: str = "with|having|a|an|the|any(?! of)|some(?! of)"
 
 
 _LANGUAGES = {
-    "": _Joins("or", "and|plus|&|\\+|as well as", "but|yet", "(?:did|do|does|have|has|had|are|is|was|were)(?: not|n't)|(?:have|has|had) no|not|no|without|never", r"neither (?P<a>.+?) n?or (?P<b>.+)", "either|both"),
+    "": _Joins(
+        "or",
+        "and|plus|&|\\+|as well as",
+        "but|yet",
+        "(?:did|do|does|have|has|had|are|is|was|were)(?: not|n't)|(?:have|has|had) no|not|no|without|never",
+        r"neither (?P<a>.+?) n?or (?P<b>.+)",
+        "either|both",
+    ),
     "de": _Joins(
-        "oder", "und", "aber|jedoch", r"keine?[nrms]?|ohne|nicht", r"weder (?P<a>.+?) noch (?P<b>.+)", "entweder|sowohl", "mit"
+        "oder",
+        "und",
+        "aber|jedoch",
+        r"keine?[nrms]?|ohne|nicht",
+        r"weder (?P<a>.+?) noch (?P<b>.+)",
+        "entweder|sowohl",
+        "mit",
     ),
     "fr": _Joins(
-        "ou", "et", "mais", r"pas de|pas d'|sans|aucune?", r"ni (?P<a>.+?) ni (?P<b>.+)", "soit", "avec|de la|du|des|une?|l[ae]"
+        "ou",
+        "et",
+        "mais",
+        r"pas de|pas d'|sans|aucune?",
+        r"ni (?P<a>.+?) ni (?P<b>.+)",
+        "soit",
+        "avec|de la|du|des|une?|l[ae]",
     ),
     "es": _Joins("o|u", "y|e", "pero", r"sin|no|ning[uú]na?", r"ni (?P<a>.+?) ni (?P<b>.+)", "sea", "con"),
 }
@@ -136,8 +161,12 @@ def _read(part: str, language: str, question: str) -> Condition | None:
         pieces = [holds(one)[0] or one for one in pieces]
     if len(kinds) != 1 or (denied[0] and not all(denied) and kinds != {"or"}):
         raise _two_things(whole, parts, between, question)
-    apart = [bool(re.match(r"(?:an?|the|no|without|not|did|do|does|have|has|had|were|was|are|is)\b|\w+ed\b", one.strip())) for one in parts]
-    if language or not all(apart[1:]) or not (len(parts) == 2 or all(apart)) or denied[0]:
+    apart = [
+        bool(re.match(r"(?:an?|the|no|without|not|did|do|does|have|has|had|were|was|are|is)\b|\w+ed\b", one.strip()))
+        for one in parts
+    ]
+    shared = len(parts) == 2 and len(pieces[-1].split()) > len(pieces[0].split()) and not denied[-1]
+    if language or not all(apart[1:]) or shared or not (len(parts) == 2 or all(apart)) or denied[0]:
         _check_pieces(whole, pieces, between, question, language)
     if denied[0] and not any(denied[1:]):  # "no asthma or eczema": neither
         return ~any_of(*(says(one, language) for one in pieces))

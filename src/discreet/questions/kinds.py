@@ -73,7 +73,11 @@ def guess_kind(question: str) -> Guess:
     words, weights, bias = _weights()
     found = [weights[one] for one in sorted(set(features(question, words))) if one in weights]
     scale = SCALE * math.sqrt(max(1, len(found)))
-    scores = [sum(column) / scale + first / SCALE for column, first in zip(zip(*found, strict=True), bias, strict=True)] if found else [one / SCALE for one in bias]
+    scores = (
+        [sum(column) / scale + first / SCALE for column, first in zip(zip(*found, strict=True), bias, strict=True)]
+        if found
+        else [one / SCALE for one in bias]
+    )
     most = max(scores)
     powers = [math.exp(one - most) for one in scores]
     shares = {kind: one / sum(powers) for kind, one in zip(KINDS, powers, strict=True)}
@@ -91,7 +95,15 @@ def features(question: str, words: frozenset[str]) -> Iterator[str]:
     spoken = _words(question)
     for place, word in enumerate(spoken[:_MOST]):
         low = word.casefold()
-        sign = "#" if word.isdigit() else low if low in words else _NAME if place and word[0].isupper() and not word.isupper() else _OTHER
+        sign = (
+            "#"
+            if word.isdigit()
+            else low
+            if low in words
+            else _NAME
+            if place and word[0].isupper() and not word.isupper()
+            else _OTHER
+        )
         if sign not in (_OTHER, _NAME) or sign != frame[-1]:
             frame.append(sign)
         if sign in words:
@@ -117,5 +129,7 @@ def _weights() -> tuple[frozenset[str], dict[str, list[int]], list[int]]:
     """Return the words that are kept, the weights of each feature by kind, and those of no feature."""
     told = json.loads(files("discreet.questions").joinpath("kinds.json").read_text(encoding="utf-8"))
     if told["kinds"] != list(KINDS):
-        raise RuntimeError("kinds.json was trained for other kinds: python -m discreet_lab.experiments accuracy kinds --train")
+        raise RuntimeError(
+            "kinds.json was trained for other kinds: python -m discreet_lab.experiments accuracy kinds --train"
+        )
     return frozenset(told["words"]), told["weights"], told["bias"]

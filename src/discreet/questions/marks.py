@@ -113,7 +113,10 @@ def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
         if kind != "category":
             continue
         said = re.escape(re.sub(r"[\W_]+", " ", name).strip())
-        every = rf"\b(?:(?:split |broken down |grouped )?by|per|for (?:each|every)|in (?:each|every)|each|every|across(?: (?:the|all))?) {said}s?\b"
+        every = (
+            r"\b(?:(?:split |broken down |grouped )?by|per|for (?:each|every)|in (?:each|every)|each|every|"
+            rf"across(?: (?:the|all))?) {said}s?\b"
+        )
         if 1 < len(values) < 7 and (one := re.search(every, marks.text, FLAGS)):
             tests = [FieldTest(field=name, relation="=", value=value) for value in values]
             marks.put(one.start(), one.end(), *tests, lead="across ")
@@ -131,7 +134,9 @@ def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
             labelled = "|".join(map(_forms, labels)) if labels else ""
             if labelled:
                 forms.append(rf"(?P<who>)(?<![\w'-])(?:{labelled})(?![\w'-])(?!{_CALLED})")
-            forms.append(rf"\b(?:in|on|at|from) (?:the |our )?(?:{some})\b(?! (?:of|side|america|africa|asia|europe)\b)")
+            forms.append(
+                rf"\b(?:in|on|at|from) (?:the |our )?(?:{some})\b(?! (?:of|side|america|africa|asia|europe)\b)"
+            )
             alone = r"(?:(?<=, )|(?<=\bvs )|(?<=\bversus )|(?<=\bthan )|(?<=\bor )|(?<=\band )|(?<=: ))"
             forms.append(rf"{alone}(?:the )?(?:only )?(?:{some})(?: only)?(?=,|$| (?:vs|versus|or|and)\b|:)")
             if any(len(one) > 2 for one in words):
@@ -164,14 +169,23 @@ def _mark_numbers(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
 def _named_numbers(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
     """Yield patterns of tests that name their field: "satisfaction below 3"; and of an age: "aged 30 to 39"."""
     said = re.escape(re.sub(r"[\W_]+", " ", name).strip())
-    own = rf"(?:(?:with|having|whose|of|and|in|at|for|gave|give|rated) )*(?:an? |the |their )?{said}(?: (?:is|was|are|score|value))?"
+    own = (
+        rf"(?:(?:with|having|whose|of|and|in|at|for|gave|give|rated) )*(?:an? |the |their )?{said}(?: (?:is|was|are|"
+        r"score|value))?"
+    )
     if name.casefold() in _AGES:
         own = rf"(?:{own}|(?:who (?:is|are|were) )?(?:aged?|of age)(?: of)?)"
     yield rf"{own} (?:between |from )?{_N} ?(?:-|\u2013|to|and) ?(?P<to>\d+(?:\.\d+)?){_YEARS}", ".."
     for words, sign in _ABOVE.items():
         if sign != "=":
             yield rf"(?:{words}) (?:an? )?{said} of {_N}", sign
-        yield rf"{own} (?:{words}) ?{_N}{_YEARS}(?P<up> (?:and|or) (?:over|above|older|more|up|better|higher))?(?P<down> (?:and|or) (?:under|below|less|lower|worse))?(?![\d%])", sign
+        yield (
+            (
+                rf"{own} (?:{words}) ?{_N}{_YEARS}(?P<up> (?:and|or) (?:over|above|older|more|up|better|"
+                r"higher))?(?P<down> (?:and|or) (?:under|below|less|lower|worse))?(?![\d%])"
+            ),
+            sign,
+        )
     yield rf"{own} {_N}{_YEARS} (?:and|or) (?:over|above|older|more|up|better|higher)", ">="
     yield rf"{own} {_N}{_YEARS} (?:and|or) (?:under|below|younger|less|lower|worse)", "<="
     yield rf"{own} {_N}{_YEARS}(?![\d%])", "="
@@ -184,7 +198,10 @@ def _ages(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
     yield rf"(?:between|from) {_N} (?:and|to) (?P<to>\d+)(?: years?(?: old| of age)?| of age)", ".."
     yield rf"{_N} ?(?:-|\u2013|to) ?(?P<to>\d+)[- ]years?[- ]olds?(?: {nouns.people})?", ".. who"
     yield rf"{_N}[- ]years?[- ]olds?(?: {nouns.people})?", "= who"
-    other = r"(?: ?(?:%|percent|per cent|mg|ml|g|kg|cm|times|days?|weeks?|months?|hours?|minutes?|euros?|dollars?|units?|points?|notes?|visits?|doses?|stars?))"
+    other = (
+        r"(?: ?(?:%|percent|per cent|mg|ml|g|kg|cm|times|days?|weeks?|months?|hours?|minutes?|euros?|dollars?|units?|"
+        r"points?|notes?|visits?|doses?|stars?))"
+    )
     for words, sign in _ABOVE.items():
         if sign != "=":
             lead = r"(?:who (?:is|are|were) )?\b"

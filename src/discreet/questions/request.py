@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.algorithms.statistics.compare import Compare
-from discreet.algorithms.statistics.conditions import ALL, Condition, is_text_form, parse
+from discreet.algorithms.statistics.conditions import ALL, Condition, Says, is_text_form, parse
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.difference import Difference
 from discreet.algorithms.statistics.list_values import ListValues
@@ -99,6 +99,13 @@ class Request(BaseModel):
         if strange := sorted(given - _fields_of(self.kind)):
             raise ValueError(f"a {self.kind} has no {', '.join(strange)}")
         return self
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """The phrases that texts are searched for, and the attribute."""
+        conditions = (self.of, self.among, *self.groups)
+        said = [leaf.says for one in conditions if one is not None for leaf in one.leaves() if isinstance(leaf, Says)]
+        return (*said, *([self.attribute] if self.attribute else []))
 
     def statistic(self, **given: Any) -> Statistic:
         """Return the algorithm of a statistic, with other parameters, such as `epsilon` and `where`."""

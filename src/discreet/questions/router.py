@@ -17,26 +17,38 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.conditions import Condition, Says
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.trend import Trend
-from discreet.config import VaultConfig
+from discreet.config import VaultConfig, field_values
 from discreet.errors import CannotAnswer, UsageError
 from discreet.questions import kinds
 from discreet.questions.kinds import Guess, guess_kind
 from discreet.questions.languages import is_foreign
 from discreet.questions.request import FACT, Request, check_kind, is_request, parse_request, request_of_statistic
 from discreet.questions.sentences import LONGEST, Nouns, normalize_question, nouns_of
+from discreet.questions.spelling import check_spelling
 from discreet.questions.statistics import of_request
 from discreet.questions.understanding import read_condition, read_request
 from discreet.retrieval.attribute_schema import AttributeSchema
 
 Name = Literal[
-    "count", "comparison", "list", "nothing-named", "follow-up", "summary", "superlative", "two-things", "other-language",
-    "person", "other", "unsure",
+    "count",
+    "comparison",
+    "list",
+    "nothing-named",
+    "follow-up",
+    "summary",
+    "superlative",
+    "two-things",
+    "other-language",
+    "person",
+    "other",
+    "unsure",
 ]
 NAMES: tuple[Name, ...] = get_args(Name)
 """The kinds of questions that are refused."""
 _ADVICE: dict[str, str] = {
     "count": "It asks for a number, and voters say no number of many. A statistic is asked of the vault's own model, "
-    "where each unit pays for itself. For shares among the nearest documents, name public choices: --choice A --choice B "
+    "where each unit pays for itself. For shares among the nearest documents, name public choices: --choice A "
+    "--choice B "
     "--vote-shares.",
     "comparison": "It compares numbers, and voters know their own documents alone. Ask the vault's own model, for "
     "example: How many more patients have fever than chills?",
@@ -55,11 +67,17 @@ _ADVICE: dict[str, str] = {
     "other-language": "It is in another language than the vault's model reads. Ask in {language}.",
     "person": "It asks about one individual, and the guarantee forbids statements about one individual. Ask for a fact "
     "that holds for many individuals.",
-    "other": "It asks for what no document states, such as an opinion or a computation. Ask for a fact, a number or a list.",
+    "other": (
+        "It asks for what no document states, such as an opinion or a computation. Ask for a fact, a number or a list."
+    ),
     "unsure": "It can be read in several ways. Write what is meant: {readings}",
 }
 _NAMES: Mapping[str, Name] = {
-    "share": "count", "trend": "count", "typical": "count", "versus": "comparison", "two-questions": "two-things",
+    "share": "count",
+    "trend": "count",
+    "typical": "count",
+    "versus": "comparison",
+    "two-questions": "two-things",
     "nothing": "nothing-named",
 }
 _CHOSEN = frozenset(("count", "comparison", "list", "nothing-named", "summary", "superlative"))
@@ -178,7 +196,16 @@ class Router:
         found = read_request(question, wanted, self.settings.fields, self._nouns)
         if found is None or (not kind and guess.confidence < _LEAST):
             raise self._refusal("unsure", question, guess)
+        check_spelling(question, found.phrases, self._named())
         return found
+
+    def _named(self) -> Iterator[str]:
+        """Yield the words that are public in the vault."""
+        for name, declared in self.settings.fields.items():
+            yield name
+            for value, labels in field_values(declared).items():
+                yield from (value, *labels)
+        yield from self.schema.names if self.schema else ()
 
     @property
     def plural(self) -> str:
@@ -229,7 +256,11 @@ class Router:
         made = 0
         for kind in some:
             try:
-                found = f"fact: {question}" if kind == FACT else read_request(question, kind, self.settings.fields, self._nouns)
+                found = (
+                    f"fact: {question}"
+                    if kind == FACT
+                    else read_request(question, kind, self.settings.fields, self._nouns)
+                )
             except UsageError:
                 continue
             if found and made < _READINGS:

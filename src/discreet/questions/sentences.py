@@ -12,12 +12,18 @@ LONGEST = 300
 FLAGS = re.IGNORECASE
 
 _PEOPLE = (
-    "patient client customer employee resident inmate pupil participant member viewer user borrower tenant renter policyholder "
-    "respondent buyer passenger student worker colleague subject outpatient inpatient person individual plaintiff claimant"
+    "patient client customer employee resident inmate pupil participant member viewer user borrower tenant renter "
+    "policyholder "
+    "respondent buyer passenger student worker colleague subject outpatient inpatient person individual plaintiff "
+    "claimant"
 ).split()
 _NARROW = "women men girls boys children adults".split()
-_RECORDS = "case note document record letter e-?mail file message report entrie author sender ticket order claim".split()
-_PERSONS = "people folks those units everyone everybody someone somebody anyone anybody staff workforce headcount".split()
+_RECORDS = (
+    "case note document record letter e-?mail file message report entrie author sender ticket order claim".split()
+)
+_PERSONS = (
+    "people folks those units everyone everybody someone somebody anyone anybody staff workforce headcount".split()
+)
 
 
 @dataclass(frozen=True)
@@ -90,11 +96,13 @@ _SHORT = re.compile(
     r"\b(mr|mrs|ms|dr|prof|no|nr|st|vs|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?=\. ?\d))\.", FLAGS
 )
 _KEYWORDS = tuple(
-    "patients people customers clients employees percentage proportion fraction average median quartiles common frequent number "
+    "patients people customers clients employees percentage proportion fraction average median quartiles common "
+    "frequent number "
     "symptoms treatments diagnoses complaints compare typical increasing between which among share months quarter".split()
 )
 _OTHER = frozenset(
-    "patents patent patient commons medial medians numbers client custom customer diagnosis topical friction month peoples "
+    "patents patent patient commons medial medians numbers client custom customer diagnosis topical friction month "
+    "peoples "
     "shares shared employee employer employers typically commonly frequently averages treatment complaint symptom".split()
 )
 _TYPED = {
@@ -149,7 +157,10 @@ def mended(text: str) -> str:
     """Return a sentence with the typing errors of frequent words mended, and abbreviations written out."""
     words = text.split(" ")
     words = [_TYPED.get(word.casefold().rstrip("?.,!"), word) for word in words]
-    words = ["many" if word == "may" and place and words[place - 1].casefold() == "how" else word for place, word in enumerate(words)]
+    words = [
+        "many" if word == "may" and place and words[place - 1].casefold() == "how" else word
+        for place, word in enumerate(words)
+    ]
     return " ".join(word if place and _is_name(word) else _mended_word(word) for place, word in enumerate(words))
 
 
@@ -177,7 +188,7 @@ def is_near(left: str, right: str) -> bool:
 
 # --- phrases ----------------------------------------------------------------------------------------------------------
 
-_ARTICLE = re.compile(r"(?:(?:an?|the|any|some|my|our|your|their|his|her|its|each|every)\s+)+", FLAGS)
+_ARTICLE = re.compile(r"(?:(?:an?|the|any(?! of\b)|some(?! of\b)|my|our|your|their|his|her|its|each|every)\s+)+", FLAGS)
 _POINTING = re.compile(
     r"(?:it|them|they|this|that|these|those|he|she|him|her|us|we|you|me|i|one|ones|there|(?:this|that|these|those) "
     r"(?:disease|condition|treatment|symptom|case|patient|client|customer|one)s?)",

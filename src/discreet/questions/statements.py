@@ -34,11 +34,13 @@ _CONNECT = (
     r"complaining (?:of|about)|affected by|seeking|receiving|represented by|insured with|presenting with|exhibiting)"
 )
 _PASSIVE_FIRST = re.compile(
-    r"(?:treated|seen|admitted|referred|represented|advised|insured|employed|hired|infected|affected) (?:by|in|at|for|to)\s",
+    r"(?:treated|seen|admitted|referred|represented|advised|insured|employed|hired|infected|affected) (?:by|in|at|"
+    r"for|to)\s",
     FLAGS,
 )
 _DROPPED = re.compile(
-    r"(?:with|having|in(?! (?:[a-z]+ )?\d{4}\b)|from|of|at|about|suffering from|diagnosed with|complaining (?:of|about)|"
+    r"(?:with|having|in(?! (?:[a-z]+ )?\d{4}\b)|from|of|at|about|suffering from|diagnosed with|complaining (?:of|"
+    r"about)|"
     r"treated with|admitted (?:with|for|to)|given|taking|using|living in|affected by|seeking|receiving|exhibiting|"
     r"presenting with)\s+",
     FLAGS,
@@ -49,11 +51,15 @@ AUXILIARY = frozenset(
     "got get gets can could will would must not never".split()
 )
 VERBS = frozenset(
-    "receive receives received mention mentions mentioned contain contains complain complains complained report reports "
-    "reported suffer suffers suffered show shows showed develop develops developed experience experiences take took use "
+    "receive receives received mention mentions mentioned contain contains complain complains complained report "
+    "reports "
+    "reported suffer suffers suffered show shows showed develop develops developed experience experiences take took "
+    "use "
     "uses need needs want wants died die recovered recover recovers lost won paid pay sued sold bought fell went came "
-    "made felt feel feels left smoke smokes smoked vape vapes defaulted default return returned ask asks asked lack lacks "
-    "lacked live work prefer own hold signed sign drink drinks regain regained say says said think thinks gave give wear "
+    "made felt feel feels left smoke smokes smoked vape vapes defaulted default return returned ask asks asked lack "
+    "lacks "
+    "lacked live work prefer own hold signed sign drink drinks regain regained say says said think thinks gave give "
+    "wear "
     "wears drive drives miss misses refuse refused sleep sleeps withhold withheld cancel cancelled resign resigned sue "
     "settle settled appeal appealed wait waited stay stayed call called describe describes described note noted".split()
 )
@@ -62,7 +68,9 @@ _SEEN = re.compile(
 )
 _ADVERBS = frozenset("also ever still then later already usually often actually".split())
 _RELATIVE = frozenset("who that which whom whose and or but".split())
-_NO_VERB = _RELATIVE | frozenset("a an the no my our their his her of with when while if on in at to for from by about and or".split())
+_NO_VERB = _RELATIVE | frozenset(
+    "a an the no my our their his her of with when while if on in at to for from by about and or".split()
+)
 _AFTER_PAST = frozenset("a an the their his her its with for of from in by to on against at after within early".split())
 _HELPERS = (
     r"(?:have|has|had|do|does|did|is|are|was|were|be|been|being|can|could|will|would|may|might|to|ever|also|already|"
@@ -72,19 +80,25 @@ _HELPERS = (
 _LEAD = re.compile(rf"(?:{_HELPERS}\b\s*)*", FLAGS)
 _NOT = re.compile(r"\b(?:not|never|cannot)\b|n't\b|\bcan't\b", FLAGS)
 _LIGHT = re.compile(
-    r"(?:(?:receiv(?:e|es|ed)|gets?|got|gotten|(?:tak(?:e|es|en)|took)(?! (?:out|part|over|up)\b)|suffer(?:s|ed)? (?:from|of)|"
-    r"complain(?:s|ed)? (?:of|about)|mention(?:s|ed)?(?: an?)?|report(?:s|ed)?|show(?:s|ed)?|develop(?:s|ed)?|experienced?s?|"
-    r"contain(?:s|ed)?|involv(?:e|es|ed)|concern(?:s|ed)?|describ(?:e|es|ed)|exhibit(?:s|ed)?|not(?:e|es|ed)|uses?|used|"
-    r"(?:talk|wrote|write|writes)(?:s|ed)? (?:something )?about|refer(?:s|red)? to|say something about|given|prescribed|"
+    r"(?:(?:receiv(?:e|es|ed)|gets?|got|gotten|(?:tak(?:e|es|en)|took)(?! (?:out|part|over|up)\b)|suffer(?:s|ed)? "
+    r"(?:from|of)|"
+    r"complain(?:s|ed)? (?:of|about)|mention(?:s|ed)?(?: an?)?|report(?:s|ed)?|show(?:s|ed)?|develop(?:s|ed)?|"
+    r"experienced?s?|"
+    r"contain(?:s|ed)?|involv(?:e|es|ed)|concern(?:s|ed)?|describ(?:e|es|ed)|exhibit(?:s|ed)?|not(?:e|es|ed)|uses?|"
+    r"used|"
+    r"(?:talk|wrote|write|writes)(?:s|ed)? (?:something )?about|refer(?:s|red)? to|say something about|given|"
+    r"prescribed|"
     r"offered|treated (?:with|by means of|using)|diagnosed (?:with|as)|admitted (?:with|for)|put on|affected by|"
-    r"infected with|found to have|having|had|suffering from|complaining (?:of|about)|own(?:s|ed)?|hold|seen with|(?:sought|seek|ask(?:ed)? for) (?:legal )?(?:advice|help) on|"
+    r"infected with|found to have|having|had|suffering from|complaining (?:of|about)|own(?:s|ed)?|hold|seen with|"
+    r"(?:sought|seek|ask(?:ed)? for) (?:legal )?(?:advice|help) on|"
     r"there(?: are| were)?|(?:came|come)(?: in| here| to us) with|present(?:s|ed)? with)\b\s*)",
     FLAGS,
 )
 """Verbs that add nothing to the thing that they are about."""
 _NO = re.compile(r"(?:no|neither|lack(?:s|ed)?|without|free of)\s+(?:an? |any )?", FLAGS)
 _THERE = re.compile(
-    r"^(?:there(?: are| were)?|(?:are|were|is) there|out of (?:all )?(?:those|the ones)|(?:do|did|have) (?:we|i) (?:have|see|seen|treat)|"
+    r"^(?:there(?: are| were)?|(?:are|were|is) there|out of (?:all )?(?:those|the ones)|(?:do|did|have) (?:we|i) "
+    r"(?:have|see|seen|treat)|"
     r"in (?:the|my|our|this|these) (?:notes|documents|records|data|vault|corpus|collection|files|system))\b\s*|"
     r"^(?:are|were|have been|did we have|do we have|do i have)$|(?<=\w) (?:are|were|have been) there$|^, ",
     FLAGS,

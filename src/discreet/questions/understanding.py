@@ -4,18 +4,20 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, Says, all_of, any_of
+from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
 from discreet.errors import CannotAnswer, UsageError
-from discreet.questions.grammar import Kind, Slots, slots_of, whom
+from discreet.questions.grammar import Slots, slots_of, whom
 from discreet.questions.joins import as_condition, check_words
 from discreet.questions.marks import MARKED, Marks, mark
 from discreet.questions.request import Request
-from discreet.questions.sentences import FLAGS, Nouns, phrase, sentence_of
+from discreet.questions.sentences import FLAGS, Nouns, phrase, sentence_of, sentences_of
 from discreet.questions.statements import AND
 
 _NOTHING = re.compile(
-    r"(?:(?:who|that|which|were|was|are|is|have|had|been|seen|came|come|visited|registered|recorded|documented|a visit|visits?|in|"
-    r"on|at|with|of|and|the|there|we|have|working|work|employed|staying|stayed|living|aged?|from|for|people|patients|team|"
+    r"(?:(?:who|that|which|were|was|are|is|have|had|been|seen|came|come|visited|registered|recorded|documented|a "
+    r"visit|visits?|in|"
+    r"on|at|with|of|and|the|there|we|have|working|work|employed|staying|stayed|living|aged?|from|for|people|patients|"
+    r"team|"
     r"department|staff)\b\s*)*",
     FLAGS,
 )
@@ -36,7 +38,11 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     """
     if not kind:
         return None  # of another language
+    if len(sentences_of(question)) > 1:
+        raise CannotAnswer("two-things", "Only one of its sentences would be asked. Ask each by itself, in whole.")
     marks = mark(sentence_of(question), fields, nouns)
+    if kind != "summary":
+        check_words(re.sub(rf"({MARKED}) only\b|\bonly (in {MARKED})", r"\1\2", marks.text), question)
     slots = slots_of(marks.text, "compare" if kind == "versus" else kind, nouns)
     return slots and _Reading(question, marks, slots).request()
 
@@ -63,8 +69,9 @@ class _Reading:
     def request(self) -> Request:
         """Return the request."""
         slots = self._slots
-        of, tests = self._parted(slots.of)
-        if of is not None and slots.denied:
+        joined = slots.denied and re.search(r"\b(?:and|or|but|nor)\b|[,&+/]", slots.of)
+        of, tests = self._parted(f"no {slots.of}" if joined else slots.of)
+        if of is not None and slots.denied and not joined:
             of = ~of
         among = self._condition(slots.among)
         if of is None and tests and slots.kind == "share":
@@ -99,12 +106,15 @@ class _Reading:
         said: list[Condition] = []
         tests: list[Condition] = []
         for one in filter(None, part.split(AND)):
-            if re.fullmatch(rf"(?:not )?(?:(?:in )?(?:the )?{MARKED}(?:,? or (?:in )?(?:the )?|$))+", one) and " or " in one:
+            if (
+                re.fullmatch(rf"(?:not )?(?:(?:in )?(?:the )?{MARKED}(?:,? or (?:in )?(?:the )?|$))+", one)
+                and " or " in one
+            ):
                 tests.append(any_of(*self._marks.tests_in(one)))
                 continue
             tests += self._marks.tests_in(one)
             rest = self._bare(one)
-            if rest and re.match(r"(?:not|without|no) ", rest):
+            if rest and re.match(r"(?:not|without|no) ", rest) and not re.search(r"\b(?:and|or|but)\b|,", rest):
                 said.append(~self._says(re.sub(r"^(?:not|without|no) (?:an? |any )?", "", rest)))
             elif rest:
                 said.append(self._says(rest))
@@ -114,11 +124,18 @@ class _Reading:
         """Return a part without its marks, and without the words that only joined these to it."""
         text = re.sub(rf"(?:,? ?\b(?:and|who (?:is|are|were)|in|on|at|with|of) )*\b{MARKED}\b(?:'s?)?,?", " ", part)
         text = " ".join(text.split())
-        text = re.sub(r"^(?:(?:with|in|who (?:have|had)|having|and|that|of|at|among|,)\s+)+|(?:\s+(?:and|with|in|who|are|is|was|were|,))+$", "", text, flags=FLAGS)
+        text = re.sub(
+            (
+                r"^(?:(?:with|in|who (?:have|had)|having|and|that|of|at|among|,)\s+)+|(?:\s+(?:and|with|in|who|are|is|"
+                r"was|were|,))+$"
+            ),
+            "",
+            text,
+            flags=FLAGS,
+        )
         return "" if _NOTHING.fullmatch(text) else text.strip(" ,")
 
     def _says(self, part: str) -> Condition:
-        check_words(part, self._question)
         return as_condition(part, self._slots.language, self._question)
 
     def _condition(self, part: str) -> Condition | None:
@@ -142,8 +159,10 @@ class _Reading:
 
 
 _FRAMES = re.compile(
-    r"\b(?:how|what|which|who|whom|whose|why|when|more|most|less|fewer|fewest|than|average|median|percentage|proportion|share of|number of|"
-    r"rate of|compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|\b(?:patients|people|customers|"
+    r"\b(?:how|what|which|who|whom|whose|why|when|more|most|less|fewer|fewest|than|average|median|percentage|"
+    r"proportion|share of|number of|"
+    r"rate of|compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|"
+    r"\b(?:patients|people|customers|"
     r"clients|employees|tenants|users|persons|everyone)\b(?!')|[?!:;]",
     FLAGS,
 )
@@ -157,14 +176,14 @@ def _check_whole(request: Request) -> None:
     Raises:
         CannotAnswer: if one does.
     """
-    conditions = [request.of, request.among, *request.groups]
-    said = [leaf.says for one in conditions if one is not None for leaf in one.leaves() if isinstance(leaf, Says)]
-    for one in (*said, request.attribute):
+    for one in request.phrases:
         if (left := _FRAMES.search(one)) or len(one.split()) > _LONGEST_PHRASE:
             why = f"the word '{left[0]}'" if left else "so many words"
             raise CannotAnswer(
-                "unsure", f"It would be asked as {request}, and '{one}' is hardly a phrase of a text, for {why}. Ask in simpler "
-                "words, or write what is meant as a request, with quotes: " + f"{request.kind}: ..."
+                "unsure",
+                f"It would be asked as {request}, and '{one}' is hardly a phrase of a text, for {why}. Ask in "
+                "simpler "
+                "words, or write what is meant as a request, with quotes: " + f"{request.kind}: ...",
             )
 
 

@@ -29,9 +29,9 @@ from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, Price, QueryPipeline, Simulation
 from discreet.query.proposals import check_hears
 from discreet.query.recall import widen_answer
+from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.questions.request import FACT, Request, is_request, parse_request
 from discreet.questions.router import Decision, Router
-from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.store import Store

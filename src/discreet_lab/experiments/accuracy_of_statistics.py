@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.questions.statistics import build_statistic, statistic_asked
+from discreet.questions.statistics import of_request
 from discreet.reading.opening import open_bytes
 from discreet.vault import Vault
 from discreet_lab.experiments.common import TableWriter, add_csv_option, add_model_option, model_name, open_vault
@@ -122,11 +122,9 @@ def questions(notes: Sequence[Note], kind: str, number: int, seed: int = 0) -> I
 
 def statistic_for(vault: Vault, asked: Asked, kind: str, given: dict[str, Any]) -> Statistic | None:
     """The statistic that a question asks for, by the rules of `discreet ask`; None if it is of another kind."""
-    request = statistic_asked(asked.text, vault.settings)
-    if request is None or request.kind != kind:
-        return None
     try:
-        return build_statistic(request, vault.settings, given)
+        request = vault.router.understand(asked.text)
+        return of_request(request, vault.settings, given, None) if request and request.kind == kind else None
     except DiscreetError:
         return None
 

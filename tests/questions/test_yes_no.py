@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.generation.toy import ToyModel
-from discreet.query.question_kinds import CHOICES, searched, with_choices
+from discreet.questions.choices import CHOICES, searched, with_choices
 from discreet.registry import Consensus, DPSparseVoteRAG, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

@@ -22,8 +22,8 @@ from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Question
 from discreet.vault import Vault
-from tests.query.request_wordings import COMPARISONS, COUNTS, DIFFERENCES, FACTS, NEGATIONS, SHARES, TRENDS
-from tests.query.test_refused import KEPT, REFUSED
+from tests.questions.test_refused import KEPT, REFUSED
+from tests.questions.test_wordings import wordings
 
 REQUESTS = [
     "count: all",
@@ -135,8 +135,7 @@ def faces(path: Path) -> dict[str, Callable[[str], Faced]]:
     return {name: lambda asked, way=way: faced(lambda: way(asked)) for name, way in ways.items()}  # type: ignore[misc]
 
 
-WORDINGS = (*COUNTS[:9], *SHARES[:8], *COMPARISONS[:8], *TRENDS[:5], *DIFFERENCES[:6], *NEGATIONS[:6], *FACTS[:10])
-QUESTIONS = [*(one for one, _ in (*REFUSED, *KEPT)), *(one if isinstance(one, str) else one[0] for one in WORDINGS)]
+QUESTIONS = [*(one for one, _ in (*REFUSED, *KEPT)), *(one["text"] for one in wordings("tune")[::3])]
 
 
 @pytest.mark.parametrize("asked", [*QUESTIONS, *REQUESTS, *WRONG])

@@ -26,46 +26,48 @@ REFUSED = [
     ("How many patients have CD4 = 200?", LOST),
     ("How many patients have CD4 \u2265 200?", LOST),
     ("How many patients have an ejection fraction of 40 %?", LOST),
-    ("How many patients have asthma and what do they take for it?", TWO),
+    ("How many patients have asthma and what do they take for it?", "two questions|two things"),
     ("How many patients have had fever since May?", LOST),
     ("How many patients had fever in March?", LOST),
     ("How many patients were seen in May?", LOST),
-    ("How many patients had fever in March 2024?", LOST),
     ("How many patients cannot sleep?", LOST),
     ("How many patients still have fever?", LOST),
     ("How many patients no longer smoke?", LOST),
-    ("How many patients over 60 have fever?", LOST),
     ("How many women have migraine?", WHO),
     ("How many men have migraine?", WHO),
     ("How many female patients have migraine?", WHO),
     ("Is migraine more common in women than in men?", WHO),
     ("How many patients have fever? And how many have chills?", "Ask each by itself"),
     ("I mean those of ward 3. How many patients have fever?", "Ask each by itself"),
-    ("What is the average satisfaction?", "asks for a number"),
-    ("What is the share of late payments?", "asks for a number"),
-    ("How often is zibber given?", "asks for a number"),
     ("What is the main problem?", NO_FACT),
     ("What is the worst complaint?", NO_FACT),
     ("What helps best against fever?", NO_FACT),
 ]
 KEPT = [
-    ("How many patients have Winter Hand?", Count(condition="Winter Hand")),
-    ("How many patients have shortness of breath?", Count(condition="shortness of breath")),
-    ("How many patients report a loss of appetite?", Count(condition="loss of appetite")),
-    ("How many patients have a rash on the arm?", Count(condition="rash on the arm")),
-    ("How many patients fell out of bed?", Count(condition="fell out of bed")),
-    ("How many patients lost their case?", Count(condition="lost their case")),
-    ("How many patients have migraine without aura?", Count(condition="migraine without aura")),
-    ("How many patients have cuts that do not bleed?", Count(condition="cuts that do not bleed")),
-    ("How many patients have no fever?", Count(condition="fever", negated=True)),
-    ("How many patients have fever but no chills?", Count(condition='"fever" and not "chills"')),
-    ("How many patients have hepatitis B?", Count(condition="hepatitis B")),
-    ("How many patients have vitamin B12 deficiency?", Count(condition="vitamin B12 deficiency")),
-    ("How many patients have type 1 diabetes?", Count(condition="type 1 diabetes")),
-    ("How many patients have Crohn's?", Count(condition="Crohn's")),
-    ("Hello! How many patients have fever? Thanks!", Count(condition="fever")),
-    ("Is fever more common with Winter Hand or with Glass Knee?", None),
-    ("How many more patients have fever than chills?", None),
+    ("How many patients have Winter Hand?", 'count: "Winter Hand"'),
+    ("How many patients have shortness of breath?", 'count: "shortness of breath"'),
+    ("How many patients report a loss of appetite?", 'count: "loss of appetite"'),
+    ("How many patients have a rash on the arm?", 'count: "rash on the arm"'),
+    ("How many patients fell out of bed?", 'count: "fell out of bed"'),
+    ("How many patients lost their case?", 'count: "lost their case"'),
+    ("How many patients have migraine without aura?", 'count: "migraine without aura"'),
+    ("How many patients have cuts that do not bleed?", 'count: "cuts that do not bleed"'),
+    ("How many patients have no fever?", 'count: not "fever"'),
+    ("How many patients have fever but no chills?", 'count: "fever" and not "chills"'),
+    ("How many patients have hepatitis B?", 'count: "hepatitis B"'),
+    ("How many patients have vitamin B12 deficiency?", 'count: "vitamin B12 deficiency"'),
+    ("How many patients have type 1 diabetes?", 'count: "type 1 diabetes"'),
+    ("How many patients have Crohn's?", 'count: "Crohn\'s"'),
+    ("Hello! How many patients have fever? Thanks!", 'count: "fever"'),
+    ("How many patients over 60 have fever?", 'count: "fever", among age > 60'),
+    ("How many patients had fever in March 2024?", 'count: "fever", among day = 2024-03'),
+    ("What is the share of late payments?", 'share: "late payments"'),
+    ("How often is zibber mentioned?", 'share: "zibber"'),
+    (
+        "Is fever more common with Winter Hand or with Glass Knee?",
+        'compare: "fever", groups "Winter Hand" versus "Glass Knee"',
+    ),
+    ("How many more patients have fever than chills?", 'difference: "fever" versus "chills"'),
 ]
 
 
@@ -93,9 +95,9 @@ def vault(path: Path, monkeypatch: pytest.MonkeyPatch) -> Vault:
 
 @pytest.mark.parametrize(("question", "way"), REFUSED)
 def test_question_is_refused_unpaid_in_python(vault: Vault, question: str, way: str) -> None:
-    with pytest.raises(CannotAnswer, match=way):
+    with pytest.raises(UsageError, match=way):
         vault.ask(question)
-    with pytest.raises(CannotAnswer, match=way):
+    with pytest.raises(UsageError, match=way):
         vault.price(question)
 
 
@@ -131,12 +133,10 @@ def test_statistic_of_a_program_is_refused_unpaid(vault: Vault, statistic: Stati
         vault.ask("A number, please.", statistic)
 
 
-@pytest.mark.parametrize(("question", "statistic"), KEPT)
-def test_question_whose_words_are_tested_is_kept(vault: Vault, question: str, statistic: Statistic | None) -> None:
-    asked = vault.algorithm_for(question)
+@pytest.mark.parametrize(("question", "request_"), KEPT)
+def test_question_whose_words_are_tested_is_kept(vault: Vault, question: str, request_: str) -> None:
+    assert str(vault.decide(question).request) == request_
     assert vault.price(question) > 0
-    if statistic is not None:
-        assert asked == statistic
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,79 @@
+"""Follow-ups: missing slots come from the caller's own earlier request, and where none is made."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.questions.follow_ups import complete, is_follow_up
+from tests.questions.routers import router_of
+
+COUNT = "How many patients have Winter Hand?"
+SHARE = "What share of patients with Winter Hand have numb thumbs?"
+LIST = "What are the most common symptoms of Winter Hand?"
+FIELDS = {"sex": "category(w=women, m=men)", "age": "number", "visit": "date"}
+ROUTER = router_of(FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "question", "made"),
+    [
+        (COUNT, "And of Glass Knee?", 'count: "Glass Knee"'),
+        (COUNT, "and with Glass Knee?", 'count: "Glass Knee"'),
+        (COUNT, "What about Glass Knee?", 'count: "Glass Knee"'),
+        (COUNT, "And in women?", 'count: "Winter Hand", among sex = w'),
+        (COUNT, "And over 60?", 'count: "Winter Hand", among age > 60'),
+        (COUNT, "And by month?", 'trend: "Winter Hand", by month'),
+        (COUNT, "and since 2024?", 'count: "Winter Hand", among visit >= 2024'),
+        (COUNT, "What share is that?", 'share: "Winter Hand"'),
+        (COUNT, "And as a percentage?", 'share: "Winter Hand"'),
+        (COUNT, "How many of them have numb thumbs?", 'count: "numb thumbs", among "Winter Hand"'),
+        (SHARE, "And cold feet?", 'share: "cold feet", among "Winter Hand"'),
+        (SHARE, "How many is that?", 'count: "numb thumbs", among "Winter Hand"'),
+        (LIST, "And of Glass Knee?", 'list: symptoms, among "Glass Knee"'),
+        ("How many cases of Winter Hand by month?", "And by year?", 'trend: "Winter Hand", by year'),
+        (
+            "What is the average age of patients with Winter Hand?",
+            "And with Glass Knee?",
+            'typical: mean of age, among "Glass Knee"',
+        ),
+    ],
+)
+def test_missing_slots_come_from_the_earlier_request(earlier: str, question: str, made: str) -> None:
+    assert complete([earlier, question], ROUTER) == (made, False)
+
+
+@pytest.mark.parametrize(
+    "question",
+    "And the rest?|And of the others?|And for the whole?|And yesterday?|And today?|And the median?|And 60?|And how "
+    "many don't?"
+    "|And last year?|And everyone?|And older ones?|And patients?|And without fever?".split("|"),
+)
+def test_in_doubt_no_question_is_made(question: str) -> None:
+    made, doubtful = complete([COUNT, question], ROUTER)
+    assert made == ""
+    assert doubtful
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How many patients have fever?", "What is the treatment for Glass Knee?", "Number of patients with fever"],
+)
+def test_question_that_stands_alone_is_left_alone(question: str) -> None:
+    assert complete([COUNT, question], ROUTER) == ("", False)
+
+
+def test_several_turns_make_one_question() -> None:
+    turns = [COUNT, "And with Glass Knee?", "What share is that?"]
+    assert complete(turns, ROUTER) == ('share: "Glass Knee"', False)
+    assert complete(turns[:1], ROUTER) == ("", False)
+    assert complete([], ROUTER) == ("", False)
+
+
+def test_follow_up_is_known_without_the_question_before() -> None:
+    assert is_follow_up("And with Glass Knee?")
+    assert not is_follow_up(COUNT)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_two_texts_are_read(earlier: str, question: str) -> None:
+    assert complete([earlier, question], ROUTER) == complete([earlier, question], ROUTER)
