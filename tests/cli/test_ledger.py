@@ -45,7 +45,7 @@ def test_release_has_its_set_its_numbers_its_price_and_time(ward: Path) -> None:
     share, difference = found["releases"]
     assert (share["kind"], share["population"], share["condition"]) == (
         "share",
-        "Winter Hand, floor=a",
+        '"Winter Hand", floor=a',
         "not numb thumbs",
     )
     assert share["question"] == "What share of patients with Winter Hand have no numb thumbs?"
@@ -73,7 +73,7 @@ def test_each_line_of_a_release_is_indented(tmp_path: Path) -> None:
 
 def test_releases_are_printed_and_chosen_by_kind(ward: Path) -> None:
     shown = run("ledger", str(ward), "--kind", "difference").stdout
-    assert "Winter Hand or Glass Knee" in shown
+    assert '"Winter Hand" or "Glass Knee"' in shown
     assert "floor=a" not in shown
     assert "1 earlier release" in run("ledger", str(ward), "--limit", "1").stdout
     assert "No count" in run("ledger", str(ward), "--kind", "count").stdout

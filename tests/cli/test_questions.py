@@ -43,7 +43,7 @@ def english(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
-        ("How common is it?", "number"),
+        ("How common is it?", "earlier question"),
         ("And which symptoms does that disease have?", "whole question"),
         (SUMMARY, "discreet read"),
         ("Welche Farbe hat Snurflaxitis?", "English"),
@@ -149,20 +149,3 @@ def test_follow_up_that_is_not_clear_is_refused(english: Path) -> None:
     assert two.exit_code == 2
     assert "one question" in two.output
     assert not Vault.open(english).ledger.questions()
-
-
-def test_question_in_german_is_asked_in_english(tmp_path: Path) -> None:
-    """It gets the answer of the English question, which is named."""
-    vault = Vault.create(tmp_path / "g", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
-    vault.add_documents([Document("1", "ada", "Zonkitis: blerpox")])
-    made = "What is the treatment for Zonkitis?"
-    vault.history.add(Released(made, "blerpox", "end", "murag-ada", 1))
-    found = run("ask", vault.path, "Wie wird Zonkitis behandelt?")
-    assert (found.exit_code, "blerpox" in found.stdout) == (0, True)
-    assert f"The question that is asked: {made}" in found.stderr
-    said = json.loads(run("ask", vault.path, "Wie wird Zonkitis behandelt?", "--json").stdout)
-    assert (said["answer"], said["asked"]) == ("blerpox", made)
-    assert "Price: nothing" in run("ask", vault.path, "Wie wird Zonkitis behandelt?", "--plan").stdout
-    answer = vault.ask("Comment traite-t-on Zonkitis ?")
-    assert (answer.answer, answer.asked) == ("blerpox", made)
-    assert vault.ask(made).asked == ""

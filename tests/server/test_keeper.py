@@ -98,7 +98,7 @@ def test_id_that_was_paid_is_refused_with_what_it_paid(keeper: Keeper) -> None:
         (ask("Which thumbs, doctor?", model="triage", choices=("a", "b")), "invalid_request"),
         (ask("Which thumbs, doctor?", model="free", choices=("a", "b")), "invalid_request"),
         (ask("Which thumbs, doctor?", choices=("same", "same")), "invalid_request"),
-        (ask("Which thumbs, doctor?", epsilon=1000), "vault_budget_exhausted"),
+        (ask("What makes a thumb numb?", epsilon=1000), "vault_budget_exhausted"),
     ],
 )
 def test_refusal_is_a_code_and_nothing_is_paid(keeper: Keeper, question: object, code: str) -> None:
@@ -133,7 +133,7 @@ def test_models_that_are_not_usual_are_opted_in(tmp_path: Path) -> None:
 
 
 def test_preset_of_the_custodian_answers_with_its_choices(keeper: Keeper) -> None:
-    answered = exchange(keeper.config, ask("Which colour has this thumb, doctor?", model="triage"))
+    answered = exchange(keeper.config, ask("Which colour has a numb thumb?", model="triage"))
     assert answered.answer["answer"] in ("red", "green")
     assert answered.spent.epsilon <= 2.0
 

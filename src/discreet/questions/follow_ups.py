@@ -63,14 +63,27 @@ def complete(questions: Sequence[str], router: Router) -> tuple[str, bool]:
         The question, or the text form of its request; "" if it stands alone, or none can be made. And whether it
         refers to a statistic, so that no model may guess what was meant: a statistic is paid.
     """
-    earlier: Request | None = None
+    earlier: Request | str | None = None
+    before: Request | str | None = None
     made = ""
     for question in questions:
-        found = _resume(question, earlier, router) if earlier else None
+        found = _resume(question, earlier, router) if isinstance(earlier, Request) else _with_another(question, earlier or "")
         made = str(found) if found else ""
-        earlier, before = found or _request_of(question, router), earlier
-    last = questions[-1] if questions else ""
-    return made, bool(not made and before and is_follow_up(last)) if questions else False
+        earlier, before = found or _request_of(question, router) or question, earlier
+    return made, bool(not made and isinstance(before, Request) and is_follow_up(questions[-1]))
+
+
+_PREPOSITION = re.compile(r"(?P<lead>against|for|of|with|in|to|from|at|on|by) (?P<what>[^?.,]+)", FLAGS)
+
+
+def _with_another(question: str, earlier: str) -> str:
+    """Return a question for voters with another thing after its last preposition: "And against gout?"."""
+    led = _LEAD.match(question.strip())
+    found = _PREPOSITION.fullmatch(sentence_of(question)[led.end() if led else 0 :]) if led else None
+    if found is None or _VAGUE.fullmatch(found["what"]):
+        return ""
+    made = re.sub(rf"\b({found['lead']}) [^?.,]+(?=[?.]*$)", lambda one: f"{one[1]} {found['what']}", earlier, flags=FLAGS)
+    return "" if made == earlier else made
 
 
 def is_follow_up(question: str) -> bool:

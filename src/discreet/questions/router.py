@@ -85,9 +85,9 @@ _CHOSEN = frozenset(("count", "comparison", "list", "nothing-named", "summary", 
 _LANGUAGES = {"en": "English"}
 _LEAST = 0.4
 """A statistic that is less likely than this is not asked."""
-_PERSON = 0.35
+_PERSON = 0.5
 """A question that is about one individual with this probability is refused."""
-_DOUBT = 0.4
+_DOUBT = 0.3
 """A question that is a statistic, or of a kind that is refused, with this probability is not asked of voters."""
 _READINGS = 3
 
@@ -155,6 +155,8 @@ class Router:
             CannotAnswer: if it is of no kind that is answered, a part of it would be lost, or its reading is in doubt.
             UsageError: if it is no sound request, or its statistic has no such parameter.
         """
+        if not isinstance(asked, Request):
+            asked = normalize_question(asked)
         if isinstance(asked, Request) or is_request(asked):
             request = asked if isinstance(asked, Request) else parse_request(asked)
             if request.kind != FACT and (not statistics or choices):
@@ -229,8 +231,8 @@ class Router:
         """Refuse a question that voters cannot answer. Public: no document is read."""
         if is_foreign(question, self.language):
             raise self._refusal("other-language", question)
-        if len(question) > LONGEST:
-            return
+        if len(question) > LONGEST or is_foreign(question, "en"):
+            return  # a long text, or a language that the classifier does not know, and the model does
         guess = guess_kind(question)
         if guess.shares["person"] >= _PERSON:
             raise self._refusal("person", question, guess)

@@ -10,7 +10,7 @@ from discreet.questions.grammar import Slots, slots_of, whom
 from discreet.questions.joins import as_condition, check_words
 from discreet.questions.marks import MARKED, Marks, mark
 from discreet.questions.request import Request
-from discreet.questions.sentences import FLAGS, Nouns, phrase, sentence_of, sentences_of
+from discreet.questions.sentences import FLAGS, Nouns, phrase, points_back, sentence_of, sentences_of
 from discreet.questions.statements import AND
 
 _NOTHING = re.compile(
@@ -22,6 +22,10 @@ _NOTHING = re.compile(
     FLAGS,
 )
 """Words that say nothing beside the test of a field."""
+
+
+_VAGUE_LIST = re.compile(r"(?:topic|theme|finding|trend|point|message|pattern|thing|issue)s?", FLAGS)
+"""Attributes that are no values of a record."""
 
 
 def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
@@ -44,7 +48,7 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     if kind != "summary":
         check_words(re.sub(rf"({MARKED}) only\b|\bonly (in {MARKED})", r"\1\2", marks.text), question)
     slots = slots_of(marks.text, "compare" if kind == "versus" else kind, nouns)
-    return slots and _Reading(question, marks, slots).request()
+    return slots and _Reading(question, marks, slots, nouns).request()
 
 
 def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condition:
@@ -54,7 +58,7 @@ def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condit
         CannotAnswer: if it states none, or can be read in several ways.
     """
     marks = mark(part, fields, nouns)
-    found = _Reading(part, marks, Slots("count", among=whom(marks.text, nouns))).request().among
+    found = _Reading(part, marks, Slots("count", among=whom(marks.text, nouns)), nouns).request().among
     if found is None:
         raise CannotAnswer("unsure", "It names nothing.")
     return found
@@ -63,8 +67,8 @@ def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condit
 class _Reading:
     """The slots of a question with its tests."""
 
-    def __init__(self, question: str, marks: Marks, slots: Slots) -> None:
-        self._question, self._marks, self._slots = question, marks, slots
+    def __init__(self, question: str, marks: Marks, slots: Slots, nouns: Nouns) -> None:
+        self._question, self._marks, self._slots, self._nouns = question, marks, slots, nouns
 
     def request(self) -> Request:
         """Return the request."""
@@ -88,6 +92,11 @@ class _Reading:
             own["of"] = of
         if slots.kind in ("difference", "compare"):
             own["groups"] = tuple(self._condition(one) or ALL for one in slots.groups)
+        if slots.kind == "list" and _VAGUE_LIST.fullmatch(slots.attribute):
+            raise CannotAnswer(
+                "summary", f"'{slots.attribute}' is a summary of many documents. Ask for one attribute, for example: What are the most "
+                "common symptoms of ...? Or summarise: Summarise what the notes say about ..."
+            )
         if slots.kind in ("list", "typical"):
             own["attribute"] = phrase(re.sub(rf"\bin {MARKED}", "", slots.attribute))
         if slots.kind == "list":
@@ -98,7 +107,7 @@ class _Reading:
             found = Request(**own, among=among)
         except ValueError as error:
             raise UsageError(f"It is no request: {error}") from None
-        _check_whole(found)
+        _check_whole(found, self._nouns)
         return found
 
     def _parted(self, part: str) -> tuple[Condition | None, tuple[Condition, ...]]:
@@ -136,6 +145,9 @@ class _Reading:
         return "" if _NOTHING.fullmatch(text) else text.strip(" ,")
 
     def _says(self, part: str) -> Condition:
+        if points_back(part):
+            raise CannotAnswer("follow-up", f"'{part}' refers to an earlier question. Write the whole question, with the name of "
+                               "its subject. `discreet chat` knows the question before; for `discreet ask`, name it: --after QUESTION.")
         return as_condition(part, self._slots.language, self._question)
 
     def _condition(self, part: str) -> Condition | None:
@@ -170,13 +182,18 @@ _FRAMES = re.compile(
 _LONGEST_PHRASE = 9
 
 
-def _check_whole(request: Request) -> None:
+def _check_whole(request: Request, nouns: Nouns) -> None:
     """Refuse a request of which a phrase holds words of the question's frame: the grammar did not understand it.
 
     Raises:
         CannotAnswer: if one does.
     """
     for one in request.phrases:
+        if name := next((name for name in nouns.fields if re.search(rf"\b(?:by|per|each|every) (?:the )?{re.escape(name)}s?$", one, FLAGS)), ""):
+            raise CannotAnswer(
+                request.kind, f"It asks for values by '{name}', whose values were not declared. For the number of each {name}, ask for a "
+                f"list: List the {name}s."
+            )
         if (left := _FRAMES.search(one)) or len(one.split()) > _LONGEST_PHRASE:
             why = f"the word '{left[0]}'" if left else "so many words"
             raise CannotAnswer(

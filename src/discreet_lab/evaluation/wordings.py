@@ -113,7 +113,7 @@ def _stem(word: str) -> str:
 
 # --- the classifier ---------------------------------------------------------------------------------------------------
 
-_LEAST_WORD, _LEAST_FEATURE, _LEAST_WEIGHT = 3, 2, 4
+_LEAST_WORD, _LEAST_FEATURE, _LEAST_WEIGHT = 3, 2, 6
 
 
 def train_kinds(told: Iterable[Mapping[str, Any]], *, strength: float = 20.0, steps: int = 300) -> dict[str, Any]:

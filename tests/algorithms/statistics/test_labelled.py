@@ -209,7 +209,7 @@ def test_question_with_a_sample_is_paid_once_and_wider(tmp_path: Path) -> None:
     assert "all its conditions together" not in wide.text
     assert "all its conditions together" in vault.ask("How many patients have Glass Knee?", labelled=path).text
     spent = list(vault.ledger.unit_balances())
-    with pytest.raises(UsageError, match="language 'de'"):
+    with pytest.raises(UsageError, match="language"):
         vault.ask("Wie viele Patienten haben Winterhand?", labelled=path)
     assert list(vault.ledger.unit_balances()) == spent
     complement = vault.ask("How many patients with Winter Hand have no rash?", labelled=path)

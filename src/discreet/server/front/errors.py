@@ -22,6 +22,9 @@ KIND_ADVICE = MappingProxyType(
         "left-out": "A part of it would not be looked for in the texts, such as 'on', 'before', a month, a letter or "
         "'+'. Leave it out if the rest alone is what you mean.",
         "population": "Which values the declared fields have is not public. Ask about all, or name what texts say.",
+        "unsure": "It can be read in several ways. Ask in simpler words, or write it as a request, with quotes: "
+        'count: "fever", among "winter hand".',
+        "other": "It asks for what no document states. Ask for a fact, a number or a list.",
         "other-language": "It is in a language that the vault's model does not read.",
         "person": "It asks about one individual. Ask what holds for many of them.",
     }
