@@ -46,7 +46,7 @@ def test_release_has_its_set_its_numbers_its_price_and_time(ward: Path) -> None:
     assert (share["kind"], share["population"], share["condition"]) == (
         "share",
         '"Winter Hand", floor=a',
-        "not numb thumbs",
+        'not "numb thumbs"',
     )
     assert share["question"] == "What share of patients with Winter Hand have no numb thumbs?"
     assert {"name", "kind", "value", "low", "high"} == set(share["table"][0])
@@ -54,7 +54,7 @@ def test_release_has_its_set_its_numbers_its_price_and_time(ward: Path) -> None:
     assert share["time"].startswith("20")
     assert (difference["kind"], difference["groups"], difference["population"]) == (
         "difference",
-        ["Winter Hand", "Glass Knee"],
+        ['"Winter Hand"', '"Glass Knee"'],
         "",
     )
     assert found["more"] is False

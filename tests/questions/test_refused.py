@@ -41,7 +41,7 @@ REFUSED = [
     ("I mean those of ward 3. How many patients have fever?", "Ask each by itself"),
     ("What is the main problem?", NO_FACT),
     ("What is the worst complaint?", NO_FACT),
-    ("What helps best against fever?", NO_FACT),
+    ("What helps best against fever?", "several ways|Ask for a list"),
 ]
 KEPT = [
     ("How many patients have Winter Hand?", 'count: "Winter Hand"'),

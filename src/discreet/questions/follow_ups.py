@@ -67,7 +67,11 @@ def complete(questions: Sequence[str], router: Router) -> tuple[str, bool]:
     before: Request | str | None = None
     made = ""
     for question in questions:
-        found = _resume(question, earlier, router) if isinstance(earlier, Request) else _with_another(question, earlier or "")
+        found = (
+            _resume(question, earlier, router)
+            if isinstance(earlier, Request)
+            else _with_another(question, earlier or "")
+        )
         made = str(found) if found else ""
         earlier, before = found or _request_of(question, router) or question, earlier
     return made, bool(not made and isinstance(before, Request) and is_follow_up(questions[-1]))
@@ -78,11 +82,14 @@ _PREPOSITION = re.compile(r"(?P<lead>against|for|of|with|in|to|from|at|on|by) (?
 
 def _with_another(question: str, earlier: str) -> str:
     """Return a question for voters with another thing after its last preposition: "And against gout?"."""
-    led = _LEAD.match(question.strip())
-    found = _PREPOSITION.fullmatch(sentence_of(question)[led.end() if led else 0 :]) if led else None
+    found = (
+        _PREPOSITION.fullmatch(_LEAD.sub("", sentence_of(question), count=1)) if _LEAD.match(question.strip()) else None
+    )
     if found is None or _VAGUE.fullmatch(found["what"]):
         return ""
-    made = re.sub(rf"\b({found['lead']}) [^?.,]+(?=[?.]*$)", lambda one: f"{one[1]} {found['what']}", earlier, flags=FLAGS)
+    made = re.sub(
+        rf"\b({found['lead']}) [^?.,]+(?=[?.]*$)", lambda one: f"{one[1]} {found['what']}", earlier, flags=FLAGS
+    )
     return "" if made == earlier else made
 
 

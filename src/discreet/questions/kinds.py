@@ -1,8 +1,8 @@
 """The kind of a question, from its text alone: a linear classifier over the words that frame it.
 
-A question has words that frame it ("how many ... with ...") and words of its own subject. Frequent words of the training
-wordings are kept; all others are one sign, so that a question about an unknown disease has the same frame. The features
-are words, and pairs and triples of neighbours. `discreet_lab.experiments accuracy kinds` trains the weights and reports
+A question has words that frame it ("how many ... with ...") and words of its own subject. Frequent words of the
+training wordings are kept; all others are one sign, so that a question about an unknown disease has the same frame. The
+features are words, and pairs and triples of neighbours. `discreet_lab.experiments accuracy kinds` trains the weights and reports
 them beside a classifier on the packaged embedder (docs/results/understanding.md). They are whole numbers: the same
 question has the same kind on every machine.
 """

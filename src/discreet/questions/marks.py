@@ -5,10 +5,11 @@ statements sees one form for all of them, and no number or date is left to be se
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
-from discreet.algorithms.statistics.conditions import FieldTest
+from discreet.algorithms.statistics.conditions import FieldTest, Relation
 from discreet.config import field_type, field_values
 from discreet.questions.sentences import FLAGS, Nouns
 
@@ -217,7 +218,7 @@ def _number(name: str, sign: str, found: re.Match[str]) -> FieldTest:
     if sign == "..":
         return FieldTest(field=name, relation="=", value=f"{groups['n']}..{groups['to']}")
     sign = ">=" if groups.get("up") else "<=" if groups.get("down") else sign
-    return FieldTest(field=name, relation=sign, value=groups["n"])
+    return FieldTest(field=name, relation=cast(Relation, sign), value=groups["n"])
 
 
 # --- dates ------------------------------------------------------------------------------------------------------------
@@ -229,7 +230,7 @@ def _mark_dates(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
         return
     for found in _times(marks):
         start, end, relation, value = found
-        marks.put(start, end, FieldTest(field=dates[0], relation=relation, value=value))
+        marks.put(start, end, FieldTest(field=dates[0], relation=cast(Relation, relation), value=value))
 
 
 def _times(marks: Marks) -> Iterator[tuple[int, int, str, str]]:
@@ -297,6 +298,3 @@ def _iso(parts: Mapping[str, str | None]) -> str:
     if month > 12 or (day and not 1 <= int(day) <= 31):
         return ""
     return f"{year}-{month:02d}-{int(day):02d}" if day else f"{year}-{month:02d}" if month else year
-
-
-Step = Callable[[Marks, _Fields, Nouns], None]

@@ -7,6 +7,7 @@ A question in words has a kind (`kinds`) and slots (`grammar`). In doubt about e
 named as requests, to choose from.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,7 @@ from discreet.questions import kinds
 from discreet.questions.kinds import Guess, guess_kind
 from discreet.questions.languages import is_foreign
 from discreet.questions.request import FACT, Request, check_kind, is_request, parse_request, request_of_statistic
-from discreet.questions.sentences import LONGEST, Nouns, normalize_question, nouns_of
+from discreet.questions.sentences import LONGEST, Nouns, normalize_question, nouns_of, sentence_of
 from discreet.questions.spelling import check_spelling
 from discreet.questions.statistics import of_request
 from discreet.questions.understanding import read_condition, read_request
@@ -70,7 +71,7 @@ _ADVICE: dict[str, str] = {
     "other": (
         "It asks for what no document states, such as an opinion or a computation. Ask for a fact, a number or a list."
     ),
-    "unsure": "It can be read in several ways. Write what is meant: {readings}",
+    "unsure": "It can be read in several ways, or by none. Ask in simpler words, or write what is meant: {readings}",
 }
 _NAMES: Mapping[str, Name] = {
     "share": "count",
@@ -192,14 +193,20 @@ class Router:
         if foreign := read_request(question, "", self.settings.fields, self._nouns):
             return foreign
         guess = guess_kind(question)
-        wanted = kind or guess.kind
+        wanted = kind or (guess.kind if guess.kind != "fact" or not self._asks_for_values(question) else "list")
         if not kind and (wanted not in kinds.STATISTICS or is_foreign(question, self.language or "en")):
             return None
         found = read_request(question, wanted, self.settings.fields, self._nouns)
-        if found is None or (not kind and guess.confidence < _LEAST):
+        if found is None or (not kind and wanted == guess.kind and guess.confidence < _LEAST):
             raise self._refusal("unsure", question, guess)
         check_spelling(question, found.phrases, self._named())
         return found
+
+    def _asks_for_values(self, question: str) -> bool:
+        """Return whether a question asks which values a declared field has: no voter sees fields."""
+        names = "|".join(re.escape(name.replace("_", " ")) for name in self.settings.fields)
+        asks = rf"(?:which|what|list|name|show)(?: me)? (?:the |all |our )*(?:{names})s?\b"
+        return bool(names) and re.match(asks, sentence_of(question), re.IGNORECASE) is not None
 
     def _named(self) -> Iterator[str]:
         """Yield the words that are public in the vault."""
@@ -254,7 +261,8 @@ class Router:
 
     def _readings(self, question: str, guess: Guess) -> Iterator[str]:
         """Yield what a question may mean, as requests, the likeliest one first."""
-        some = sorted((kind for kind in (*kinds.STATISTICS, FACT)), key=lambda kind: (-guess.shares[kind], kind))
+        asked = [kind for kind in kinds.KINDS if kind in kinds.STATISTICS or kind == FACT]
+        some = sorted(asked, key=lambda kind: (-guess.shares[kind], kind))
         made = 0
         for kind in some:
             try:

@@ -98,12 +98,14 @@ _SHORT = re.compile(
 _KEYWORDS = tuple(
     "patients people customers clients employees percentage proportion fraction average median quartiles common "
     "frequent number "
-    "symptoms treatments diagnoses complaints compare typical increasing between which among share months quarter".split()
+    "symptoms treatments diagnoses complaints compare typical increasing between which among share months "
+    "quarter".split()
 )
 _OTHER = frozenset(
     "patents patent patient commons medial medians numbers client custom customer diagnosis topical friction month "
     "peoples "
-    "shares shared employee employer employers typically commonly frequently averages treatment complaint symptom".split()
+    "shares shared employee employer employers typically commonly frequently averages treatment complaint "
+    "symptom".split()
 )
 _TYPED = {
     **dict.fromkeys("mny mnay manny amny mamy".split(), "many"),

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
 from discreet.errors import CannotAnswer, UsageError
-from discreet.questions.grammar import Slots, slots_of, whom
+from discreet.questions.counts import Kind, Slots, whom
+from discreet.questions.grammar import slots_of
 from discreet.questions.joins import as_condition, check_words
 from discreet.questions.marks import MARKED, Marks, mark
 from discreet.questions.request import Request
@@ -47,8 +48,8 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     marks = mark(sentence_of(question), fields, nouns)
     if kind != "summary":
         check_words(re.sub(rf"({MARKED}) only\b|\bonly (in {MARKED})", r"\1\2", marks.text), question)
-    slots = slots_of(marks.text, "compare" if kind == "versus" else kind, nouns)
-    return slots and _Reading(question, marks, slots, nouns).request()
+    slots = slots_of(marks.text, cast(Kind, "compare" if kind == "versus" else kind), nouns)
+    return None if slots is None else _Reading(question, marks, slots, nouns).request()
 
 
 def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condition:
@@ -94,8 +95,10 @@ class _Reading:
             own["groups"] = tuple(self._condition(one) or ALL for one in slots.groups)
         if slots.kind == "list" and _VAGUE_LIST.fullmatch(slots.attribute):
             raise CannotAnswer(
-                "summary", f"'{slots.attribute}' is a summary of many documents. Ask for one attribute, for example: What are the most "
-                "common symptoms of ...? Or summarise: Summarise what the notes say about ..."
+                "summary",
+                f"'{slots.attribute}' is a summary of many documents. Ask for one attribute, for example: What "
+                "are the most "
+                "common symptoms of ...? Or summarise: Summarise what the notes say about ...",
             )
         if slots.kind in ("list", "typical"):
             own["attribute"] = phrase(re.sub(rf"\bin {MARKED}", "", slots.attribute))
@@ -146,8 +149,12 @@ class _Reading:
 
     def _says(self, part: str) -> Condition:
         if points_back(part):
-            raise CannotAnswer("follow-up", f"'{part}' refers to an earlier question. Write the whole question, with the name of "
-                               "its subject. `discreet chat` knows the question before; for `discreet ask`, name it: --after QUESTION.")
+            raise CannotAnswer(
+                "follow-up",
+                f"'{part}' refers to an earlier question. Write the whole question, with the name of "
+                "its subject. `discreet chat` knows the question before; for `discreet ask`, name it: "
+                "--after QUESTION.",
+            )
         return as_condition(part, self._slots.language, self._question)
 
     def _condition(self, part: str) -> Condition | None:
@@ -189,10 +196,19 @@ def _check_whole(request: Request, nouns: Nouns) -> None:
         CannotAnswer: if one does.
     """
     for one in request.phrases:
-        if name := next((name for name in nouns.fields if re.search(rf"\b(?:by|per|each|every) (?:the )?{re.escape(name)}s?$", one, FLAGS)), ""):
+        if name := next(
+            (
+                name
+                for name in nouns.fields
+                if re.search(rf"\b(?:by|per|each|every) (?:the )?{re.escape(name)}s?$", one, FLAGS)
+            ),
+            "",
+        ):
             raise CannotAnswer(
-                request.kind, f"It asks for values by '{name}', whose values were not declared. For the number of each {name}, ask for a "
-                f"list: List the {name}s."
+                request.kind,
+                f"It asks for values by '{name}', whose values were not declared. For the number of each {name}, "
+                "ask for a "
+                f"list: List the {name}s.",
             )
         if (left := _FRAMES.search(one)) or len(one.split()) > _LONGEST_PHRASE:
             why = f"the word '{left[0]}'" if left else "so many words"

@@ -135,7 +135,7 @@ def train_kinds(told: Iterable[Mapping[str, Any]], *, strength: float = 20.0, st
     for row, own in enumerate(rows):
         found = [places[name] for name in own if name in places]
         matrix[row, found] = 1 / math.sqrt(max(1, len(found)))
-    wanted = np.array([KINDS.index(group_of(one["kind"])) for one in some])  # type: ignore[arg-type]
+    wanted = np.array([KINDS.index(group_of(one["kind"])) for one in some])
     weights, bias = _descend(matrix, np.eye(len(KINDS), dtype=np.float32)[wanted], 1 / strength, steps)
     whole = np.rint(weights * SCALE).astype(int)
     kept = {

@@ -1,0 +1,312 @@
+"""Differences and comparisons: "How many more people have A than B?", "Is A more common with B than with C?".
+
+One reading finds the two sides, and what is said of them: where a side is a group of units, it is a comparison of how
+often one thing holds; else it is the difference of two counts.
+"""
+
+import re
+from dataclasses import replace
+
+from discreet.questions.counts import (
+    AMONG,
+    NOTED,
+    SHARE,
+    Slots,
+    condition_first,
+    counted,
+    joined,
+    stated,
+    whom,
+    with_verb,
+    without_closing,
+)
+from discreet.questions.marks import MARKED
+from discreet.questions.sentences import FLAGS, Nouns
+from discreet.questions.statements import AND, Statement, group, holds, statement
+
+_MORE = (
+    r"(?:(?:just )?as (?:often|common|frequent|frequently)(?= )|any |much |far |even |significantly |a lot "
+    r")?(?:(?:more|less)(?: (?:common(?:ly)?|frequent(?:ly)?|often|likely|prevalent|"
+    r"widespread|usual|strongly|of an? (?:problem|issue)))?|(?:an? )?(?:bigger|smaller|larger) (?:problem|issue|"
+    r"concern)|mor|commoner|rarer|likelier|fewer|higher|lower|greater|larger|smaller|bigger|over-?represented)"
+)
+_THAN = (
+    r"\s*,?\s*\b(?:than|(?<=often )as|(?<=common )as|(?<=frequent )as|versus|vs|(?:as )?compared (?:with|to)|as "
+    r"opposed to|rather than|outnumbers?|outnumbered|exceeds?|against)\s+"
+)
+_ASKED = re.compile(
+    r"^(?:(?:iz|is it true that|how mcuh|do you know|by how (?:many|much)|how (?:much|many)|is|are|was|were|do|does|"
+    r"did|has|have|had|there|we|i|you|whether|if|it|the case that|"
+    rf"see|{SHARE} of|(?:number|numbers|count) of|the|there been|(?:so|or|and|just))\b[\s,:]*)+",
+    FLAGS,
+)
+_TAIL = re.compile(
+    r"(?:,? (?:and )?by how (?:many|much)(?: \w+)?|,? and what is the difference|[:,]? ?which (?:one )?(?:is|are) "
+    r"(?:it|more|there more of)|, right|"
+    r" (?:do|does|did|are|is|have|had|has)|, and how (?:large|big) is the difference|: (?:what is )?the difference)$",
+    FLAGS,
+)
+_SEEN_OFTEN = (
+    rf"(?: (?:been )?(?:{NOTED}|occur|happen|appear|come up|show up|affect(?:ed)?|done|mentioned|reported|found|"
+    r"there))+$"
+)
+_OPEN = re.compile(
+    r"^(?:which \w+ (?:has|have|mentions?|shows?|reports?) (?:the )?|"
+    r"(?:which|what|who)(?: (?:of|one of) (?:the two|these|those|the following|the))?(?: (?:group|groups|ones?|of "
+    r"these))?\b\s*|"
+    r"(?:in|for|with|among) which(?: of the)?(?: \w+)?\b\s*)",
+    FLAGS,
+)
+_COMPARED = re.compile(
+    r"(?:please )?(?:compare|contrast|comparison of|comparing|a comparison of)\s+(?:how (?:common|frequent|often|"
+    rf"likely) |the )?(?:{SHARE} of |numbers? of |counts? of )?",
+    FLAGS,
+)
+_DIFFERS = re.compile(
+    rf"(?:how (?:much )?)?(?:does|do|did|is|are|has|have) (?:the )?(?:{SHARE} (?:of|with) )?(?P<of>.+?) (?:differ|"
+    r"vary|different|compare)(?:s|ed)?(?: at all)? (?:between|among|in|across|for|from|with) (?P<rest>.+)|"
+    rf"(?:.*?\b)?(?:differences?|gap) in (?:the )?(?:{SHARE} of )?(?P<what>.+?) between (?P<between>.+)",
+    FLAGS,
+)
+_BETWEEN = re.compile(
+    r"(?:.*?\b)?(?:difference|gap)(?: in (?:the )?numbers?| in counts?)? (?:between|in) (?:the )?(?:numbers? |"
+    r"counts? )?(?:of )?(?P<a>.+?) (?:and|vs|versus) (?:the )?(?:numbers? |counts? )?(?:of )?(?P<b>.+)",
+    FLAGS,
+)
+_EACH_VALUE = re.compile(rf"[\s,:]*\bacross((?: in {MARKED})+)[\s,:]*")
+_LESS = re.compile(r"\b(?:fewer|less|rarer|lower|smaller)\b", FLAGS)
+
+
+def compare(text: str, nouns: Nouns) -> Slots | None:
+    """Return the slots of a comparison: of two counts, or of how often one thing holds in several groups."""
+    if each := _EACH_VALUE.search(text):
+        rest = f"{text[: each.start()]} {text[each.end() :]}".strip(" ,:")
+        rest = re.sub(r"^(?:compare|break down|split|show|give)(?: me)? ", "", rest, flags=FLAGS)
+        found = counted("share", rest, nouns) or counted("count", rest, nouns) or stated("share", rest, nouns)
+        return found and _in_groups(
+            found.of or found.among,
+            tuple(re.findall(MARKED, each[1])),
+            found.among if found.of else "",
+            denied=found.denied,
+        )
+    among = ""
+    if front := re.match(
+        rf"(?:(?:among|amongst|in|for|of|with|within) (?P<who>[^,]+), (?!or |and )|in (?P<mark>{MARKED})[ "
+        r",]+)(?P<rest>(?:which|what|is|are|do|does|did|was|were|have|has|who|how|by)\b.+)",
+        text,
+        FLAGS,
+    ):
+        among, text = whom(front["who"] or front["mark"], nouns), front["rest"]
+    text = _TAIL.sub("", text).strip(" ,")
+    text = re.sub(rf"\b({_MORE}(?: \w+){{0,4}}?) then\b", r"\1 than", text, flags=FLAGS)
+    found = _listed_groups(text, nouns) or _than(text, nouns)
+    return found and replace(found, among=joined(among, found.among))
+
+
+def _in_groups(of: str, groups: tuple[str, ...], among: str = "", *, denied: bool = False) -> Slots | None:
+    of = re.sub(rf"^(?:the )?(?:{SHARE}|numbers?|rates?) (?:of|with) (?:an? )?", "", of, flags=FLAGS)
+    return Slots("compare", of, denied, among, groups) if of and len(groups) > 1 and all(groups) else None
+
+
+def _listed_groups(text: str, nouns: Nouns) -> Slots | None:
+    """Return the slots of "compare X in A and B" and "which is commoner, A or B?"."""
+    if differs := _DIFFERS.fullmatch(text):
+        of, named = differs["of"] or differs["what"], differs["rest"] or differs["between"]
+        return _in_groups(holds(without_closing(of, nouns))[0], _groups(named, nouns))
+    if between := _BETWEEN.fullmatch(text):
+        return _pair(between["a"], between["b"], nouns)
+    if lead := _COMPARED.match(text):
+        rest = text[lead.end() :]
+        if by := re.fullmatch(
+            r"(?P<groups>.+?) (?:by|on|with respect to|with regard to|in terms of|regarding|: who|: which) (?P<of>.+)",
+            rest,
+            FLAGS,
+        ):
+            return _in_groups(holds(by["of"])[0], _groups(by["groups"], nouns))
+        inside = re.fullmatch(
+            rf"(?P<of>.+?)(?: (?:is|are|occurs?))? (?:between|across|before|{AMONG}) (?P<groups>.+? (?:and|versus|"
+            r"vs|with|to|against) .+)",
+            rest,
+            FLAGS,
+        )
+        if inside and not statement(inside["of"], nouns):
+            return _in_groups(holds(inside["of"])[0], _groups(inside["groups"], nouns))
+        parts = _several(rest)
+        return _pair(*parts, nouns) if len(parts) == 2 else None
+    tail = re.fullmatch(
+        rf"(?P<head>.*?\b{_MORE}\b.*?)(?:\s*[,:;]|\s+[-\u2013])?\s+(?P<groups>(?:[^,:]+, )*[^,:]+?,? or .+)",
+        text,
+        FLAGS,
+    )
+    if tail and not re.search(_THAN, text, FLAGS):
+        head = _OPEN.sub("", tail["head"])
+        return _between_groups(head, tail["groups"], nouns, asks=head != tail["head"])
+    return None
+
+
+def _between_groups(head: str, listed: str, nouns: Nouns, *, asks: bool) -> Slots | None:
+    """Return the slots of a head with a comparative, and the things that are compared."""
+    head = _ASKED.sub("", head)
+    cut = re.search(rf"\b{_MORE}\b", head, FLAGS)
+    before, after = (head[: cut.start()].strip(), head[cut.end() :].strip()) if cut else (head, "")
+    if not after:
+        before = re.sub(
+            r"^(?:(?:which|what) \w+|what) (?:is|are|was|were|comes?|gets?)\b(?: the)?", "", before, flags=FLAGS
+        ).strip()
+    after = re.sub(r"^(?:one|ones|often)$", "", after)
+    before, after = (
+        re.sub(_SEEN_OFTEN, "", f" {before}", flags=FLAGS).strip(),
+        re.sub(rf"(?:^| ){AMONG}$", "", after, flags=FLAGS),
+    )
+    what = re.sub(
+        r"^(?:\w+ )??(?:rates? of|numbers? of|shares? of|to have|to|by|of) (?:more )?", "", after or before, flags=FLAGS
+    ).strip()
+    things = _several(listed)
+    of, denied = holds(re.sub(r"^(?:is|are|has|have|had|gets?|does|do) ", "", what, flags=FLAGS))
+    if not of or re.fullmatch(
+        rf"s|by|by more of .*|comes? up|{nouns.counted}|our {nouns.counted}|of (?:our |the )?{nouns.counted}|there|"
+        rf"we|seen|{NOTED}",
+        of,
+        FLAGS,
+    ):
+        return _pair(things[0], things[1], nouns) if len(things) == 2 else None
+    if held := statement(of, nouns):
+        return _pair(*things, nouns, among=held.who) if len(things) == 2 else None
+    return _in_groups(of, _groups(listed, nouns), denied=denied)
+
+
+def _than(text: str, nouns: Nouns) -> Slots | None:
+    """Return the slots of "Is X more common in A than in B?" and "Do more people have A than B?"."""
+    sides = re.split(_THAN, text, maxsplit=1, flags=FLAGS)
+    if len(sides) < 2:
+        return None
+    left, right = _ASKED.sub("", sides[0]), sides[1].strip()
+    if away := re.fullmatch(
+        r"(?P<who>.+?) to (?P<of>(?!those|the)\w+ .+|\w+)", right, FLAGS
+    ):  # "likelier than men to report X"
+        right, left = away["who"], f"{left} to {away['of']}"
+    less = bool(_LESS.search(sides[0]))
+    cut = re.search(rf"\b{_MORE}\b", left, FLAGS)
+    if cut is None:
+        inside = re.fullmatch(rf"(?P<of>.+?):? (?:{AMONG} |, ?|: ?)(?P<a>.+)", left, FLAGS)
+        named = re.fullmatch(r"(?P<b>.+?)(?::|,| -| by| in terms of| on| regarding) (?P<of>.+)", right, FLAGS)
+        if inside and not statement(left, nouns) and not re.search(rf"\b{_OUT}\b", text, FLAGS):
+            return _in_groups(
+                holds(without_closing(re.sub(r"^the ", "", inside["of"]), nouns))[0],
+                (group(inside["a"], nouns), group(_bare_side(right), nouns)),
+            )
+        if named:
+            return _in_groups(holds(named["of"])[0], (group(left, nouns), group(_bare_side(named["b"]), nouns)))
+        return _pair(left, right, nouns)
+    before, after = left[: cut.start()].strip(), left[cut.end() :].strip()
+    shown = re.sub(_SEEN_OFTEN, "", f" {before}", flags=FLAGS).strip()
+    if (
+        before
+        and re.match(rf"(?:{AMONG}|after|during|before|by|to be found in|seen in|found in)\s", after, FLAGS)
+        and not re.match(r"(?:to|by) ", after)
+    ):
+        of, denied = holds(shown)
+        return _in_groups(of, _against(group(after, nouns), group(_bare_side(right), nouns)), denied=denied)
+    if before and after:  # "are men more likely to have X", "do women have more X"
+        held = statement(with_verb(before), nouns)
+        of, denied = holds(re.sub(r"^(?:likely )?to (?:be )?", "", after, flags=FLAGS))
+        first = group(before, nouns) if held is None or not held.holds or held.who == "" else held.who
+        return _in_groups(
+            of,
+            _against(re.sub(r" (?:have|has|had|get|gets)$", "", first), group(_bare_side(right), nouns)),
+            denied=denied,
+        )
+    if before:
+        held = statement(with_verb(before), nouns)
+        if held and held.who and held.holds:
+            other = group(_bare_side(right), nouns)
+            if not re.search(MARKED, held.who + other) and not re.search(
+                rf"\b{nouns.counted}\b|\b(?:those|ones|with|without|in|who|others)\b", right, FLAGS
+            ):
+                return Slots("difference", among=held.who, groups=(other, held.holds) if less else (held.holds, other))
+            return _in_groups(held.holds, _against(held.who, other), denied=held.denied)
+        return _pair(shown, right, nouns, less=less)
+    return _pair(after, right, nouns, less=less)
+
+
+_OUT = r"(?:outnumbers?|outnumbered|exceeds?)"
+
+
+def _bare_side(text: str) -> str:
+    return re.sub(
+        r"^(?:(?:those|the ones|ones|it is|they are|is|are|do|does|did|both|between|that|who|after|people) )+(?=\S)",
+        "",
+        text.strip(),
+        flags=FLAGS,
+    )
+
+
+def _groups(text: str, nouns: Nouns) -> tuple[str, ...]:
+    named = [group(_bare_side(one), nouns) for one in _several(text)]
+    return _against(*named) if len(named) > 1 else ()
+
+
+_OTHERS = re.compile(
+    r"(?:not |(?:in |among )?(?:the )?)?(?:without|none|one|it|any|(?:do|does|did|have|has|had)(?: not|n't)|others?|"
+    r"all others|the rest|rest|no)(?: (?:one|it|any|them))?",
+    FLAGS,
+)
+
+
+def _against(first: str, *others: str) -> tuple[str, ...]:
+    """Return groups; one that is all others is those of which the first does not hold."""
+    return (first, *(f"not {first}" if _OTHERS.fullmatch(one.strip()) else one for one in others))
+
+
+def _pair(first: str, second: str, nouns: Nouns, among: str = "", *, less: bool = False) -> Slots | None:
+    """Return the difference of two counts, with what both share as the population."""
+    (a, shared), (b, own) = _side(first, nouns), _side(second, nouns)
+    if re.fullmatch(MARKED, b) and shared and not re.fullmatch(MARKED, a) and re.match(MARKED, shared):
+        a, shared = shared, a  # "more women have X than men"
+    elif shared and statement(second, nouns) and not own and not re.search(MARKED, f"{a}{b}"):
+        a, shared = shared, a  # "more patients with A have X than patients with B"
+    if not a or not b or a == b:
+        return None
+    groups = (b, a) if less else (a, b)
+    if _bare_side(a) != a or _bare_side(b) != b:
+        a, b = _bare_side(a), _bare_side(b)
+    groups = (b, a) if less else (a, b)
+    return Slots("difference", among=joined(among, joined(shared, own if own != shared else "")), groups=groups)
+
+
+def _side(text: str, nouns: Nouns) -> tuple[str, str]:
+    """Return one side of a difference: the thing, and what else narrows the units."""
+    text = re.sub(r"^(?:more )?(?:the )?(?:(?:numbers? |counts? )(?:of |with )?)?", "", text.strip(" ,"), flags=FLAGS)
+    text = re.sub(rf"(?: (?:been )?(?:{NOTED}|brought up))+(?=$| in )", "", text, flags=FLAGS) or text
+    held = statement(with_verb(text), nouns)
+    if held is None and not re.match(rf"(?:in )?{MARKED}$", text):
+        first = condition_first("count", text, nouns)
+        held = Statement(first.among, first.of) if first else None
+    if held is not None:
+        said = f"not {held.holds}" if held.denied else held.holds
+        parts = [one for one in (*held.who.split(AND), *said.split(AND)) if one]
+        thing = said.split(AND)[0] if said else (parts[0] if parts else "")
+        parts.remove(thing) if thing in parts else None
+        return thing, AND.join(parts)
+    bare = re.sub(
+        r"^(?:(?:those|that|ones|the ones|who|with|have|had|of|for|about|in|among|after|from|has|an?|the) )+(?=\S)",
+        "",
+        text,
+        flags=FLAGS,
+    )
+    marked = re.fullmatch(rf"(?P<thing>.+?) in (?P<mark>{MARKED})", bare)
+    if marked:
+        return holds(marked["thing"])[0], marked["mark"]
+    said, denied = holds(bare)
+    return f"not {said}" if denied else said, ""
+
+
+_PAIR = r"\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or|versus|vs)\s+"
+
+
+def _several(text: str) -> tuple[str, ...]:
+    for between in (_PAIR, r"\s+(?:to|against)\s+", r"\s+with\s+"):
+        parts = [part for part in re.split(between, text, flags=FLAGS) if part.strip()]
+        if len(parts) > 1:
+            return tuple(parts)
+    return ()

@@ -1,0 +1,232 @@
+"""Lists of values, and typical numbers: "top 5 symptoms of gout", "the average age of patients with gout"."""
+
+import re
+from dataclasses import replace
+
+from discreet.questions.counts import AMONG, FRAME_WORDS, NOTED, Slots, condition_first, joined, whom
+from discreet.questions.marks import MARKED
+from discreet.questions.sentences import FLAGS, Nouns, is_plural, phrase
+from discreet.questions.statements import statement
+
+_NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
+_VALUES = {name: number for number, name in enumerate(_NUMBERS, 1)} | {"fifteen": 15, "twenty": 20, "dozen": 12}
+_N = rf"(?:\d{{1,4}}|{'|'.join(_NUMBERS)}|fifteen|twenty|dozen)"
+_COMMON = (
+    r"(?:(?:the )?most (?:common(?:ly)?|frequent(?:ly)?|often|prevalent|typical|widespread|usual|popular)(?: "
+    r"(?:named|mentioned|reported|prescribed|given|cited|used|seen|recorded|"
+    r"listed|requested|raised))?|commonest|(?:main|leading|chief|principal|major|biggest|typical|common|usual|"
+    r"frequent|recurring|possible|main|key|different|various|top|primary))"
+)
+_RANK = (
+    r"[\s,:]*(?:(?:the )?most (?:often|frequently|commonly|common|frequent)(?: first)?|most first|(?:and|with|by)(?: "
+    r"how| their)? (?:often|frequently|frequency|frequencies|counts?|numbers?|shares?|common)"
+    r"(?: (?:is|are|do|does) (?:each|they|it)[\w ]*)?|ranked(?: by \w+)?|in order(?: of frequency)?|(?<=[a-z]) most|"
+    r"sorted by \w+|usually|typically|mostly|generally)$"
+)
+_LIST_LEAD = re.compile(
+    r"(?:(?:what|which)(?:'s|'re| is| are| were| was)? |list |name |give |show |rank |state |enumerate |itemi[sz]e |"
+    r"find |tell |what |which |me |us |"
+    r"i need |i want |an? |the |our |all |some |full |complete |short |ranked |(?:list|ranking|overview|breakdown|"
+    r"distribution) (?:of|by) |of )*"
+    rf"(?:top[- ](?P<n>{_N}) |(?P<k>{_N}) |(?P<top>top ))?(?:{_COMMON} )*(?:(?P<m>{_N}) )?(?:{_COMMON} )*",
+    FLAGS,
+)
+_OF = (
+    r"(?:along with|together with|of|for|in|among|amongst|with|against|from|behind|at|by|across|on|within|to|after|"
+    r"under)"
+)
+_LIST_VERBS = (
+    r"(?:paid|brought(?: against)?|turn up|turned up|tend to|tends to|is|are|was|were|have|has|had|do|does|did|get|"
+    rf"got|been|being|can|could|may|should|{NOTED}|given|named|made|tried|ordered|"
+    r"chosen|recommended|taken|offered|cited|claimed|requested|raised|listed|wanted|needed|occurring|frequent|common|"
+    r"there|cause|causes|"
+    r"report|receive|received|show|bring|come with|come up|came up|come|give|name|buy|use|take|took|need|ask(?:ed)? "
+    r"for|wish for|complain(?:ed)? (?:of|about)|"
+    r"suffer(?:ed)? from|experience[sd]?|mention|file[sd]?|raise[sd]?|make|prescribe|present with|want(?:ed)?|"
+    r"express(?:ed)?|see|saw|lead to|we|you|they|often|most|frequently|"
+    r"commonly|usually|typically|mostly|generally|also)"
+)
+_STOP = re.compile(rf" (?:{_OF}|{_LIST_VERBS}|that|which|why|who|whom|when)\b", FLAGS)
+_REASONS = re.compile(
+    r"(?:reasons?|causes?|grounds|sources|side[- ]effects|risk factors|symptoms? after|complications?)$", FLAGS
+)
+
+
+def _head_and_who(text: str, nouns: Nouns) -> tuple[str, str]:
+    """Return what is listed or measured, and of whom: "drugs do patients with gout take" gives ("drugs", "gout")."""
+    text = re.sub(
+        r"^(?:the |an? |our |all )*(?:different )?(?:kinds?|types?|sorts?|categories) of ", "", text, flags=FLAGS
+    )
+    stop = _STOP.search(text)
+    if stop is None:
+        return phrase(text), ""
+    head, tail = phrase(text[: stop.start()]), text[stop.start() :].strip()
+    inner = re.match(rf"(?:of|for|behind|after) (?P<what>.+?)(?: {AMONG} (?P<who>.+))?$", tail, FLAGS)
+    if inner and _REASONS.search(head) and not (statement(inner["what"], nouns) or re.match(MARKED, inner["what"])):
+        of_a_thing = re.match(r"(?:reasons?|causes?|grounds)", head, FLAGS)
+        if of_a_thing or inner["who"]:
+            return f"{head} {tail.split(' ')[0]} {inner['what']}", whom(inner["who"], nouns) if inner["who"] else ""
+    leads = rf"^(?:(?:(?!in {MARKED}){_OF}|{_LIST_VERBS}|that|which|why|who(?= (?:is|are))|the|our|an?)\b\s*)+"
+    who = re.sub(leads, "", tail, flags=FLAGS)
+    who = re.sub(rf"(?: {_LIST_VERBS})+$", "", who, flags=FLAGS).strip()
+    if not who or re.fullmatch(rf"{_LIST_VERBS}|{nouns.people}|survey|data|notes|records", who, FLAGS):
+        return head, ""
+    held = statement(who, nouns)
+    if held and held.who and held.holds and len(held.holds.split()) == 1 and not held.denied:
+        return head, held.who
+    first = None if held else condition_first("list", who, nouns)
+    if first:
+        return head, joined(first.of, first.among)
+    return head, whom(who, nouns)
+
+
+_ACTIONS = (
+    (r"complain(?:ing|s|ed)?(?: (?:of|about))?", "complaints"),
+    (r"(?:ask|asks|asked|asking)(?: (?:about|for))?|request(?:s|ed)?", "requests"),
+    (r"suffer(?:s|ed|ing)? from|get diagnosed with|diagnosed with", "diagnoses"),
+    (r"(?:get|receive|are given|are treated with|treated with|given)", "treatments"),
+    (r"(?:take|takes|took|taking|are prescribed|prescribed|get prescribed)", "medications"),
+    (r"die (?:of|from)|died (?:of|from)", "causes of death"),
+    (r"call (?:us )?about|contact us about|write (?:in )?about", "topics"),
+)
+
+
+def list_values(text: str, nouns: Nouns) -> Slots | None:
+    """Return the slots of a list."""
+    plain = re.sub(_RANK, "", text, flags=FLAGS)
+    front = re.match(r"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", plain, FLAGS)
+    who = whom(front["who"], nouns) if front else ""
+    plain = front["rest"] if front else plain
+    found = _action(plain, nouns) or _named(plain, nouns)
+    return found and replace(found, among=joined(who, found.among))
+
+
+def _action(text: str, nouns: Nouns) -> Slots | None:
+    """Return the list of "What do patients complain about most?"."""
+    for verb, attribute in _ACTIONS:
+        found = re.fullmatch(
+            r"what (?:(?:things|kinds of things) )?(?:do|did|are|were|does) (?P<who>.+?) (?:(?:most|usually|"
+            rf"typically|mostly|often|frequently|commonly) )*{verb}"
+            rf"(?P<rest>(?: (?:for|against|with|in|on) .+)?)(?: (?:the )?most(?: (?:often|frequently|commonly))?)?",
+            text,
+            FLAGS,
+        )
+        if found:
+            population = whom(found["who"], nouns)
+            more = found["rest"].strip().split(" ", 1)
+            return Slots(
+                "list", among=joined(population, phrase(more[1]) if len(more) > 1 else ""), attribute=attribute
+            )
+    return None
+
+
+def _named(text: str, nouns: Nouns) -> Slots | None:
+    """Return the list of "the 5 most common symptoms of Zonkitis" and "Which drugs do patients with Zonkitis take?"."""
+    lead = _LIST_LEAD.match(text)
+    rest = text[lead.end() :] if lead else text
+    number = next((lead[one] for one in ("n", "k", "m") if lead[one]), "") if lead else ""
+    single = bool(
+        lead
+        and re.match(r"(?:what|which)(?:'s| is| was) ", text, FLAGS)
+        and re.search(r"\bmost\b|commonest", lead[0], FLAGS)
+    )
+    rest = re.sub(r" (?:most (?:often|frequently|commonly)|most)(?=\s|$)", "", rest, flags=FLAGS)
+    attribute, who = _head_and_who(" ".join(rest.split()), nouns)
+    attribute = re.sub(rf"^(?:{_COMMON}) ", "", attribute, flags=FLAGS)
+    if not attribute or len(attribute.split()) > 4 + 2 * bool(_REASONS.match(attribute.split(" ")[0])):
+        return None
+    if not is_plural(attribute.split(" of ")[0].split(" for ")[0]):
+        attribute = _plural(attribute)
+    most = int(number) if number.isdecimal() else _VALUES.get(number.casefold(), 1 if single else 0)
+    return Slots("list", among=who, attribute=attribute, most=most)
+
+
+def _plural(word: str) -> str:
+    if word.casefold().endswith("is"):
+        return f"{word[:-2]}es"
+    return f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word, FLAGS) else f"{word}s"
+
+
+# --- typical numbers --------------------------------------------------------------------------------------------------
+
+_WHAT = {
+    "average": "mean",
+    "mean": "mean",
+    "avg": "mean",
+    "median": "median",
+    "quartiles": "quartiles",
+    "interquartile range": "quartiles",
+}
+_WHAT |= {
+    "range": "quartiles",
+    "spread": "quartiles",
+    "distribution": "quartiles",
+    "on average": "mean",
+    "typical": "median",
+    "usual": "median",
+}
+_OLD = {
+    "old": "age",
+    "young": "age",
+    "tall": "height",
+    "heavy": "weight",
+    "satisfied": "satisfaction",
+    "happy": "satisfaction",
+    "expensive": "price",
+}
+
+
+_MEASURES = {
+    "pay": "price",
+    "stay": "length of stay",
+    "weigh": "weight",
+    "earn": "income",
+    "wait": "waiting time",
+    "cost": "price",
+}
+
+
+def typical(text: str, nouns: Nouns) -> Slots | None:
+    """Return the slots of a typical number; the median if the question names none."""
+    words = "|".join(sorted(_WHAT, key=len, reverse=True))
+    named = re.search(rf"\b(?P<what>{words}|distributed|middle half)\b", text, FLAGS)
+    what = _WHAT.get(named["what"].casefold(), "quartiles") if named else "median"
+    plain = re.sub(
+        rf"[\s,:-]*\b(?:{words}|distributed|typically|usually|normally|generally|in general|as a rule|roughly|"
+        r"approximately|values?|score|normal|lies?|falls?|tend to be|tend to|give us|overall)\b",
+        "",
+        text,
+        flags=FLAGS,
+    )
+    plain = " ".join(plain.split()).strip(" ,-")
+    front = re.match(r"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", plain, FLAGS)
+    before = whom(front["who"], nouns) if front else ""
+    plain = re.sub(
+        rf"^(?:(?:{FRAME_WORDS}|much|long|number of|within|between)\b[\s,:.-]*)+(?=\w)",
+        "",
+        front["rest"] if front else plain,
+        flags=FLAGS,
+    )
+    how = re.fullmatch(
+        (
+            rf"(?P<how>{'|'.join(_OLD)}) (?:(?:is|are|were|was) )?(?:the |an? |our )*(?P<who>.+?)(?: (?:is|are|were|"
+            r"was))?"
+        ),
+        plain,
+        FLAGS,
+    )
+    if how:
+        return Slots(
+            "typical", among=joined(before, whom(how["who"], nouns)), attribute=_OLD[how["how"].casefold()], what=what
+        )
+    for verb, name in _MEASURES.items():
+        if found := re.fullmatch(rf"(?P<who>.+?) {verb}(?: for .+)?", plain, FLAGS):
+            return Slots("typical", among=joined(before, whom(found["who"], nouns)), attribute=name, what=what)
+    plain = re.sub(r"^length (?:of )?(?:the )?(?:hospital )?stay", "length_of_stay", plain, flags=FLAGS)
+    attribute, who = _head_and_who(plain, nouns)
+    attribute = nouns.field(attribute) or attribute.replace("length_of_stay", "length of stay")
+    if not attribute or len(attribute.split()) > 4:
+        return None
+    if "," in attribute:
+        attribute, who = (one.strip() for one in attribute.split(",", 1))
+    return Slots("typical", among=joined(before, who), attribute=nouns.field(attribute) or attribute, what=what)
