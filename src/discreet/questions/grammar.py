@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from discreet.questions.comparisons import compare
-from discreet.questions.counts import AMONG, Kind, Slots, count, share, stated, whom, without_closing
+from discreet.questions.counts import AMONG, Kind, Slots, count, counted, share, stated, whom, without_closing
 from discreet.questions.lists import list_values, typical
 from discreet.questions.marks import MARKED
 from discreet.questions.sentences import FLAGS, Nouns
