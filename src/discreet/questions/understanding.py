@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
 from discreet.errors import CannotAnswer, UsageError
+from discreet.questions.foreign import foreign_slots
 from discreet.questions.grammar import Kind, Slots, slots_of
 from discreet.questions.joins import as_condition, check_words
 from discreet.questions.marks import MARKED, Marks, mark
@@ -36,6 +37,17 @@ def read_request(question: str, kind: Kind, fields: Mapping[str, str], nouns: No
     """
     marks = mark(sentence_of(question), fields, nouns)
     slots = slots_of(marks.text, kind, nouns)
+    return slots and _Reading(question, marks, slots).request()
+
+
+def read_foreign(question: str, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
+    """Return the request that a question in German, French or Spanish makes; None for another question.
+
+    Raises:
+        CannotAnswer: if a part of it would be lost, or can be read in several ways.
+    """
+    marks = mark(sentence_of(question), fields, nouns, foreign=True)
+    slots = foreign_slots(marks.text, nouns)
     return slots and _Reading(question, marks, slots).request()
 
 

@@ -14,7 +14,6 @@ from discreet.query.requests.comparisons import COMPARES, compared
 from discreet.query.requests.counts import counted
 from discreet.query.requests.dates import since, split_by
 from discreet.query.requests.differences import differs
-from discreet.query.requests.foreign import foreign_request
 from discreet.query.requests.lists import listed
 from discreet.query.requests.phrases import Nouns, nouns_of, points_back, sentence_of
 from discreet.query.requests.summaries import summarised
@@ -43,8 +42,6 @@ def request_of(question: str, unit: str = "", fields: Sequence[str] = ()) -> Wor
         unit: the vault's word for one individual, such as "patient".
         fields: the names of declared fields.
     """
-    if len(question) <= _LONGEST and (foreign := foreign_request(question, unit, fields)):
-        return foreign
     text = sentence_of(plain_question(question)) if len(question) <= _LONGEST else ""
     kinds = {recognise(question, unit=unit).name, recognise(text, unit=unit).name}
     if not text or kinds & _OTHERS:
