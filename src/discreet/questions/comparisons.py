@@ -104,7 +104,7 @@ def compare(text: str, nouns: Nouns) -> Slots | None:
 
 
 def _in_groups(of: str, groups: tuple[str, ...], among: str = "", *, denied: bool = False) -> Slots | None:
-    of = re.sub(rf"^(?:the )?(?:{SHARE}|numbers?|rates?) (?:of|with) (?:an? )?", "", of, flags=FLAGS)
+    of = re.sub(rf"^(?:the )?(?:{SHARE}|numbers?|rates?) (?:of|with) (?:an? )?| rates?$", "", of, flags=FLAGS)
     return Slots("compare", of, denied, among, groups) if of and len(groups) > 1 and all(groups) else None
 
 

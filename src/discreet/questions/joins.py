@@ -12,15 +12,9 @@ from dataclasses import dataclass
 from discreet.algorithms.statistics.conditions import Condition, all_of, any_of, is_text_form, says
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
+from discreet.questions.marks import MONTHS
 from discreet.questions.statements import holds
 
-_MONTHS = {
-    "": "january february march april may june july august september october november december jan feb apr jun jul aug "
-    "sep sept oct nov dec",
-    "de": "januar februar märz april mai juni juli august september oktober november dezember",
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-}
 _MEASURED = re.compile(
     r"\b(?:over|under|above|below|older|younger|before|after|until|between|more than|less than|at (?:least|most))\b.*\d"
     r"|\b(?:last|this|next|past) (?:day|week|month|year|quarter)s?\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
@@ -92,9 +86,9 @@ _LANGUAGES = {
         "und",
         "aber|jedoch",
         r"keine?[nrms]?|ohne|nicht",
-        r"weder (?P<a>.+?) noch (?P<b>.+)",
+        r"weder (?:(?:an|unter|über|von) )?(?P<a>.+?) noch (?:(?:an|unter|über|von) )?(?P<b>.+)",
         "entweder|sowohl",
-        "mit",
+        "mit|eine?[nmrs]?|d(?:er|ie|as|en|em|es)",
     ),
     "fr": _Joins(
         "ou",
@@ -105,7 +99,9 @@ _LANGUAGES = {
         "soit",
         "avec|de la|du|des|une?|l[ae]",
     ),
-    "es": _Joins("o|u", "y|e", "pero", r"sin|no|ning[uú]na?", r"ni (?P<a>.+?) ni (?P<b>.+)", "sea", "con"),
+    "es": _Joins(
+        "o|u", "y|e", "pero", r"sin|no|ning[uú]na?", r"ni (?P<a>.+?) ni (?P<b>.+)", "sea", "con|una?|el|l[oa]s?"
+    ),
 }
 
 
@@ -244,7 +240,7 @@ def _check_phrase(part: str, language: str, question: str) -> None:
     if joined := _OTHER_JOINS.search(part) or (other.search(part) if other else None):
         raise _two_things(part, (part[: joined.start()], part[joined.end() :]), (joined[0],), question)
     for word in re.findall(r"\w+", part):
-        if word.casefold() in _MONTHS[language].split():
+        if word.casefold() in MONTHS[language].split():
             raise left_out(
                 word, part, " ".join(re.sub(rf"(?:\b(?:in|since|on) )?\b{word}\b", "", part).split()), question
             )

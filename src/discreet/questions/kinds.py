@@ -3,8 +3,8 @@
 A question has words that frame it ("how many ... with ...") and words of its own subject. Frequent words of the
 training wordings are kept; all others are one sign, so that a question about an unknown disease has the same frame. The
 features are words, and pairs and triples of neighbours. `discreet_lab.experiments accuracy kinds` trains the weights,
-and reports them beside a classifier on the packaged embedder (docs/results/understanding.md). They are whole numbers: the
-same question has the same kind on every machine, without a model.
+and reports them beside a classifier on the packaged embedder (docs/results/understanding.md). They are whole numbers:
+the same question has the same kind on every machine, without a model.
 """
 
 import json

@@ -7,6 +7,7 @@ statements sees one form for all of them, and no number or date is left to be se
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
 from discreet.algorithms.statistics.conditions import FieldTest, Relation
@@ -48,6 +49,29 @@ _ONWARDS = re.compile(r"\s*,?(?:onwards?|on\b|until (?:today|now)|to (?:date|now
 _RELATIONS = {"after": ">", "before": "<", "until": "<=", "till": "<=", "up to": "<=", "through": "<="}
 _SINCE = frozenset(("since", "as of", "starting", "beginning"))
 _N = r"(?P<n>\d+(?:\.\d+)?)"
+MONTHS = {
+    "": "january february march april may june july august september october november december jan feb apr jun jul aug "
+    "sep sept oct nov dec",
+    "de": "januar februar märz april mai juni juli august september oktober november dezember",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+}
+"""The names of the months in each language; English if empty."""
+_FOREIGN_LABELS = {"women": ("Frauen", "femmes", "mujeres"), "men": ("Männer", "Männern", "hommes", "hombres")}
+_FOREIGN_TIMES = {
+    "since": r"seit(?: dem jahr| anfang)?|depuis(?: l'année)?|desde(?: el año)?",
+    "in": r"im jahr|im|en l'an|en el año|en|au cours de|durant|durante",
+    "before": "vor|avant|antes de",
+    "after": "nach|après|después de",
+    "until": "bis|jusqu'en|jusqu'à|hasta",
+}
+_PLAIN_AGE = r"(?= \d+(?! ?[%\u00b0\d])(?! (?-i:[A-ZÄÖÜ])(?!ahre)))"
+_FOREIGN_AGES = {
+    "over": rf"(?:über|älter als){_PLAIN_AGE}|(?:âgée?s? )?de plus de(?= \d+ ans)|mayores de|de más de(?= \d+ años)",
+    "under": rf"(?:unter|jünger als){_PLAIN_AGE}|(?:âgée?s? )?de moins de(?= \d+ ans)|menores de|"
+    r"de menos de(?= \d+ años)",
+}
+"""Words for "women", "since" and "over" in German, French and Spanish; in German a noun after the number is no age."""
 _ABOVE = {
     r"over|above|more than|greater than|higher than|exceeding|>": ">",
     r"under|below|less than|fewer than|lower than|younger than|smaller than|<": "<",
@@ -87,19 +111,35 @@ class Marks:
         return tuple(self.tests[ord(one[-1]) - ord("a")] for one in re.findall(MARKED, part))
 
 
-def mark(text: str, fields: Mapping[str, str], nouns: Nouns) -> Marks:
+def mark(text: str, fields: Mapping[str, str], nouns: Nouns, *, foreign: bool = False) -> Marks:
     """Return a text with marks in place of what tests declared fields.
 
     Args:
         text: a sentence in its own spelling.
         fields: the declared fields, with their types.
         nouns: the words for units.
+        foreign: whether the text is read as German, French or Spanish.
     """
-    found = Marks(text.replace(MARK, " "), nouns.plural)
+    text = text.replace(MARK, " ")
+    found = Marks(_in_english(text) if foreign else text, nouns.plural)
     types = {name: field_type(kind) for name, kind in fields.items()}
-    for step in (_mark_labels, _mark_numbers, _mark_dates):
+    for step in (partial(_mark_labels, foreign=foreign), _mark_numbers, _mark_dates):
         step(found, {name: (types[name], field_values(kind)) for name, kind in fields.items()}, nouns)
     return found
+
+
+def _in_english(text: str) -> str:
+    """Return a text with its times and ages in English words: "in Mar 2026" for "im März 2026"."""
+    months = {name: n for language in ("de", "fr", "es") for n, name in enumerate(MONTHS[language].split())}
+    named = rf"(?:(?P<month>{'|'.join(months)}) (?:de )?)?(?P<year>(?:19|20)\d\d)(?![\w-])"
+    for english, said in _FOREIGN_TIMES.items():
+        for one in re.finditer(rf"(?<![\w-])(?:{said}) {named}", text, FLAGS):
+            month = f"{_MONTHS[months[one['month'].casefold()]]} " if one["month"] else ""
+            text = text.replace(one[0], f"{english} {month}{one['year']}")
+    for english, said in _FOREIGN_AGES.items():
+        age = rf"(?<![\w-])(?<!seit )(?:{said}) (\d+)(?: jahren?| ans| años)?(?: alt)?(?!\w)"
+        text = re.sub(age, rf"{english} \1 years", text, flags=FLAGS)
+    return text
 
 
 _Fields = Mapping[str, tuple[str, Mapping[str, Sequence[str]]]]
@@ -108,7 +148,7 @@ _Fields = Mapping[str, tuple[str, Mapping[str, Sequence[str]]]]
 # --- declared values --------------------------------------------------------------------------------------------------
 
 
-def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
+def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns, *, foreign: bool) -> None:
     people = rf"(?:{nouns.people})"
     for name, (kind, values) in fields.items():
         if kind != "category":
@@ -124,23 +164,25 @@ def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
             continue
         for value, labels in values.items():
             test = FieldTest(field=name, relation="=", value=value)
+            if foreign:
+                labels = [one for label in labels for one in _FOREIGN_LABELS.get(label.casefold(), (label,))]
             words = sorted({*labels, *([value] if len(value) > 1 else ())}, key=len, reverse=True)
             some = "|".join(map(_forms, words))
             at = r"(?:in|on|from|at|of|within|for) (?:the |our )?"
             forms = [
                 rf"(?P<who>)\b(?:{some})(?= {people}\b) {people}\b",
-                rf"(?:\b{at})?\b(?:{some}) {said}\b",
+                rf"(?:\b{at})?\b(?:{some}) (?:{said}|team)\b",
                 rf"(?:\b{at})?\b{said} (?:is |= ?|of )?(?:{some})\b",
             ]
             labelled = "|".join(map(_forms, labels)) if labels else ""
             if labelled:
-                forms.append(rf"(?P<who>)(?<![\w'-])(?:{labelled})(?![\w'-])(?!{_CALLED})")
+                forms.append(rf"(?P<who>)(?<![\w-])(?<!\w\w')(?:{labelled})(?![\w'-])(?!{_CALLED})")
             forms.append(
                 rf"\b(?:in|on|at|from) (?:the |our )?(?:{some})\b(?! (?:of|side|america|africa|asia|europe)\b)"
             )
             alone = r"(?:(?<=, )|(?<=\bvs )|(?<=\bversus )|(?<=\bthan )|(?<=\bor )|(?<=\band )|(?<=: ))"
             forms.append(rf"{alone}(?:the )?(?:only )?(?:{some})(?: only)?(?=,|$| (?:vs|versus|or|and)\b|:)")
-            if any(len(one) > 2 for one in words):
+            if not foreign and any(len(one) > 2 for one in words):
                 forms.append(rf"(?<=\w )(?:{some})(?: only)?$|(?<=: )(?:{some})(?= (?:vs|versus|or|and)\b)")
             for form in forms:
                 while one := re.search(form, marks.text, FLAGS):

@@ -27,7 +27,7 @@ from discreet.questions.request import FACT, Request, check_kind, is_request, pa
 from discreet.questions.sentences import LONGEST, Nouns, normalize_question, nouns_of, sentence_of
 from discreet.questions.spelling import check_spelling
 from discreet.questions.statistics import of_request
-from discreet.questions.understanding import read_condition, read_request
+from discreet.questions.understanding import read_condition, read_foreign, read_request
 from discreet.retrieval.attribute_schema import AttributeSchema
 
 Name = Literal[
@@ -190,7 +190,7 @@ class Router:
         """
         if self.settings.payment != "unit" or len(question) > LONGEST:
             return None
-        if foreign := read_request(question, "", self.settings.fields, self._nouns):
+        if foreign := read_foreign(question, self.settings.fields, self._nouns):
             return foreign
         guess = guess_kind(question)
         wanted = kind or (guess.kind if guess.kind != "fact" or not self._asks_for_values(question) else "list")

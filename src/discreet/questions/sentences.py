@@ -111,7 +111,7 @@ _TYPED = {
     **dict.fromkeys("mny mnay manny amny mamy".split(), "many"),
     **dict.fromkeys("hwo hw".split(), "how"),
     **dict.fromkeys("waht whta wat hwat".split(), "what"),
-    **dict.fromkeys("wich whcih whihc".split(), "which"),
+    **dict.fromkeys("wich whcih whihc whch".split(), "which"),
     **dict.fromkeys("teh hte".split(), "the"),
     **dict.fromkeys("pts pt".split(), "patients"),
     "ppl": "people",

@@ -88,7 +88,7 @@ _LIGHT = re.compile(
     r"used|"
     r"(?:talk|wrote|write|writes)(?:s|ed)? (?:something )?about|refer(?:s|red)? to|say something about|given|"
     r"prescribed|"
-    r"offered|treated (?:with|by means of|using)|diagnosed (?:with|as)|admitted (?:with|for)|put on|affected by|"
+    r"offered|treated (?:with|for|by means of|using)|diagnosed (?:with|as)|admitted (?:with|for)|put on|affected by|"
     r"infected with|found to have|having|had|suffering from|complaining (?:of|about)|own(?:s|ed)?|hold|seen with|"
     r"(?:sought|seek|ask(?:ed)? for) (?:legal )?(?:advice|help) on|"
     r"there(?: are| were)?|(?:came|come)(?: in| here| to us) with|present(?:s|ed)? with)\b\s*)",

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
 from discreet.errors import CannotAnswer, UsageError
 from discreet.questions.counts import Kind, Slots, whom
+from discreet.questions.foreign import foreign_slots
 from discreet.questions.grammar import slots_of
 from discreet.questions.joins import as_condition, check_words
 from discreet.questions.marks import MARKED, Marks, mark
@@ -41,8 +43,6 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     Raises:
         CannotAnswer: if a part of it would be lost, or can be read in several ways.
     """
-    if not kind:
-        return None  # of another language
     if len(sentences_of(question)) > 1:
         raise CannotAnswer("two-things", "Only one of its sentences would be asked. Ask each by itself, in whole.")
     marks = mark(sentence_of(question), fields, nouns)
@@ -65,6 +65,17 @@ def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condit
     return found
 
 
+def read_foreign(question: str, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
+    """Return the request that a question in German, French or Spanish makes; None for another question.
+
+    Raises:
+        CannotAnswer: if a part of it would be lost, or can be read in several ways.
+    """
+    marks = mark(sentence_of(question), fields, nouns, foreign=True)
+    slots = foreign_slots(marks.text, nouns)
+    return None if slots is None else _Reading(question, marks, slots, nouns).request()
+
+
 class _Reading:
     """The slots of a question with its tests."""
 
@@ -74,6 +85,8 @@ class _Reading:
     def request(self) -> Request:
         """Return the request."""
         slots = self._slots
+        if slots.denied and re.match(r"(?:neither|weder|ni) ", slots.of):
+            slots = replace(slots, denied=False)
         joined = slots.denied and re.search(r"\b(?:and|or|but|nor)\b|[,&+/]", slots.of)
         of, tests = self._parted(f"no {slots.of}" if joined else slots.of)
         if of is not None and slots.denied and not joined:

@@ -10,14 +10,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from discreet.algorithms.statistics.conditions import All, AnyOf, Condition, FieldTest, Not, Says
-from discreet.errors import UsageError
+from discreet.errors import DiscreetError, UsageError
 from discreet.questions.kinds import KINDS, SCALE, features, guess_kind, words_of
 from discreet.questions.request import Request, parse_request
+from discreet.questions.router import Router
+from discreet.registry import Consensus
 
 FIELDS = {
     "sex": "category(w=women/female, m=men/male)",
@@ -47,6 +49,18 @@ def group_of(kind: str) -> str:
 def kind_of(text: str) -> str:
     """Return the kind that a question is taken for."""
     return guess_kind(text).kind
+
+
+def judge(router: Router, wording: Mapping[str, Any]) -> Literal["right", "other", "refused", "fact"]:
+    """Return what becomes of a wording: the right request, another one, a refusal, or a question for voters."""
+    try:
+        found = router.understand(wording["text"])
+        if found is None:
+            router.decide(wording["text"], lambda question, choices: Consensus())
+            return "fact"
+    except DiscreetError:
+        return "refused"
+    return "right" if is_right(found, wording["request"]) else "other"
 
 
 def is_right(found: Request, requests: Sequence[str]) -> bool:

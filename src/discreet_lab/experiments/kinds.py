@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 
 from discreet.config import VaultConfig
-from discreet.errors import DiscreetError
 from discreet.questions import kinds
 from discreet.questions.kinds import KINDS
-from discreet.questions.request import FACT, Request
 from discreet.questions.router import Router
-from discreet.registry import Consensus
 from discreet.retrieval.embedding import open_embedder
-from discreet_lab.evaluation.wordings import FIELDS, descend, group_of, is_right, kind_of, read_wordings, train_kinds
+from discreet_lab.evaluation.wordings import FIELDS, descend, group_of, judge, kind_of, read_wordings, train_kinds
 from discreet_lab.experiments.catalogue import ROOT
 from discreet_lab.experiments.common import add_csv_option, write_table
 
@@ -93,19 +90,9 @@ def _judge(wordings: Sequence[Mapping[str, Any]], meant: Mapping[str, str], *, b
     judged = [one for one in wordings if one.get("request")]
     counts = {"right": 0, "other": 0, "refused": 0, "fact": 0}
     for one in judged:
-        counts[_verdict(router, one)] += 1
+        counts[judge(router, one)] += 1
     shown = [_part(right, len(wordings)), _part(by_meaning, len(wordings))] if by_kind else ["-", "-"]
     return [*shown, *(_part(counts[name], len(judged)) for name in ("right", "other", "refused", "fact"))]
-
-
-def _verdict(router: Router, wording: Mapping[str, Any]) -> str:
-    try:
-        found: Request = router.decide(wording["text"], lambda question, choices: Consensus()).request
-    except DiscreetError:
-        return "refused"
-    if found.kind == FACT:
-        return "fact"
-    return "right" if is_right(found, wording["request"]) else "other"
 
 
 def _part(some: int, of: int) -> str:

@@ -1,0 +1,199 @@
+"""German, French and Spanish questions for counts, shares, lists, ages and trends: one grammar, by words of all three.
+
+A lead says the kind ("wie viele", "quelle part", "qué síntomas"). A statement follows: units, who they are, and what
+holds of them. Marks of tests are taken out first: they narrow who is counted from any place. A question with a word
+that would be lost has no slots.
+"""
+
+import re
+from dataclasses import replace
+
+from discreet.questions.counts import Kind, Slots
+from discreet.questions.marks import MARKED
+from discreet.questions.sentences import FLAGS, LONGEST, Nouns, sentences_of
+from discreet.questions.statements import AND
+
+_SIGNS = {
+    "de": r"wie|viele?\w*|wievie\w+|der|die|das|den|mit|bei|und|haben|hat|welche\w*|von|anteil|pro|im|oder|häufigst\w+",
+    "fr": r"combien|quel\w*|les?|la|des?|du|est|et|ont|avec|chez|[ld]'|une|sont|nombre|par|ou|aux?|en",
+    "es": r"cu[aá]\w+|qué|el|l[oa]s?|con|del?|y|son|una|por|entre|n[uú]mero|más|edad|porcentaje|en|se|han?|mes",
+}
+"""Words that tell the languages apart."""
+_VERBS = {
+    "de": r"ha(?:ben|tten?|t)|(?:leide[nt]|litten)(?: (?:an|unter))?|klagen(?: über)?|bek[oa]m\w*|erhalten|n[ae]hmen|"
+    r"zeigen|berichten(?: von| über)?|w(?:ird|[eu]rden?)|ist|sind|waren?|k[oa]mm?(?:en|t)?|tr[aei]t(?:en|t)?|gibt es|"
+    r"es gibt",
+    "fr": r"ont|a|avaient|(?:a|ont)(?:-t)?-(?:on|ils?|elles?)(?: (?:diagnostiqu|constat|observ)é)?|est|sont|"
+    r"souffr(?:e|ent)(?: d(?:e|u|'))?|présente(?:nt)?|pren(?:d|nent)|reçoivent|portent|se plaignent d(?:e|u|')|(?:voi|"
+    r"trouve|observe|donne)(?:-?t)?-on|reviennent|(?:il )?y a(?:-t-il)?",
+    "es": r"t(?:ienen?|enían?|uvieron|enemos)|ha[ny]?|(?:padec|sufr|recib)en?(?: de)?|(?:present|tom|llev|mencion)an?|"
+    r"están?|es|son|fueron|hubo|aparecen?|surgen?|suelen|se quejan de|se (?:observ|diagnostic)\w+",
+}
+"""Verbs that say no more than that a thing holds of a unit."""
+_WORDS = {
+    "units": r"personen|menschen|leute|fällen?|(?:patient|kund|mandant)(?:en|innen)|(?:mieter|mitarbeiter|nutzer)(?:n|"
+    r"innen)?|belegschaft|(?:beschäftigt|angestellt)en?|notizen|patiente?s?|personnes|gens|cas|cliente?s?|(?:employé|"
+    r"salarié)e?s|locataires|utilisateurs|pacientes?|personas|casos|(?:emplead|usuari|inquilin)[oa]s|trabajadores|"
+    r"quienes",
+    "frame": r"was|wie|hoch|groß|zahlen|nenne?|sage?|zeige?|gib|uns|und|ich|möchte|wir|wissen|bitte|quel(?:le)?s?|on|"
+    r"nous|avons|compte|savoir|faudrait|(?:donne|dite?)[sz]?(?:-moi)?|c'est|quoi|et|je|voudrais|il|y|a-t-on|"
+    r"cuál(?:es)?|oye|hola|dime|quisiera|saber|por favor|gibt|es|-",
+    "count": r"(?:(?:bei|in|an|chez|dans|à|en|a|con) )?(?:wie ?viele[rn]?|combien|cu[aá]nt[oa]s)|wie oft(?! ha)|"
+    r"(?:(?:an|gesamt)?zahl|nombre|n[uú]mero|total)(?= d| aller| von)|(?:zähle?n?|comptez?|cuent[ea])(?= die| les|"
+    r" l[oa]s)",
+    "share": r"(?:(?:bei|zu|chez|dans|en|a) )?(?:wie ?viele?r? (?:%|percent|prozent)|(?:welche[mnr]? |quel(?:le)? |"
+    r"qué )?(?:(?:teil|taux|tasa|parte?|fraction|fracción|prevalencia|prévalence|propor[ct]i[oó]n|fréquence|"
+    r"frecuencia)(?= d| est? | es )|anteil|prozentsatz|pourcentage|porcentaje))|wie (?:häufig|verbreitet)|"
+    r"wie oft(?= ha\w+ (?!\w+ (?:mit|ohne)))|^(?:%|percent)|à quelle fréquence|con qué frecuencia|c[oó]mo de com[uú]n",
+    "list": r"(?:(?:aus|an|unter|de|à|pour|a) )?(?:welchen?|quel(?:le)?s(?: sont)?|qué(?= \w+[aeo]s\b))|was sind|"
+    r"cuáles son|que prennent comme|una lista de|(?:nenne?|zeige?|liste|gib|énum[èé]re|cite|donne|enumera|nombra|"
+    r"dame)[zr]?(?: mir| uns|-moi)?|(?=(?:\w+ )?häufigsten? |(?:[\w-]+ ){1,3}les plus |(?:\w+ ){1,2}más \w+ (?:en|de|"
+    r"entre|con) )",
+    "usual": r"(?:am )?häufigsten?|wichtigsten|(?:les? )?plus(?: (?:souvent|fr[ée]quent|courant|commun|"
+    r"cité)e?s?){0,2}|(?:con )?más (?:frecuen\w+|com(?:ún|unes)|habitual(?:es)?|(?:repetid|usad)[oa]s)",
+    "of": r"de[rnms]?|die|das|aller?|vo[nm]|eine?[nmrs]?|sich|auch|mir|de la|de l'|du|d'|l[ae]s?|l'|tou(?:s|tes)|"
+    r"une?s?|eu|été|aussi|se|s'|ne|n'|a|del|los|el|tod[oa]s|un[oa]?s?|también|ser|sido",
+    "prep": r"bei|unter|für|i[nm]|mit|nach|an|chez|parmi|sous|avec|pour|dans|après|sur|con|en|entre|tras|después de",
+    "with": r"die|welche|qui|que|mit|avec|ayant|(?:atteinte?s?|souffrant) d(?:e|u|')|con|diagnosticad[oa]s (?:con|de)",
+    "without": r"ohne|sans(?: avoir)?|sin",
+    "not": r"keine?[nrms]?|nicht|nie|pas|jamais|aucune?|no|ning[uú]na?|nunca",
+    "end": r"gehabt|festgestellt|diagnostiziert|beobachtet|gefunden|verordnet|verschrieben|gegeben|genannt|erwähnt|"
+    r"entwickelt|vor|auf|sind das|insgesamt|es gibt|ha(?:tt|b)en|sind|leiden|bekommen|bitte|a la vez|au total|"
+    r"dans la base|signalés|a-t-il évolué|(?:est|sont|a|ont)(?:-(?:il|elle)s?)?|hay|tenemos|registradas|en total|hubo|"
+    r"por favor",
+    "by": r"(monatlich|mes a mes|^wie hat sich|^comment|^cómo ha evolucionado)|(?:pro|je|nach|jede[ns]?|par|chaque|"
+    r"por|cada) (?:(monat|mois|mes)|(quartal|trimestre)|(jahr|an|année|año))(?:e?[ns])?",
+    "lost": r"letzt\w+|derni\w+|últim\w+|pasad[oa]|frau|herrn?|madame|monsieur|señora?|co[uû]te|kostet|cuesta|mehr|"
+    r"weniger|als|wie ?viel\w*|warum|tage?|monate|jahre|man|sie|er|diese\w*|davon|plus|moins|combien|temps|jours?|"
+    r"mois|ans|fois|ils?|elles?|ça|ce(?:tte|la|t)?|qu[ie]|más|menos|cu[aá]nt\w+|días?|meses|años|veces|ell[ao]s?|"
+    r"est?[eoa]|cien",
+    "join": r"und|oder|aber|et|ou|mais|y|e|o|u|pero",
+}
+_ATTRIBUTES = {
+    "symptoms": r"symptom(?:en?|e?s)|symptômes|s[ií]ntomas",
+    "complaints": r"beschwerden|plaintes|quejas",
+    "treatments": r"behandlungen|therapien|traitements|tratamientos",
+    "diagnoses": r"diagnosen|krankheiten|diagnostics|maladies|diagnósticos|enfermedades",
+    "medications": r"medikamente|médicaments|medicamentos|fármacos",
+    "side effects": r"nebenwirkungen|effets (?:secondaires|indésirables)|efectos secundarios",
+    "reasons": r"gründen?|raisons|razones",
+}
+_NUMBERS = "drei trois tres vier quatre cuatro fünf cinq cinco sechs six seis sieben sept siete acht huit ocho".split()
+
+
+def foreign_slots(question: str, nouns: Nouns) -> Slots | None:
+    """Return the slots of a German, French or Spanish question; None if it is of no kind that is read in these.
+
+    Args:
+        question: the question, with its tests as marks.
+        nouns: the words for units.
+    """
+    text = " ".join(re.sub("[\u00bf\u00a1]", "", (sentences_of(question) or [""])[-1]).split()).strip(" ?.!,;:\u2026")
+    signs = {name: len(re.findall(rf"(?<![\w'-])(?:{said})(?!\w)", text, FLAGS)) for name, said in _SIGNS.items()}
+    language = max(signs, key=lambda name: signs[name])
+    return _Reader(language, nouns).slots(text) if signs[language] and len(text) <= LONGEST else None
+
+
+def _both(*parts: str) -> str:
+    return AND.join(filter(None, parts))
+
+
+class _Reader:
+    """Reads questions in one language: a part "not X" is denied."""
+
+    def __init__(self, language: str, nouns: Nouns) -> None:
+        self._language, self._nouns = language, nouns
+        own = rf"{re.escape(nouns.plural.removesuffix('s'))}(?:e?[ns]|e)?"
+        words = _WORDS | {"verb": _VERBS[language], "units": f"{_WORDS['units']}|{own}|{nouns.people}"}
+        words |= {"attribute": "|".join(_ATTRIBUTES.values()), "number": "|".join(_NUMBERS)}
+        words |= {"frame": "{frame}|{of}|{verb}".format(**words), "at": "{prep}|{of}".format(**words)}
+        # Atomic, since "de la" is also two words: no text takes long.
+        self._words = {name: rf"(?>(?<![\w-])(?:{said})(?:(?<=')|(?<!\S)|(?![\w-])))" for name, said in words.items()}
+
+    def _find(self, pattern: str, text: str) -> re.Match[str] | None:
+        """Return the first place of a pattern, in which `<name>` stands for words."""
+        return re.search(re.sub(r"(?<!\?P)<([a-z]+)>", lambda one: self._words[one[1]], pattern), text, FLAGS)
+
+    def _without(self, pattern: str, text: str) -> str:
+        """Return a text without a pattern."""
+        text = text.strip(" ,:")
+        while text and (found := self._find(pattern, text)):
+            text = " ".join(f"{text[: found.start()]} {text[found.end() :]}".split()).strip(" ,:")
+        return text
+
+    def slots(self, text: str) -> Slots | None:
+        """Return the slots of a sentence; None if it has none."""
+        joined = self._find(rf"(?:<join>|<not>|<without>) (?:\S+ )?in {MARKED}", text)
+        tests, by = _both(*(f"in {one}" for one in re.findall(MARKED, text))), self._find("<by>", text)
+        text = self._without(rf"\bin {MARKED}(?!\w)|<by>", text)
+        found = self._counted("share", text) or self._counted("count", text) or self._list(text)
+        found = found or (Slots("count", text) if by and len(text.split()) < 3 else None)
+        if joined or not found or any(self._find(r"<lost>|^<join> |(?: <join>|[,:]|-)$", one) for one in found.parts):
+            return None
+        of, among = found.of, _both(tests, found.among)
+        of, among = (among, "") if found.kind == "share" and not of else (of, among)
+        denied = of.startswith("not ") and AND not in of
+        length = ("", "month", "month", "quarter", "year")[(by.lastindex or 1) if by else 0]
+        found = replace(found, of=of[4:] if denied else of, denied=denied, among=among, by=length)
+        return replace(found, kind="trend" if by else found.kind, language=self._language)
+
+    def _counted(self, kind: Kind, text: str) -> Slots | None:
+        """Return the slots of a count or a share: a population before the lead, and a statement after it."""
+        lead = self._find(f"<{kind}>", text)
+        front = lead and self._find(r"^(?:(?P<who>.+?) ?[,:\u2013-] ?)??(?:<frame>[ ,:]*)*$", text[: lead.start()])
+        if not lead or not front:
+            return None
+        of, among = self._statement(text[lead.end() :])
+        among = _both(self._whom(front["who"] or ""), among)
+        return Slots(kind, of or among, among=among if of else "")
+
+    def _statement(self, text: str) -> tuple[str, str]:
+        """Return what holds, and of whom."""
+        text = self._without("^(?:<of>|<verb>)", text)
+        if units := self._find(r"^(?:(?P<mod>(?!<verb>|<prep>|<share>)[\w-]+) )?<units>(?P<rest>.*)", text):
+            rest = units["rest"].strip(" ,")
+            verb = self._find(r"(?:(?:^|, )(?:die|welche)|(?:^|,? )qu[ie])(?!\w)|(?:^| )(?:ne |n'|no )?<verb>", rest)
+            narrow = self._find("^(?:<with>|<without>|<prep>)", rest)
+            verb = verb or (narrow and self._find(r"(?<=\w) (?-i:(?!\w*ment$)[a-z\u00df-\u00ff]+(?:en|ent|an))$", rest))
+            cut = verb.start() if verb else len(rest) if narrow else 0
+            return self._holds(rest[cut:]), _both(units["mod"], self._holds(rest[:cut]))
+        who = self._find(r"^(?P<of>.+?) (?:(?:<at> ?)+(?=<units>)|(?:bei|mit|chez|sous|avec|con) )(?P<who>.+)", text)
+        who = who or self._find(r"^(?P<who>.+?) (?P<of>(?:ne |n'|no )?<verb> .+)", text)
+        return self._holds(who["of"] if who else text), self._whom(who["who"]) if who else ""
+
+    def _holds(self, text: str) -> str:
+        """Return what a predicate says; a denial among several things stays in its words."""
+        text, before, denied = self._without("^<with>", text), "", False
+        no = None if self._find("<join>", text) else self._find(r"^(?:ne |n')?(?P<verb>[\w-]+) <not>", text)
+        text, denied = (f"{no['verb']}{text[no.end() :]}", True) if no else (text, False)
+        while text != before:
+            before = text = self._without("^(?:<verb>|<of>)|<end>$", text)
+            if not self._find(" <join> ", text):
+                text = self._without(r"^<not>|(?<= )(?:nicht|pas)$|^<without>", text)
+                denied = denied != (text != before)
+        first, *more = re.split(rf" {self._words['without']} ", text, flags=FLAGS)
+        first = f"not {first}" if denied and first else first
+        return _both(first, *(f"not {self._without('^<of>', one)}" for one in more))
+
+    def _whom(self, text: str) -> str:
+        """Return the population that a phrase names; "" for all units."""
+        of, among = self._statement(self._without("^(?:<at>|<with>)", text))
+        return _both(among, of)
+
+    def _list(self, text: str) -> Slots | None:
+        """Return the slots of a list; None if it does not say of what, or its attribute may be anything."""
+        lead = self._find(r"^(?:<frame>[ ,:]*)*?<list>", text)
+        attribute = r"[\w-]+ de [\w-]+(?= <usual>)|<attribute>|(?!<units>)[\w-]+[sern]\b"
+        pattern = rf"^(?:(?P<most>\d+|<number>) )?(?:<usual> )?(?P<attr>{attribute})(?![\w-])(?P<who>.*)"
+        found = self._find(pattern, self._without("^<of>", text[lead.end() :])) if lead else None
+        said = found["attr"] if found else ""
+        if not found or not self._find(r"(?m)^<attribute>$|<units>|list[ae] des?\b|<usual>", f"{said}\n{text}"):
+            return None
+        who = self._without("<usual>", found["who"])
+        among = self._whom(self._without("^<verb>", who))
+        if self._find("<units>", among) or (who and not self._find("^(?:<verb>|<at>|<end>)", who)):
+            return None
+        number = (found["most"] or "0").casefold()
+        most = _NUMBERS.index(number) // 3 + 3 if number in _NUMBERS else int(number)
+        named = next((one for one, words in _ATTRIBUTES.items() if re.fullmatch(words, said, FLAGS)), said)
+        return Slots("list", among=among, attribute=named, most=most)
