@@ -70,7 +70,7 @@ _SHARE_LEAD = (
     r"|\bhow (?:often|frequently|commonly|likely)(?: is it that)?\b"
 )
 FRAME_WORDS = (
-    r"(?:what(?:'s|'re)?|which|how|show|give|tell|list|find|report|figure|is|are|was|were|there|for|the|a|an|me|us|"
+    r"(?>(?:what(?:'s|'re)?|which|how|show|give|tell|list|find|report|figure|is|are|was|were|there|for|the|a|an|me|us|"
     r"please|i|i'd|we|"
     r"want|need|would|like|to|see|know|known|get|so|any|idea|in|with|of|by|from|roughly|approximately|about|exactly|"
     r"just|and|then|can|"
@@ -78,7 +78,7 @@ FRAME_WORDS = (
     r"tell|large|"
     r"big|high|hello|hi|hey|thanks|actually|state|let|say|check|look up|number|total|plot|chart|graph|draw|display|"
     r"present|as|"
-    r"come|quick|question|our|my|all|one|interested|wondering|help|find out|on|at|around|within)"
+    r"come|quick|question|our|my|all|one|interested|wondering|help|find out|on|at|around|within)\b)"
 )
 _FRAME = re.compile(rf"(?:{FRAME_WORDS}\b[\s,:.-]*)*", FLAGS)
 """Words before what is asked for, which say nothing of it."""

@@ -140,14 +140,14 @@ def _parted_marks(text: str) -> tuple[str, list[str]]:
 # --- summaries --------------------------------------------------------------------------------------------------------
 
 _SUMMARY = re.compile(
-    r"^(?:(?:summari[sz]e|sum up|give|write|show|describe|tell|overview|summary|digest|recap|gist|profile|picture|"
+    r"^(?:(?>(?:summari[sz]e|sum up|give|write|show|describe|tell|overview|summary|digest|recap|gist|profile|picture|"
     r"state of things|what(?:'s)?|do|does|"
     r"can|could|be|found|is|are|known|we|you|i|i'd|know|everything|anything|all|more|me|us|an?|the|short|"
     r"brief(?:ly)?|quick|general|outline|provide|like|kind|"
     r"kinds|sort|typical|characteri[sz]es?|how|of|on|about|say|says|said|that|there|should|for|in|my|our|these|in "
     r"general|main points|notes|"
     r"documents|records|letters|e?-?mails|files|reports|texts|vault|data|collection|feedback|reviews|comments|survey|"
-    r"responses|content|contents)\b[\s,:]*)+",
+    r"responses|content|contents)\b)[\s,:]*)+",
     FLAGS,
 )
 _SUMMED = re.compile(

@@ -155,7 +155,7 @@ def _read(part: str, language: str, question: str) -> Condition | None:
     pieces = [_bare(one.strip()[no.end() if no else 0 :], joins) for one, no in zip(parts, denied, strict=True)]
     if not language:
         pieces = [holds(one)[0] or one for one in pieces]
-    if len(kinds) != 1 or (denied[0] and not all(denied) and kinds != {"or"}):
+    if not all(pieces) or len(kinds) != 1 or (denied[0] and not all(denied) and kinds != {"or"}):
         raise _two_things(whole, parts, between, question)
     apart = [
         bool(re.match(r"(?:an?|the|no|without|not|did|do|does|have|has|had|were|was|are|is)\b|\w+ed\b", one.strip()))

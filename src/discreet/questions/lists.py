@@ -36,7 +36,7 @@ _OF = (
     r"under)"
 )
 _LIST_VERBS = (
-    r"(?:paid|brought(?: against)?|turn up|turned up|tend to|tends to|is|are|was|were|have|has|had|do|does|did|get|"
+    r"(?>(?:paid|brought(?: against)?|turn up|turned up|tend to|tends to|is|are|was|were|have|has|had|do|does|did|get|"
     rf"got|been|being|can|could|may|should|{NOTED}|given|named|made|tried|ordered|"
     r"chosen|recommended|taken|offered|cited|claimed|requested|raised|listed|wanted|needed|occurring|frequent|common|"
     r"there|cause|causes|"
@@ -44,7 +44,7 @@ _LIST_VERBS = (
     r"for|wish for|complain(?:ed)? (?:of|about)|"
     r"suffer(?:ed)? from|experience[sd]?|mention|file[sd]?|raise[sd]?|make|prescribe|present with|want(?:ed)?|"
     r"express(?:ed)?|see|saw|lead to|we|you|they|often|most|frequently|"
-    r"commonly|usually|typically|mostly|generally|also)"
+    r"commonly|usually|typically|mostly|generally|also)\b)"
 )
 _STOP = re.compile(rf" (?:{_OF}|{_LIST_VERBS}|that|which|why|who|whom|when)\b", FLAGS)
 _REASONS = re.compile(

@@ -17,11 +17,11 @@ from discreet.questions.sentences import FLAGS, Nouns, phrase, points_back, sent
 from discreet.questions.statements import AND
 
 _NOTHING = re.compile(
-    r"(?:(?:who|that|which|were|was|are|is|have|had|been|seen|came|come|visited|registered|recorded|documented|a "
+    r"(?:(?>(?:who|that|which|were|was|are|is|have|had|been|seen|came|come|visited|registered|recorded|documented|a "
     r"visit|visits?|in|"
     r"on|at|with|of|and|the|there|we|have|working|work|employed|staying|stayed|living|aged?|from|for|people|patients|"
     r"team|"
-    r"department|staff)\b\s*)*",
+    r"department|staff)\b)\s*)*",
     FLAGS,
 )
 """Words that say nothing beside the test of a field."""

@@ -254,7 +254,7 @@ def test_connect_page_has_the_snippets_and_no_key(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("payment", ["unit", "corpus"])
 def test_ask_page_tells_which_kinds_are_answered(tmp_path: Path, payment: str) -> None:
-    """Statistics are of the vault's own model, where each unit pays for itself: `query.statistics.statistic_asked`."""
+    """Statistics are of the vault's own model, where each unit pays for itself: `questions.router.Router`."""
     keeper = FakeKeeper()
     keeper.payment = payment
     with browsing(tmp_path, keeper) as browser:
