@@ -125,7 +125,7 @@ _TYPED = {
     "vs.": "vs",
     "#": "number",
 }
-"""Words as they are typed, and as they are meant."""
+"""Words that are typed, and what they mean."""
 
 
 def sentences_of(question: str) -> list[str]:
