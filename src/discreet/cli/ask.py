@@ -10,8 +10,8 @@ from discreet.algorithms.common.answer import Answer
 from discreet.cli.answers import TableFiles
 from discreet.cli.app import Json, VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn
-from discreet.cli.kinds import NAME_CHOICES, Chooser, print_plan
-from discreet.cli.output import err, explained
+from discreet.cli.kinds import Chooser, print_plan
+from discreet.cli.output import explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugin, choose_name
 from discreet.cli.questions import Shown, ask_each
@@ -112,8 +112,6 @@ def ask(
             if check is not None:
                 check(one)
             print_plan(opened, chooser.decide(one), as_json=as_json)
-            if chooser.offers_answers(one):
-                err.print(NAME_CHOICES, markup=False)
         return 0
 
     files = TableFiles(table, plot)
@@ -122,8 +120,6 @@ def ask(
     def paid(asked: str) -> Answer:
         if not as_json:
             chooser.say_how_understood(asked)
-            if chooser.offers_answers(asked):
-                err.print(NAME_CHOICES, markup=False)
         answer = opened.ask(
             asked,
             chooser.choose(asked),

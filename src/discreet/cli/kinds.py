@@ -1,6 +1,5 @@
 """The algorithm of each question of `discreet ask`: the one that is named, or a statistic that is asked for."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,8 +21,6 @@ from discreet.vault import Vault
 _HOW_IT_READS = {"units_per_voter", "document_tokens", "passage_tokens", "max_tokens"}
 NEED_A_MODEL = {"readings", "inner", "prefix", "fallback"} | _HOW_IT_READS
 """Parameters that say how the model reads, or whether it does."""
-NAME_CHOICES = "Note: a choice between named answers usually costs less. Name each: --choice ANSWER --choice ANSWER."
-_EITHER = re.compile(r"(?:is|are|was|were|do|does|did|should|which|what)\b.+\bor\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -136,12 +133,6 @@ class Chooser:
         found = self.decide(question)
         if isinstance(found.algorithm, Statistic) and not self.name:
             err.print(f"Understood as: {found.echo}", markup=False)
-
-    def offers_answers(self, question: str) -> bool:
-        """Return whether a question names its possible answers ("with A or with B?"), and voters are asked openly."""
-        if self.name or self.given.get("choices") or not _EITHER.match(question.strip()):
-            return False
-        return not isinstance(self.choose(question), Statistic)
 
 
 def _parsed(param: Sequence[str]) -> dict[str, Any]:

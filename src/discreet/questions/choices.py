@@ -29,6 +29,35 @@ def is_yes_no(question: str) -> bool:
     return asks and bool(_YES_NO.match(last)) and not _NOT_YES_NO.search(last)
 
 
+_PREPOSITION = r"(?:with|by|of|to|as|on|in|for|using|from|at|against)"
+_THING = r"(?:an? |the |either )?(?P<{0}>[\w'.-]+(?: [\w'.-]+)?)"
+_EITHER = re.compile(
+    rf"(?:is|are|was|were|do|does|did|should|can)\b[^,:]*\b{_PREPOSITION} {_THING.format('a')},? or "
+    rf"(?:{_PREPOSITION} )?{_THING.format('b')}",
+    re.IGNORECASE,
+)
+_AFTER_ALL = re.compile(
+    r"(?:which|what|who)\b[^,:]+[,:] (?P<some>(?:[^,:]{1,40}, )*[^,:]{1,40}?),? or (?P<last>[^,:]{1,40})", re.IGNORECASE
+)
+
+
+def named_choices(question: str) -> tuple[str, ...]:
+    """Return the answers that a question names; none if it names none for certain.
+
+    "Is it treated with tea or with oil?", "Which helps against gout: tea, oil or rest?"
+    """
+    plain = sentence_of(question)
+    if found := _EITHER.fullmatch(plain):
+        named = [found["a"], found["b"]]
+    elif found := _AFTER_ALL.fullmatch(plain):
+        parts = [*found["some"].split(", "), found["last"]]
+        named = [re.sub(rf"^(?:{_PREPOSITION} )?(?:an?|the) ", "", one.strip(), flags=re.IGNORECASE) for one in parts]
+    else:
+        return ()
+    alone = all(0 < len(one.split()) < 4 and not _NOT_YES_NO.search(one) for one in named)
+    return tuple(named) if alone and len(set(map(str.casefold, named))) == len(named) else ()
+
+
 def with_choices(algorithm: Algorithm, question: str) -> Algorithm:
     """Return the algorithm for `question`: with the choices yes, no and not said if it is a yes/no question.
 

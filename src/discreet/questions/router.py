@@ -21,6 +21,7 @@ from discreet.algorithms.statistics.trend import Trend
 from discreet.config import VaultConfig, field_values
 from discreet.errors import CannotAnswer, UsageError
 from discreet.questions import kinds
+from discreet.questions.choices import named_choices
 from discreet.questions.kinds import Guess, guess_kind
 from discreet.questions.languages import is_foreign
 from discreet.questions.request import FACT, Request, check_kind, is_request, parse_request, request_of_statistic
@@ -168,6 +169,8 @@ class Router:
         else:
             check_kind(asked)
             found = self.understand(asked, kind) if statistics and not choices else None
+            if found is None and statistics and not choices:
+                choices = named_choices(asked)
             request, text = found or Request(kind=FACT, question=asked, choices=tuple(choices)), asked
         if request.kind != FACT:
             statistic = of_request(request, self.settings, given(), self.schema)
