@@ -21,7 +21,7 @@ from discreet.reading.records import BadRecord
 from discreet.reading.stdin import kept_stdin
 from discreet.reading.units import UnitRules
 from discreet.system.plain import show_as
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 from discreet.vault import Vault
 from discreet.vault.ingestion import Added, How
 

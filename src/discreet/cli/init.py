@@ -19,7 +19,7 @@ from discreet.planning.prices import times, usual_algorithm, vault_budget
 from discreet.query.words import unit_word
 from discreet.reading.fields import check_types
 from discreet.system.plain import show_as
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 from discreet.vault import Vault
 
 _ANY_VOCABULARY = 1000  # costs do not depend on it

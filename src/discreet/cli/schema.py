@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from discreet.cli.app import app, complete_from
 from discreet.cli.output import err, explained, out
 from discreet.errors import UnknownName
-from discreet.parameters.docstrings import read_attributes
+from discreet.parameters import read_attributes
 from discreet.plugins import COMMANDS, PluginCommand, load_usable
 from discreet.system.plain import Sparse, is_required, key_of
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from discreet.errors import LedgerError
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 
 COUNTER = "counter.json"
 _WIDTH = 200

@@ -19,8 +19,8 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart, UsageError
 from discreet.log import CORRUPT, chain
-from discreet.log.connections import closing_with, pool
 from discreet.system.database_url import LINK, meaning_of
+from discreet.system.sharing import closing_with, pool
 
 PATIENCE = 30
 """The time to wait for another process that writes, in seconds."""

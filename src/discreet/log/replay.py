@@ -25,7 +25,7 @@ from discreet.errors import DiscreetError, LedgerError
 from discreet.log import CORRUPT, arrays
 from discreet.log.arrays import Arrays
 from discreet.log.chain import GENESIS, Head, ReplacedError, Row, before_first, first, read
-from discreet.system.weak_sets import members
+from discreet.system.sharing import members
 
 LARGE = 2**22
 """The size of a log, in bytes, from which its check runs in a thread. A smaller one is checked in about 0.1 seconds."""

@@ -21,8 +21,8 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart
 from discreet.log import CORRUPT, chain
-from discreet.log.connections import closing_with, pool
 from discreet.system.database_url import meaning_of
+from discreet.system.sharing import closing_with, pool
 
 RIGHTS = 0o660
 """The most that a file permits which several users of a server share."""

@@ -8,7 +8,7 @@ from discreet.errors import UsageError
 from discreet.planning.prices import EVER, VOCABULARY, agreement, usual_algorithm, vault_budget
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 
 
 def check_askable(path: Path, settings: VaultConfig, algorithm: Algorithm, budget: Budget) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 
 _OFTEN = {
     "--text-field": ("text", "note", "notes", "body", "content", "message", "comment", "letter", "report"),

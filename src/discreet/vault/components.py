@@ -44,7 +44,7 @@ from discreet.retrieval.unit_records import UnitRecords
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.readings import Readings
 from discreet.synthesis.runner import SynthesisRunner
-from discreet.system.turns import Turn
+from discreet.system.sharing import Turn
 from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from discreet.reading.files import FoundFile
 from discreet.reading.intake import Intake
 from discreet.retrieval.documents import Document, canonical_unit
 from discreet.retrieval.store_registry import stored_dimension
-from discreet.system.turns import taking_turns
+from discreet.system.sharing import taking_turns
 from discreet.vault.alike_names import find_alike_names
 from discreet.vault.components import VaultParts
 from discreet.vault.ingestion import Added, How, Progress, add_documents, add_files, open_intake, reported

@@ -16,7 +16,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.indexer import Counts, Indexer
 from discreet.retrieval.store import Store
 from discreet.system.progress import stage
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 
 _NAMELESS = (
     "has no unit, but the stored document with its id has one. The stored document was kept. Set the unit field, or "

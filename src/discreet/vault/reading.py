@@ -11,8 +11,8 @@ from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.synthesis.readings import check_reader, read_all
 from discreet.synthesis.schema_proposal import propose_schema
 from discreet.system.progress import by_steps
-from discreet.system.shell import quoted
-from discreet.system.turns import taking_turns
+from discreet.system.sharing import taking_turns
+from discreet.system.words import quoted
 from discreet.vault.components import VaultParts
 from discreet.vault.schema_setting import public_texts_of, schema_of, settle_schema
 

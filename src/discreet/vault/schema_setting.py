@@ -8,7 +8,7 @@ from discreet.retrieval.attribute_schema import FILE, AttributeSchema
 from discreet.retrieval.public import not_a_corpus, texts_of
 from discreet.retrieval.store import Store
 from discreet.system.atomic_write import replace_file
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 
 
 def schema_of(folder: Path) -> AttributeSchema | None:

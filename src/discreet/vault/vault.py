@@ -41,7 +41,7 @@ from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, make_corpus
 from discreet.system.progress import by_steps
-from discreet.system.turns import taking_turns
+from discreet.system.sharing import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
 from discreet.vault.documents import VaultDocuments
