@@ -18,22 +18,25 @@ reservation may count.
 """
 
 import base64
+import hashlib
 import json
+import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import LedgerError, VaultVersionError
 from discreet.ledger.keys import KEY, UNKNOWN, KeyTable, Numbers, payers_of, split, unpack_payers
-from discreet.ledger.records import Grant
+from discreet.log import CORRUPT
 from discreet.log.arrays import Arrays, unpack
 from discreet.log.chain import GENESIS, Head, Row
-from discreet.log.counter import Reached
+from discreet.log.replay import Reached
 from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending, Sums
+from discreet.privacy.costs import ORDERS
 from discreet.privacy.ledger import APART
 
 CARRY, BEGIN, CHARGE, RESERVE = "carry", "begin", "charge", "reserve"
@@ -43,6 +46,49 @@ Readings = NDArray[np.int64]
 """Balances, of shape (3, units): the curves, the pure losses and the failures of `FilterState`s."""
 
 _ROOM = 1024
+_ORDERS_DIGEST = hashlib.sha256(ORDERS.astype("<f8").tobytes()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What a ledger grants: the first row of its log, which never changes.
+
+    Attributes:
+        budget: the most that any unit may spend.
+        log_questions: whether to keep the texts of questions.
+        simulation: whether insecure noise is allowed, for experiments.
+        ledger: a random name, so that no two ledgers have the same chain.
+    """
+
+    budget: Budget
+    log_questions: bool
+    simulation: bool
+    ledger: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    def pack(self) -> bytes:
+        """Return the grant as JSON, which gives back the exact numbers."""
+        return json.dumps(asdict(self) | {"orders": _ORDERS_DIGEST}, sort_keys=True).encode()
+
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        """Return the grant from JSON.
+
+        Raises:
+            LedgerError: if it is damaged.
+            VaultVersionError: if it was made for other Renyi orders.
+        """
+        try:
+            found = json.loads(content)
+            orders, budget = found.pop("orders"), Budget(**found.pop("budget"))
+            grant = cls(budget, **found)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise LedgerError(CORRUPT) from None
+        if orders != _ORDERS_DIGEST:
+            raise VaultVersionError(
+                f"The ledger has the Renyi orders {orders}; this version of discreet has {_ORDERS_DIGEST}. "
+                "Open the vault with the version of discreet that made it."
+            )
+        return grant
 
 
 @dataclass(frozen=True)
@@ -397,7 +443,7 @@ def _filter_state(budget: Budget, loss: bytes, failure: int) -> FilterState:
 
 
 def _hashed(question: str) -> bytes:
-    return blake2b(question.encode(), digest_size=KEY).digest()
+    return hashlib.blake2b(question.encode(), digest_size=KEY).digest()
 
 
 def _plain(sum_: Spending) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
-from discreet.ledger.records import LogShown, LogStart, QuestionRecord, QuestionShown
+from discreet.ledger.questions import LogShown, LogStart, QuestionRecord, QuestionShown
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending, how_many
 from discreet.privacy.ledger import UnitLedger

@@ -13,7 +13,6 @@ from discreet.config import VaultConfig, write_config
 from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.generation.loading import PACKAGED
 from discreet.generation.opening import is_plugin_model
-from discreet.ledger.opening import create_ledger
 from discreet.planning.askable import EMPTY
 from discreet.planning.grants import check_people
 from discreet.planning.spelling import check_spelling
@@ -38,6 +37,8 @@ def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None
     settings = replace(settings, fields=check_types(settings.fields, settings.unit_field))
     if not settings.unit_field.strip():
         raise UsageError("The name of the unit field is empty. Name the field of the individual, such as 'patient'.")
+    from discreet.ledger.ledger import create_ledger  # its library takes 0.2 seconds to import
+
     if not is_plugin_model(settings.model):
         check_spelling("language model", settings.model, [PACKAGED, *find_names(MODELS)])
     check_spelling("embedder", settings.embedder, [*EMBEDDERS, *find_names(PLUGGED_EMBEDDERS)])

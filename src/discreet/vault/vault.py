@@ -17,7 +17,6 @@ from discreet.baselines.rag import RAG
 from discreet.config import DEFAULT_STORE, FORMAT, VaultConfig, read_config
 from discreet.export.vectors import Export, Exported, export_vectors
 from discreet.generation.model import VotingModel
-from discreet.ledger.opening import open_ledger
 from discreet.planning.prices import FAILURE_SHARE
 from discreet.privacy.filter import Receipt
 from discreet.privacy.ledger import UnitLedger
@@ -143,6 +142,8 @@ class Vault(VaultDocuments, VaultReading):
         Raises:
             NoSuchVault, VaultVersionError, LedgerError: if the vault is missing, of another format, or damaged.
         """
+        from discreet.ledger.ledger import open_ledger  # its library takes 0.2 seconds to import
+
         path = Path(path)
         settings = read_config(path)
         return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store))

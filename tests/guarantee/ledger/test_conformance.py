@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Budget
 from discreet.privacy.ledger import MemoryLedger, UnitLedger
 from discreet.testing import LedgerSuite

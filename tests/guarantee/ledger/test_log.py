@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from discreet.errors import BudgetExhausted, LedgerError
 from discreet.ledger.balances import Units
 from discreet.ledger.keys import KeyTable, join_keys, pack_payers, split, unpack_payers
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.log import arrays, chain, replay
-from discreet.log.counter import Counter
+from discreet.log.replay import Counter
 from discreet.privacy.accounting import CUT, Budget, Spending, Sums
 from discreet.privacy.costs import ORDERS, Pure
 from discreet.privacy.filter import PrivacyFilter

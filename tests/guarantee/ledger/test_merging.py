@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import LedgerError
 from discreet.ledger.balances import Units
-from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Accountant, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import MemoryLedger, UnitLedger

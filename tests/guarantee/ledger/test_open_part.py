@@ -16,9 +16,9 @@ import pytest
 from discreet.algorithms.common.all_vote import VotingBudget
 from discreet.errors import LedgerError
 from discreet.ledger.balances import RESERVE, SETTLE
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain
-from discreet.log.counter import Counter
+from discreet.log.replay import Counter
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure, Together
 from discreet.privacy.ledger import MemoryLedger

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetExhausted, LedgerError, MissingPart, VaultVersionError
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange, Pure
 from discreet.privacy.ledger import Charge

@@ -11,8 +11,7 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.ledger.balances import Units
 from discreet.ledger.keys import join_keys
-from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.ledger import Charge
