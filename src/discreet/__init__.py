@@ -12,7 +12,7 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# MKL reads this before its first product: results must not depend on a row's position (`numerics.row_determinism`).
+# MKL reads this before its first product: results must not depend on a row's position (`discreet.numerics`).
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help`, does not wait for all of it

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from discreet.generation.probing import probe
+from discreet.generation.capabilities import probe
 from discreet.generation.toy import ToyModel
 from discreet.privacy.ledger import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise

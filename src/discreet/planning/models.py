@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import INSTALL_MODELS, MissingPart, UnknownName, UsageError
-from discreet.generation.engines import ENGINE_NAMES, check_engine_name, is_engine_name
-from discreet.generation.loading import PACKAGED
-from discreet.generation.opening import is_plugin_model
+from discreet.generation.loading import ENGINE_NAMES, PACKAGED, check_engine_name, is_engine_name, is_plugin_model
 from discreet.planning.spelling import check_spelling
 from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
 from discreet.plugins import MODELS, find_names

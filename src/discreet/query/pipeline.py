@@ -11,9 +11,9 @@ from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
 from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
+from discreet.generation.capabilities import check_ready
 from discreet.generation.model import VotingModel
 from discreet.generation.no_model import NO_MODEL
-from discreet.generation.probing import check_ready
 from discreet.planning.askable import check_askable
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending

@@ -22,8 +22,8 @@ from typing import Any
 
 from discreet.engines.ray import use_ray
 from discreet.errors import BudgetExhausted, StoreError, UsageError
+from discreet.generation.capabilities import probe
 from discreet.generation.model import ScoringModel
-from discreet.generation.probing import probe
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt
 from discreet.privacy.ledger import UnitLedger

@@ -27,9 +27,8 @@ from discreet.engines.ray import RayEmbedder
 from discreet.errors import StoreError
 from discreet.export.vectors import FOLDER, Source
 from discreet.generation.capabilities import require_scores
-from discreet.generation.loading import PACKAGED
+from discreet.generation.loading import PACKAGED, open_model
 from discreet.generation.model import VotingModel
-from discreet.generation.opening import open_model
 from discreet.privacy.ledger import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache

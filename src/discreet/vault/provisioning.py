@@ -11,8 +11,7 @@ from typing import Any
 from discreet.algorithms.common.ensemble import check_number
 from discreet.config import VaultConfig, write_config
 from discreet.errors import DiscreetError, StoreError, UsageError
-from discreet.generation.loading import PACKAGED
-from discreet.generation.opening import is_plugin_model
+from discreet.generation.loading import PACKAGED, is_plugin_model
 from discreet.planning.askable import EMPTY
 from discreet.planning.grants import check_people
 from discreet.planning.spelling import check_spelling

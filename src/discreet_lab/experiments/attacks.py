@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet import numerics
 from discreet.algorithms.common.algorithm import Query
 from discreet.algorithms.common.all_vote import AllVoteRAG, VotingBudget
 from discreet.algorithms.common.answer import Answer, Figure, GeneratedAnswer
@@ -27,7 +28,6 @@ from discreet.algorithms.statistics.value_counts import ValueCounts
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import VotingModel
-from discreet.numerics import dtype
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Cost
@@ -192,7 +192,7 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     add_csv_option(parser)
     given = parser.parse_args(arguments)
     if given.float32:
-        dtype.has_bfloat16_instructions = lambda capabilities: False
+        numerics.has_bfloat16_instructions = lambda capabilities: False
     suspects, secrets = given.data / "membership.jsonl", given.data / "canaries.jsonl"
     canaries = read_canaries(secrets) if secrets.exists() else []
     attack = Attack(
