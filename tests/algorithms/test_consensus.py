@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
 from discreet.algorithms.text.rephrase import phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel

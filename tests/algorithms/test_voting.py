@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Query
 from discreet.algorithms.common.ensemble import calibrate_to_epsilon
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.plan import ANY_VOCABULARY
+from discreet.algorithms.common.algorithm import ANY_VOCABULARY
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.errors import MissingPart, UsageError
 from discreet.planning.odds import posterior

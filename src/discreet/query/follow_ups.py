@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from discreet.algorithms.text.yes_no_claim import content
+from discreet.algorithms.text.normalize import content
 from discreet.query.question_kinds import recognise
 from discreet.query.requests import Kind, Wording, request_of
 from discreet.query.requests.counts import NO_UNITS

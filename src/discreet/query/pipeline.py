@@ -5,9 +5,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.common.answer import Answer
-from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Answer, Plan, Query
 from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG

@@ -13,8 +13,7 @@ from typing import Literal, get_args
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.grounded_votes import NO, YES
-from discreet.algorithms.text.candidates import without_choices
-from discreet.algorithms.text.yes_no_claim import claim_of, plain_question
+from discreet.algorithms.text.normalize import claim_of, plain_question, without_choices
 from discreet.errors import CannotAnswer
 from discreet.query.languages import is_foreign
 from discreet.query.subject import names_nothing

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
-from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, GeneratedAnswer, Plan, Query
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.generation.model import VotingModel

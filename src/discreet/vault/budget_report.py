@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Plan
 from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
 from discreet.ledger.questions import LogShown, LogStart, QuestionRecord, QuestionShown

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.common.algorithm import Algorithm, Answer
 from discreet.algorithms.common.read_votes import names_attribute
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.murag_ada import MuRAGAda

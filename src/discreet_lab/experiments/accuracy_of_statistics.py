@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.text.yes_no_claim import content
+from discreet.algorithms.text.normalize import content
 from discreet.demo.corpus import DISEASES, documents
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget

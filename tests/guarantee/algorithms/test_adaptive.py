@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.adaptive import COUNT_SHARE
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Plan, Query
 from discreet.algorithms.common.ensemble import VoterEnsemble
-from discreet.algorithms.common.plan import Plan
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending

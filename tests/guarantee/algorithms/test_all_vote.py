@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.algorithm import Plan, Query
 from discreet.algorithms.common.all_vote import (
     USUAL_UNITS,
     USUAL_USES,
@@ -17,7 +17,6 @@ from discreet.algorithms.common.all_vote import (
     usual_uses,
 )
 from discreet.algorithms.common.ensemble import RoundBudget
-from discreet.algorithms.common.plan import Plan
 from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.planning.prices import vault_budget

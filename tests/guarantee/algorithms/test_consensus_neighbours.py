@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.algorithm import Plan, Query
 from discreet.algorithms.common.ensemble import RoundBudget
-from discreet.algorithms.common.plan import Plan
 from discreet.errors import PrivateValueError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Query
 from discreet.algorithms.common.ensemble import calibrate_to_epsilon
 from discreet.algorithms.dp_ksa import choice_share
 from discreet.algorithms.text.keywords import STOP_WORDS, keywords

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
 from discreet.algorithms.statistics.conditions import FieldTest, parse, says
 from discreet.algorithms.statistics.counted import Counted, Reckon
 from discreet.algorithms.statistics.noisy_cells import Price, choose_counts, choose_histogram, interval

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from discreet.algorithms.common.answer import Answer, Figure, Support
+from discreet.algorithms.common.algorithm import Answer, Figure, Support
 from discreet.algorithms.statistics.counted import MAY_LACK, Counted, at_most
 from discreet.algorithms.statistics.share import say_share
 from discreet.algorithms.statistics.statistic import Statistic

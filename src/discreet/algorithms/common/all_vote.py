@@ -14,12 +14,9 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import GeneratedAnswer
-from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
-from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Plan, Query
+from discreet.algorithms.common.ensemble import MOST_VOTERS, RoundBudget, VoterEnsemble
 from discreet.algorithms.common.private_rag import PrivateRAG
-from discreet.algorithms.common.voter_config import MOST_VOTERS
 from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account

@@ -8,8 +8,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
 from discreet.algorithms.common.ensemble import (
     RoundBudget,
     VoterEnsemble,
@@ -17,7 +16,6 @@ from discreet.algorithms.common.ensemble import (
     calibrate_to_uses,
     check_number,
 )
-from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.consensus import Consensus
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability

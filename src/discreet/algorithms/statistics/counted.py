@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.algorithms.common.answer import Figure, NoisyCounts
+from discreet.algorithms.common.algorithm import Figure, NoisyCounts
 from discreet.algorithms.statistics.noisy_cells import LEVEL, Cells, Histogram, interval
 from discreet.privacy.mechanisms.histogram import GaussianHistogram
 

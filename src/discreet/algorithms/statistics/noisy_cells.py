@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.algorithm import Plan
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget, Spending, budget_of, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated

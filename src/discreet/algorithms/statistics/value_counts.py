@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import Figure, GeneratedAnswer
-from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.algorithm import Figure, GeneratedAnswer, Plan, Query
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.counted import Counted, Reckon, at_most, percent, whole
 from discreet.algorithms.statistics.noisy_cells import LISTS, choose_counts, cost_of

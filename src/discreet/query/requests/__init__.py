@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from discreet.algorithms.text.yes_no_claim import plain_question
+from discreet.algorithms.text.normalize import plain_question
 from discreet.query.question_kinds import recognise
 from discreet.query.requests.comparisons import COMPARES, compared
 from discreet.query.requests.counts import counted
