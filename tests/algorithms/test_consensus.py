@@ -10,8 +10,7 @@ from discreet.algorithms.text.rephrase import phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import Change, Relation

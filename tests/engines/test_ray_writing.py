@@ -32,7 +32,7 @@ from discreet.generation.prompts import rewrite_layout
 from discreet.generation.torch_backend.length_buckets import in_order
 from discreet.numerics import compute_dtype
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
 from discreet.synthesis.base import SynthesisAlgorithm

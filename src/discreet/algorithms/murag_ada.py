@@ -25,9 +25,8 @@ from discreet.errors import UsageError
 from discreet.privacy.account import Account
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import NoisyCount
-from discreet.privacy.partition import ADD_REMOVE_ONE, together
+from discreet.privacy.partition import ADD_REMOVE_ONE, Count, together
 from discreet.privacy.private import Private
-from discreet.privacy.rows import Count
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 FEW_BINS, MANY_BINS = 16, 40

@@ -37,7 +37,7 @@ from discreet.log.chain import GENESIS, Head, Row
 from discreet.log.replay import Reached
 from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending, Sums
 from discreet.privacy.costs import ORDERS
-from discreet.privacy.ledger import APART
+from discreet.privacy.filter import APART
 
 CARRY, BEGIN, CHARGE, RESERVE = "carry", "begin", "charge", "reserve"
 SETTLE, FINISH, JOIN = "settle", "finish", "join"

@@ -31,7 +31,7 @@ from discreet.log.postgres import PostgresSchema, alone_by_server
 from discreet.log.replay import COUNTER, Counter, Log, Place, Reached, Replay, Transaction
 from discreet.log.sqlite import SqliteFile, alone_by_file
 from discreet.privacy.accounting import Budget, FilterState, Spending
-from discreet.privacy.ledger import Charge, check_settlement, exhausted, never_reserved, reserved_before, units_pay
+from discreet.privacy.filter import Charge, check_settlement, exhausted, never_reserved, reserved_before, units_pay
 from discreet.system.database_url import check_no_password
 
 _FILE = "ledger.sqlite"

@@ -24,7 +24,7 @@ from discreet.ledger.keys import Numbers, payers_of
 from discreet.log import CORRUPT
 from discreet.log.chain import Row
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.ledger import APART
+from discreet.privacy.filter import APART
 from discreet.system.plain import Sparse, Unbounded, show_as
 
 EXPORT = "export-vectors"

@@ -9,7 +9,7 @@ from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnpaidAccount
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import CeilingReached, UnitLedger
+from discreet.privacy.filter import CeilingReached, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.sealed_corpus import SealedCorpus

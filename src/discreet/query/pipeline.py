@@ -15,8 +15,7 @@ from discreet.generation.no_model import NO_MODEL
 from discreet.planning.askable import check_askable
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.filter import public_texts
-from discreet.privacy.ledger import MemoryLedger, UnitLedger
+from discreet.privacy.filter import MemoryLedger, UnitLedger, public_texts
 from discreet.privacy.noise import Noise
 from discreet.query.admission import question_budget, simulation_budget
 from discreet.query.answer_cache import AnswerCache, Released, alone_with

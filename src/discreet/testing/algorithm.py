@@ -13,8 +13,7 @@ from discreet.generation.toy import ToyModel
 from discreet.privacy.account import CorpusAccount, Payment
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.filter import PrivacyFilter, Receipt
-from discreet.privacy.ledger import APART, Charge, MemoryLedger
+from discreet.privacy.filter import APART, Charge, MemoryLedger, PrivacyFilter, Receipt
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.unit_account import UnitAccount
 from discreet.query.validation import check_declared

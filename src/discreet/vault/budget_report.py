@@ -10,7 +10,7 @@ from discreet.errors import UsageError
 from discreet.ledger.questions import LogShown, LogStart, QuestionRecord, QuestionShown
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending, how_many
-from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.filter import UnitLedger
 from discreet.query.odometer import Odometer
 from discreet.system.frames import frame
 from discreet.system.notebook_html import budget_html

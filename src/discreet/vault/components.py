@@ -29,7 +29,7 @@ from discreet.export.vectors import FOLDER, Source
 from discreet.generation.capabilities import require_scores
 from discreet.generation.loading import PACKAGED, open_model
 from discreet.generation.model import VotingModel
-from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.filter import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext

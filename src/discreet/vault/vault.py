@@ -17,8 +17,7 @@ from discreet.config import DEFAULT_STORE, FORMAT, VaultConfig, read_config
 from discreet.export.vectors import Export, Exported, export_vectors
 from discreet.generation.model import VotingModel
 from discreet.planning.prices import FAILURE_SHARE
-from discreet.privacy.filter import Receipt
-from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.filter import Receipt, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.derived import check_sample

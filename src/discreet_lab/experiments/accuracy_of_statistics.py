@@ -16,7 +16,7 @@ from discreet.algorithms.text.normalize import content
 from discreet.demo.corpus import DISEASES, documents
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.statistics import build_statistic, statistic_asked
 from discreet.reading.opening import open_bytes

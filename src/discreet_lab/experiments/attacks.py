@@ -30,10 +30,8 @@ from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Cost
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.mechanisms.histogram import GaussianHistogram
-from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
+from discreet.privacy.mechanisms.counting import GaussianHistogram, KeywordCounts
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Change, Private
 from discreet.query.answer_cache import AnswerCache

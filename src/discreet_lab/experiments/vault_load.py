@@ -16,7 +16,7 @@ from discreet.config import read_config
 from discreet.generation.toy import ToyModel
 from discreet.ledger.ledger import LogLedger, open_ledger
 from discreet.privacy.accounting import FilterState, Spending
-from discreet.privacy.ledger import Charge
+from discreet.privacy.filter import Charge
 from discreet.registry import Consensus
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

@@ -29,7 +29,7 @@ from discreet.cli.kinds import Chooser
 from discreet.demo.corpus import DISEASES, Disease, documents
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.known_answers import matches
 from discreet.query.question_kinds import CHOICES, with_choices

@@ -12,8 +12,7 @@ from discreet.errors import BudgetExhausted, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange, Pure
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Private

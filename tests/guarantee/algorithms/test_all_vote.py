@@ -22,19 +22,14 @@ from discreet.generation.toy import ToyModel
 from discreet.planning.prices import vault_budget
 from discreet.privacy.accounting import Budget, Spending, compose
 from discreet.privacy.costs import Pure
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.mechanisms.counted_selection import CountedSelection
-from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
+from discreet.privacy.mechanisms.counting import GaussianCount, GaussianHistogram, NoisyCount, ThresholdedCounts
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
-from discreet.privacy.mechanisms.histogram import GaussianHistogram
+from discreet.privacy.mechanisms.optimal_selection import CountedSelection, counted_curve
 from discreet.privacy.mechanisms.order_selection import OrderSelection
-from discreet.privacy.mechanisms.selection_curves import counted_curve
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import InsecureSeededNoise, Noise
-from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE
+from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Count, RowRule, Rows
 from discreet.privacy.private import Private, unseal
-from discreet.privacy.rows import Count, RowRule, Rows
 from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import DPKSA, Consensus, DPVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, make_algorithm
 from discreet.retrieval.documents import Passage

@@ -15,8 +15,7 @@ from discreet.errors import PrivateValueError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
-from discreet.privacy.filter import Mechanism, PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import Mechanism, MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.private import Private

@@ -17,8 +17,7 @@ from discreet.generation.prompts import layout
 from discreet.generation.toy import ToyDecoding, ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Together
-from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, NotPrivateFilter, PrivacyFilter
 from discreet.privacy.mechanisms.gap_choice import GapChoice
 from discreet.privacy.mechanisms.stable_set import StableSet, pass_probability
 from discreet.privacy.noise import InsecureSeededNoise, Noise

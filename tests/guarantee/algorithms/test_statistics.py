@@ -24,8 +24,8 @@ from discreet.errors import UsageError
 from discreet.generation.no_model import NO_MODEL
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.mechanisms.histogram import GaussianHistogram, NoisyHistogram
+from discreet.privacy.filter import MemoryLedger
+from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical

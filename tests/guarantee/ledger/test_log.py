@@ -23,8 +23,7 @@ from discreet.log import arrays, chain, replay
 from discreet.log.replay import Counter
 from discreet.privacy.accounting import CUT, Budget, Spending, Sums
 from discreet.privacy.costs import ORDERS, Pure
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import APART, Charge, MemoryLedger
+from discreet.privacy.filter import APART, Charge, MemoryLedger, PrivacyFilter
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private
 from discreet.privacy.unit_account import UnitAccount

@@ -18,7 +18,7 @@ from discreet.ledger.balances import Units
 from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Accountant, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.ledger import MemoryLedger, UnitLedger
+from discreet.privacy.filter import MemoryLedger, UnitLedger
 from discreet.testing.ledger import ACCOUNTANTS, BUDGETS, STEPS, UNITS, MakeLedger, Step, of, outcome
 from discreet.testing.settings import QUICK
 from tests.guarantee.ledger.conftest import Kept

@@ -21,7 +21,7 @@ from discreet.log import chain
 from discreet.log.replay import Counter
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure, Together
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.registry import Consensus, MuRAGAda
 from tests.guarantee.ledger.conftest import Kept, change

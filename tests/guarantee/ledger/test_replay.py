@@ -20,7 +20,7 @@ from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain, replay
 from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure, ZeroConcentrated
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.testing.ledger import ACCOUNTANTS, BUDGETS
 from discreet.testing.settings import QUICK
 from tests.guarantee.ledger.conftest import Kept

@@ -14,7 +14,7 @@ from discreet.ledger.keys import join_keys
 from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.ledger import Charge
+from discreet.privacy.filter import Charge
 from discreet.testing.ledger import BUDGETS, CHANGE, UNITS, Step, check_others, of
 
 

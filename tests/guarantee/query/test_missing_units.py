@@ -169,7 +169,7 @@ def _of_list(counted: Counted) -> list[Figure]:
 
 
 def _sizes() -> Any:
-    from discreet.privacy.mechanisms.histogram import GaussianHistogram
+    from discreet.privacy.mechanisms.counting import GaussianHistogram
     from discreet.privacy.partition import ADD_REMOVE_ONE
 
     return GaussianHistogram.calibrated(0.1, 1, ADD_REMOVE_ONE), 5.0

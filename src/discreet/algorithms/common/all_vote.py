@@ -1,7 +1,7 @@
 """AllVoteRAG: every admitted unit votes in a row of its own, so that one vote comes or goes, for half of the price.
 
 Privacy-spec, parts 10.1 to 10.3; docs/mechanisms.md has the proof. The number of rows is public: a noisy count of the
-admitted units, and a tail (`privacy.rows`). There are two kinds of count, and a generation can have several releases.
+admitted units, and a tail (`RowRule`). There are two kinds of count, and a generation can have several releases.
 Public arithmetic chooses the two for which the fewest units suffice.
 
 With neither `uses` nor `epsilon`, a unit's grant is divided among as many questions as it pays for well (`usual_uses`).
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from discreet.algorithms.common.algorithm import GeneratedAnswer, Plan, Query
+from discreet.algorithms.common.consensus_release import RECEIPT, order_prices
 from discreet.algorithms.common.ensemble import MOST_VOTERS, RoundBudget, VoterEnsemble
 from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.errors import UsageError
@@ -23,9 +24,7 @@ from discreet.privacy.account import Account
 from discreet.privacy.accounting import ATTO, NANO, Budget, Spending, budget_of, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
-from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE
-from discreet.privacy.rows import Count, RowRule
-from discreet.privacy.vote_prices import RECEIPT, order_prices
+from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Count, RowRule
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
 BINS_SHARE, GAUSSIAN_SHARE, LAPLACE_SHARE = 0.08, 0.12, 0.12

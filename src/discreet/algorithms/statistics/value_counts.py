@@ -22,7 +22,7 @@ from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
-from discreet.privacy.mechanisms.histogram import GaussianHistogram
+from discreet.privacy.mechanisms.counting import GaussianHistogram
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord
 
