@@ -14,7 +14,7 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.errors import BadData, UsageError
-from discreet.planning.askable import too_few
+from discreet.planning.prices import too_few
 from discreet.reading.files import FoundFile
 from discreet.reading.preview import Preview, grouped
 from discreet.reading.records import BadRecord
@@ -23,7 +23,8 @@ from discreet.reading.units import UnitRules
 from discreet.system.plain import show_as
 from discreet.system.words import quoted
 from discreet.vault import Vault
-from discreet.vault.ingestion import Added, How
+from discreet.vault.components import Added
+from discreet.vault.documents import How
 
 _STDIN = Path("-")
 _SHOWN = 10

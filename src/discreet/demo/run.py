@@ -10,7 +10,7 @@ from discreet.query.known_answers import matches
 from discreet.registry import RAG, Consensus, MuRAGAda, NonRAG
 from discreet.system.plain import KEY, Sparse
 from discreet.vault import Vault
-from discreet.vault.ingestion import Progress
+from discreet.vault.documents import Progress
 
 GRANT = 20.0
 DELTA = 1e-6

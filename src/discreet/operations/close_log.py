@@ -15,7 +15,7 @@ from discreet.log.replay import Replay
 from discreet.operations.check_ledger import reading
 from discreet.operations.move import in_use
 from discreet.system.output_path import check_output_path
-from discreet.vault.derived_data import SYNTHESIS
+from discreet.vault.components import SYNTHESIS
 
 _PATIENCE = 2.0
 """Seconds in which a server ends a connection of this process that was closed."""

@@ -15,7 +15,7 @@ from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.system.database_url import is_postgres
 from discreet.vault import Vault
-from discreet.vault.derived_data import SYNTHESIS
+from discreet.vault.components import SYNTHESIS
 
 
 @dataclass(frozen=True)

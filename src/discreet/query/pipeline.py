@@ -12,7 +12,7 @@ from discreet.baselines.rag import RAG
 from discreet.generation.capabilities import check_ready
 from discreet.generation.model import VotingModel
 from discreet.generation.no_model import NO_MODEL
-from discreet.planning.askable import check_askable
+from discreet.planning.prices import check_askable
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import MemoryLedger, UnitLedger, public_texts
