@@ -15,9 +15,8 @@ from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.errors import BadData, UsageError
 from discreet.planning.prices import too_few
-from discreet.reading.files import FoundFile
-from discreet.reading.preview import Preview, grouped
-from discreet.reading.records import BadRecord
+from discreet.reading.intake import Preview, grouped
+from discreet.reading.records import BadRecord, FoundFile
 from discreet.reading.stdin import kept_stdin
 from discreet.reading.units import UnitRules
 from discreet.system.plain import show_as

@@ -223,7 +223,7 @@ class Listed(Message):
 
 
 class Previewed(Message):
-    """What would be added: `reading.preview.Preview.describe()`, and its summary."""
+    """What would be added: `reading.intake.Preview.describe()`, and its summary."""
 
     summary: str
     preview: Plain

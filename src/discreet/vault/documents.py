@@ -11,10 +11,9 @@ from typing import TypedDict, Unpack
 from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.planning.prices import no_longer_empty
-from discreet.reading.files import FoundFile, ReadingOptions
 from discreet.reading.identity import Fields
 from discreet.reading.intake import Alike, Intake, no_doubts
-from discreet.reading.records import BadRecord, PartLeftOut
+from discreet.reading.records import BadRecord, FoundFile, PartLeftOut, ReadingOptions
 from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document, canonical_unit
 from discreet.retrieval.indexer import Counts, Indexer

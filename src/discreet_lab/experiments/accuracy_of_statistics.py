@@ -19,7 +19,7 @@ from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.statistics import build_statistic, statistic_asked
-from discreet.reading.opening import open_bytes
+from discreet.reading.records import open_bytes
 from discreet.vault import Vault
 from discreet_lab.experiments.common import TableWriter, add_csv_option, add_model_option, model_name, open_vault
 from discreet_lab.experiments.synthesis import facts_in
