@@ -22,8 +22,24 @@ from sqlalchemy import Connection, Engine
 from discreet.config import VaultConfig
 from discreet.errors import LedgerError
 from discreet.ledger import questions as reports
-from discreet.ledger.balances import BEGIN, CARRY, CHARGE, FINISH, JOIN, RESERVE, SETTLE, Grant, Units, spending
-from discreet.ledger.keys import UNKNOWN, choose, join_keys, pack_payers, payers_of, split
+from discreet.ledger.balances import (
+    BEGIN,
+    CARRY,
+    CHARGE,
+    FINISH,
+    JOIN,
+    RESERVE,
+    SETTLE,
+    UNKNOWN,
+    Grant,
+    Units,
+    choose,
+    join_keys,
+    pack_payers,
+    payers_of,
+    spending,
+    split,
+)
 from discreet.ledger.questions import LogStart, QuestionRecord
 from discreet.log import arrays, chain
 from discreet.log.chain import GENESIS, Entry, Row

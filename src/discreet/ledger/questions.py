@@ -16,11 +16,12 @@ from discreet.ledger.balances import (
     FINISH,
     RESERVE,
     SETTLE,
+    Numbers,
     counted,
     dearest,
+    payers_of,
     spending,
 )
-from discreet.ledger.keys import Numbers, payers_of
 from discreet.log import CORRUPT
 from discreet.log.chain import Row
 from discreet.privacy.accounting import Budget, Spending

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from discreet.config import VaultConfig, read_config
 from discreet.errors import UsageError
-from discreet.ledger.balances import BEGIN, RESERVE, Units
-from discreet.ledger.keys import payers_of
+from discreet.ledger.balances import BEGIN, RESERVE, Units, payers_of
 from discreet.ledger.ledger import open_ledger
 from discreet.ledger.questions import list_corpora, time_of
 from discreet.log.chain import first, list_closed, read

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.all_vote import USUAL_UNITS
 from discreet.algorithms.common.consensus_release import OpenSelection
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
-from discreet.algorithms.common.private_rag import PRICE, PrivateRAG
+from discreet.algorithms.common.private_rag import PRICE, USUAL_UNITS, PrivateRAG
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
 from discreet.algorithms.murag import MuRAG

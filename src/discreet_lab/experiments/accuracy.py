@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.all_vote import VotingBudget
 from discreet.algorithms.common.consensus_release import (
     SHARE,
     cheapest_release,
@@ -21,7 +20,7 @@ from discreet.algorithms.common.consensus_release import (
     order_selection_for,
     thresholded_counts_for,
 )
-from discreet.algorithms.common.private_rag import PRICE
+from discreet.algorithms.common.private_rag import PRICE, VotingBudget
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.text.keywords import keywords
 from discreet.algorithms.text.normalize import canonical

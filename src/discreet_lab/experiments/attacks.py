@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet import numerics
 from discreet.algorithms.common.algorithm import Answer, Figure, GeneratedAnswer, Query
-from discreet.algorithms.common.all_vote import AllVoteRAG, VotingBudget
+from discreet.algorithms.common.private_rag import AllVoteRAG, VotingBudget
 from discreet.algorithms.statistics.noisy_cells import choose_counts
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.value_counts import ValueCounts

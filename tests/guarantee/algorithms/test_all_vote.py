@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.common.algorithm import Plan, Query
-from discreet.algorithms.common.all_vote import (
+from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.algorithms.common.private_rag import (
     USUAL_UNITS,
     USUAL_USES,
     AllVoteRAG,
@@ -16,7 +17,6 @@ from discreet.algorithms.common.all_vote import (
     price_by_support,
     usual_uses,
 )
-from discreet.algorithms.common.ensemble import RoundBudget
 from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.planning.prices import vault_budget

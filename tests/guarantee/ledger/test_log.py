@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetExhausted, LedgerError
-from discreet.ledger.balances import Units
-from discreet.ledger.keys import KeyTable, join_keys, pack_payers, split, unpack_payers
+from discreet.ledger.balances import KeyTable, Units, join_keys, pack_payers, split, unpack_payers
 from discreet.ledger.ledger import SqliteLedger
 from discreet.log import arrays, chain, replay
 from discreet.log.replay import Counter

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from discreet.errors import BudgetExhausted, LedgerError
-from discreet.ledger.keys import split
+from discreet.ledger.balances import split
 from discreet.ledger.ledger import PostgresLedger
 from discreet.log.replay import Counter
 from discreet.privacy.accounting import Budget

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.balances import Units
-from discreet.ledger.keys import join_keys
+from discreet.ledger.balances import Units, join_keys
 from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
