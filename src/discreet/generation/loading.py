@@ -98,15 +98,11 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def packaged_model_dir(on_convert: Callable[[str], None] = _say) -> Path:
-    """Return the folder of the packaged model in safetensors; convert it first if it is not there.
-
-    Args:
-        on_convert: called before a conversion with a message; prints it on standard error by default.
-    """
+def packaged_model_dir() -> Path:
+    """Return the folder of the packaged model in safetensors; convert it first if it is not there."""
     folder = _cache_folder() / _DIGEST[:16]
     if not _sound(folder):
-        on_convert(f"Converting the packaged language model into {folder.parent}, once: about 20 seconds ...")
+        _say(f"Converting the packaged language model into {folder.parent}, once: about 20 seconds ...")
         _convert(folder)
     return folder
 

@@ -29,21 +29,20 @@ FOUND = 0.01
 """The least share of the vault's individuals that a counted attack accuses."""
 
 
-def posterior(prior: float, epsilon: float, delta: float, found: float = FOUND) -> float:
+def posterior(prior: float, epsilon: float, delta: float) -> float:
     """Return the largest posterior probability that an accused individual is in the vault.
 
-    An attack accuses the individual if the transcript lies in a set S. With the individual, P[S] is at least `found`.
+    An attack accuses the individual if the transcript lies in a set S. With the individual, P[S] is at least `FOUND`.
     Without the individual, P[S] is at least (P[S] - delta) / e^epsilon. Bayes' rule gives the posterior.
 
     Args:
         prior: the probability that the individual is in the vault, before the first answer.
         epsilon: the epsilon of one answer, or of a whole grant.
         delta: the delta of that answer or grant.
-        found: the least share of the vault's individuals that an attack must find to be counted.
     """
-    if delta >= found:
+    if delta >= FOUND:
         return 1.0
-    kept = (found - delta) / found  # the share of the odds against that remains after delta
+    kept = (FOUND - delta) / FOUND  # the share of the odds against that remains after delta
     for_it = math.log(prior) + epsilon
     against = math.log1p(-prior) + math.log(kept)
     return 1 / (1 + math.exp(min(against - for_it, 700.0)))

@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.consensus_release import (
-    SHARE,
-    cheapest_release,
-    counted_selection_for,
-    least_epsilon,
-    order_selection_for,
-    thresholded_counts_for,
-)
+from discreet.algorithms.common.consensus_release import SHARE, least_epsilon
 from discreet.algorithms.common.private_rag import PRICE, VotingBudget
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.text.keywords import keywords
@@ -59,6 +52,12 @@ from discreet_lab.experiments.common import (
     name_part,
     vault_in,
     write_table,
+)
+from discreet_lab.vote_releases import (
+    cheapest_release,
+    counted_selection_for,
+    order_selection_for,
+    thresholded_counts_for,
 )
 
 CHOOSING = "consensus among choices"

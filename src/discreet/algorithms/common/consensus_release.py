@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Support
-from discreet.privacy.accounting import ATTO, NANO, Budget, Spending, largest
-from discreet.privacy.costs import Pure
+from discreet.privacy.accounting import NANO, Budget, Spending
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram, ThresholdedCounts
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
@@ -30,29 +29,14 @@ from discreet.privacy.mechanisms.optimal_selection import (
 from discreet.privacy.mechanisms.optimal_selection import LARGEST_EPSILON as LARGEST_CURVE
 from discreet.privacy.mechanisms.order_selection import OrderSelection, Prices
 from discreet.privacy.noise import WHOLE, least_threshold
-from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Change, Private, Relation
 
 SHARE, CHANCE = 0.6, 0.9
 RECEIPT = 3.0
 """The epsilon that one answer by `OrderSelection` may have by itself, if the other releases have no more."""
 _STEPS = 40
-_LESS = 1 - 1e-8
+LESS = 1 - 1e-8
 """A price and a delta that leave room for rounding, up to the next billionth and the next 1e-18."""
-Release = CountedSelection[str] | ThresholdedCounts
-
-
-@dataclass(frozen=True)
-class VoteRelease:
-    """The release of answers that a number of questions for each unit can pay.
-
-    Attributes:
-        mechanism: the release of one question.
-        votes: with so many votes an answer is released with the probability that was asked for.
-    """
-
-    mechanism: Release
-    votes: int
 
 
 def least_epsilon(units: int, delta: float, share: float = SHARE, chance: float = CHANCE) -> float:
@@ -102,39 +86,6 @@ def supporters(units: int, share: float) -> int:
     return math.floor(units * share * (1 + 1e-12))
 
 
-def counted_selection_for(budget: Budget, uses: int) -> CountedSelection[str] | None:
-    """Return the counted selection of the largest epsilon that fits `uses` times; None if none does.
-
-    Its delta is an equal part of `budget.failures`.
-    """
-    delta = _failures_of_one(budget, uses)
-
-    def fits(epsilon: float) -> bool:
-        return budget.admits(Spending.of(Pure(epsilon, delta), uses))
-
-    epsilon = largest(fits, LEAST_EPSILON, min(LARGEST_CURVE, budget.epsilon))
-    return CountedSelection(epsilon, delta) if delta > 0 and fits(epsilon) else None
-
-
-def thresholded_counts_for(budget: Budget, uses: int, values: int = 1) -> ThresholdedCounts | None:
-    """Return the thresholded counts of the least noise that fit `uses` times; None if none do.
-
-    Their failure is at most an equal part of `budget.failures`.
-    """
-    delta = _failures_of_one(budget, uses)
-    if delta <= 0:
-        return None
-
-    def made(rho: float) -> ThresholdedCounts:
-        return ThresholdedCounts.calibrated(rho, delta, ADD_REMOVE_ONE, values)
-
-    def fits(rho: float) -> bool:
-        return budget.admits(Spending.of(made(rho).cost(ADD_REMOVE_ONE), uses))
-
-    rho = largest(fits, 1e-8, 100.0)
-    return made(rho) if fits(rho) else None
-
-
 def order_prices(budget: Budget, price: int, counts: Spending, receipt: Budget, counted: Spending) -> Prices:
     """Return what a curve may cost at the order of a vault, and at that of a receipt; empty if it may cost nothing.
 
@@ -152,50 +103,7 @@ def order_prices(budget: Budget, price: int, counts: Spending, receipt: Budget, 
         (receipt.counted_order, receipt.limit.curve - receipt.filter_state(counted).curve),
     ]
     fits = all(nano > 0 for _, nano in left)
-    return tuple((order, nano / NANO * _LESS) for order, nano in left) if fits else ()
-
-
-def order_selection_for(budget: Budget, uses: int, receipt: float = RECEIPT) -> OrderSelection[str] | None:
-    """Return the order selection with the largest curve that fits `uses` times; None if none does.
-
-    One answer by itself has at most the epsilon of `receipt` at the budget's delta.
-    """
-    delta = _failures_of_one(budget, uses)
-    alone = Budget(receipt, budget.delta, delta)
-    nothing = Spending.nothing()
-    prices = order_prices(budget, budget.limit.curve // uses, nothing, alone, nothing)
-    return OrderSelection[str].best(prices, delta * _LESS) if prices and delta > 0 else None
-
-
-def _failures_of_one(budget: Budget, uses: int) -> float:
-    # A little less than an equal part: the ledger rounds each failure up to the next 1e-18.
-    return budget.limit.failures // uses / ATTO * (1 - 1e-12)
-
-
-def cheapest_release(budget: Budget, uses: int, chance: float = CHANCE) -> VoteRelease:
-    """Return the release with which the fewest votes are enough, if each unit pays for `uses` questions.
-
-    Both release counts. Of two that need as many votes it is `ThresholdedCounts`.
-
-    Args:
-        budget: what a unit may spend.
-        uses: the number of questions a unit takes part in.
-        chance: with which the answer is to be released.
-
-    Raises:
-        ValueError: if the budget admits neither.
-    """
-    found: list[VoteRelease] = []
-    if counts := thresholded_counts_for(budget, uses):
-        found.append(VoteRelease(counts, counts.votes_needed(chance)))
-    if selection := counted_selection_for(budget, uses):
-        found.append(VoteRelease(selection, selection.votes_needed(chance)))
-    if not found:
-        raise ValueError(
-            f"The budget admits no release of votes: epsilon {budget.epsilon:g} for {uses} questions, failures "
-            f"{budget.failures:g}. Keep a part of delta for failures, or ask fewer questions."
-        )
-    return min(found, key=lambda one: one.votes)
+    return tuple((order, nano / NANO * LESS) for order, nano in left) if fits else ()
 
 
 # The cost of the leader's law is proved quickly for so many voters.
