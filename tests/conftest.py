@@ -44,7 +44,7 @@ THOROUGH = (
         "synthesis/test_fact_extraction.py",
         "synthesis/test_runner.py",
         "synthesis/test_methods.py",
-        "system/test_turns.py",
+        "system/test_sharing.py",
     ),
     "guarantee/algorithms/test_adaptive.py",
     *(f"guarantee/algorithms/test_{name}.py" for name in "consensus_neighbours neighbours".split()),

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.privacy.mechanisms import keyword_counts, thresholded_counts
+from discreet.privacy.mechanisms import counting
 from discreet.privacy.noise import WHOLE, Noise, Whole
 
 
@@ -79,8 +79,7 @@ def _normalized(weights: Sequence[float]) -> list[float]:
 def paths() -> Iterator[EveryNoise]:
     """Every path of draws. What is drawn to be thrown away changes no law, and would multiply the paths."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (keyword_counts, thresholded_counts):
-            patch.setattr(module, "gaussians_in_calls", _as_many_as_needed)
+        patch.setattr(counting, "gaussians_in_calls", _as_many_as_needed)
         yield from _paths()
 
 

@@ -12,13 +12,11 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# MKL reads this before its first product: results must not depend on a row's position (`numerics.row_determinism`).
+# MKL reads this before its first product: results must not depend on a row's position (`discreet.numerics`).
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help`, does not wait for all of it
-    from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
-    from discreet.algorithms.common.answer import Answer, GeneratedAnswer
-    from discreet.algorithms.common.plan import Plan
+    from discreet.algorithms.common.algorithm import Algorithm, Answer, GeneratedAnswer, Guarantee, Plan, Query
     from discreet.algorithms.statistics.conditions import all_of, any_of, same_record, says, where
     from discreet.errors import (
         BadData,
@@ -98,9 +96,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "discreet.algorithms.common.algorithm": ("Algorithm", "Guarantee", "Query"),
-    "discreet.algorithms.common.answer": ("Answer", "GeneratedAnswer"),
-    "discreet.algorithms.common.plan": ("Plan",),
+    "discreet.algorithms.common.algorithm": ("Algorithm", "Answer", "GeneratedAnswer", "Guarantee", "Plan", "Query"),
     "discreet.errors": (
         *("BadData", "BudgetExhausted", "DiscreetError", "Interrupted", "LedgerError", "MissingPart"),
         *("StoreError", "UsageError"),

@@ -11,8 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionError
-from discreet.system.shell import quoted
-from discreet.system.words import is_unicode
+from discreet.system.words import is_unicode, quoted
 
 FORMAT = 10
 """The format of a vault: one number for its settings, ledger and store, and for its accounts and backups."""

@@ -5,14 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
 from discreet.algorithms.text.rephrase import phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import Change, Relation

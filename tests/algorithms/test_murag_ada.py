@@ -9,7 +9,7 @@ import pytest
 from discreet.algorithms import murag_ada
 from discreet.algorithms.common.algorithm import Query
 from discreet.planning.prices import vault_budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import unseal
 from discreet.privacy.unit_account import UnitAccount

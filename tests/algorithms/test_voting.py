@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Query
 from discreet.algorithms.common.ensemble import calibrate_to_epsilon
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, NotPrivateFilter, PrivacyFilter
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import DPSparseVoteRAG, DPVoteRAG, NonRAG, make_algorithm
 from discreet.retrieval.documents import Document

@@ -15,8 +15,7 @@ from discreet.export.vectors import draw_matrix
 from discreet.generation.model import Logits, Prompt, States
 from discreet.generation.toy import ToyDecoding, ToyModel
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import NotPrivateFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, NotPrivateFilter
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

@@ -14,7 +14,7 @@ from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
 from discreet.cli.key_values import state_of
 from discreet.errors import UsageError
-from discreet.log.counter import Counter, Reached
+from discreet.log.replay import Counter, Reached
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
 from discreet.server.accounts.values import can_match, parse_expiry, parse_rate
 from discreet.server.audit_log import AuditLog

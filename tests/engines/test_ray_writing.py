@@ -25,14 +25,14 @@ from typer.testing import CliRunner
 from discreet.cli.app import app
 from discreet.engines.ray import RayModel, _compared_model, run_concurrently, use_ray
 from discreet.errors import DiscreetError, UsageError
+from discreet.generation.capabilities import probe
 from discreet.generation.loading import load_model
 from discreet.generation.model import ScoredDecoding
-from discreet.generation.probing import probe
 from discreet.generation.prompts import rewrite_layout
 from discreet.generation.torch_backend.length_buckets import in_order
-from discreet.numerics.dtype import compute_dtype
+from discreet.numerics import compute_dtype
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
 from discreet.synthesis.base import SynthesisAlgorithm
@@ -299,7 +299,7 @@ def test_a_machine_with_other_kernels_is_told_apart() -> None:
     """What the probe is for; though its rows are few and short."""
     script = """
 from discreet.generation.loading import load_model
-from discreet.generation.probing import probe
+from discreet.generation.capabilities import probe
 
 print(probe(load_model()))
 """

@@ -12,12 +12,10 @@ import numpy as np
 from discreet.export.vectors import ExportedVectors
 from discreet.query.known_answers import read_questions
 from discreet.query.public_context import PublicContext
-from discreet.reading.files import ReadingOptions
 from discreet.reading.identity import Fields
 from discreet.reading.intake import Intake, read_documents
-from discreet.reading.patterns import Pattern
-from discreet.reading.records import BadRecord
-from discreet.reading.units import UnitRules
+from discreet.reading.records import BadRecord, ReadingOptions
+from discreet.reading.units import Pattern, UnitRules
 from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.public import PublicTexts

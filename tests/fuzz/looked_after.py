@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from discreet.log.counter import Counter
+from discreet.log.replay import Counter
 from discreet.operations.backup import back_up
 from discreet.operations.doctor import examine
 from discreet.operations.restore import restore

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from discreet.reading.files import BadRecord, read_records
+from discreet.reading.files import read_records
+from discreet.reading.records import BadRecord
 from discreet.reading.sandbox import Sandbox
 from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import HashingEmbedder

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from discreet.config import read_config
 from discreet.errors import BadData, LedgerError, StoreError, UsageError
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.query.answer_cache import AnswerCache
 from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
 from discreet.synthesis.extraction_cache import ExtractionCache

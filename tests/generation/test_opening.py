@@ -8,7 +8,7 @@ from discreet.errors import DiscreetError, UnknownName, UsageError
 from discreet.generation import loading
 from discreet.generation.capabilities import Capability, capabilities, require_capabilities, require_scores
 from discreet.generation.completer_adapter import CompleterAdapter
-from discreet.generation.opening import is_plugin_model, open_model
+from discreet.generation.loading import is_plugin_model, open_model
 from discreet.generation.toy import ToyModel
 from discreet.operations.models import language_model
 from discreet.planning.models import check_parts

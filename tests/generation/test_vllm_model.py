@@ -11,8 +11,8 @@ import pytest
 from discreet.errors import DiscreetError, MissingPart, UnknownName, UsageError
 from discreet.generation import vllm_model
 from discreet.generation.capabilities import Capability, capabilities
+from discreet.generation.loading import open_model
 from discreet.generation.model import Completer, Prompt
-from discreet.generation.opening import open_model
 from discreet.generation.vllm_model import ENVIRONMENT, FLAGS, VLLMModel, open_vllm
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from discreet.numerics.dtype import compute_dtype, has_bfloat16_instructions
+from discreet.numerics import compute_dtype, has_bfloat16_instructions
 from tests.later import Later
 
 if TYPE_CHECKING:

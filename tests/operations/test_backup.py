@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, LedgerError, StoreError, UsageError
-from discreet.log.counter import COUNTER, Counter
+from discreet.log.replay import COUNTER, Counter
 from discreet.operations import copying
 from discreet.operations.backup import back_up
 from discreet.operations.doctor import examine

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from discreet.cli import remove
 from discreet.cli.app import app
 from discreet.errors import LedgerError
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.log.sqlite import SqliteFile
 from discreet.operations.doctor import examine
 from discreet.operations.erasure import erasure_report

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.config import read_config, write_config
 from discreet.errors import LedgerError, UsageError
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.operations.backup import back_up
 from discreet.operations.close_log import close_log, look
 from discreet.operations.doctor import examine

@@ -9,7 +9,7 @@ from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.errors import BadData, UsageError
 from discreet.generation.toy import ToyModel
-from discreet.planning.askable import EMPTY, check_askable, fewest_units, is_empty, too_few
+from discreet.planning.prices import EMPTY, check_askable, fewest_units, is_empty, too_few
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 

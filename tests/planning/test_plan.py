@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.plan import ANY_VOCABULARY
+from discreet.algorithms.common.algorithm import ANY_VOCABULARY
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.errors import MissingPart, UsageError
-from discreet.planning.odds import posterior
-from discreet.planning.plan import make_plan
+from discreet.planning.plan import make_plan, posterior
 from discreet.planning.plot import draw_plan
 from discreet.planning.prices import LIKELY, SURELY, times, vault_budget
 from discreet.privacy.accounting import FilterState

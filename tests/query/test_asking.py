@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Query
 from discreet.errors import Interrupted, UsageError
 from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel

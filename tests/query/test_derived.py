@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.common.algorithm import Answer
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.counted import Counted
 from discreet.algorithms.statistics.statistic import Statistic

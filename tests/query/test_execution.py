@@ -11,7 +11,7 @@ from discreet.errors import BudgetExhausted, PlanExceeded
 from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import BoundedRange, Cost, Pure
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.query.answer_cache import AnswerCache

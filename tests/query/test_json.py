@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from discreet.algorithms.common.answer import SCHEMA, Answer
+from discreet.algorithms.common.algorithm import SCHEMA, Answer
 from discreet.cli.schema import make_schema
 from discreet.generation.toy import ToyModel
 from discreet.registry import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NonRAG

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData
-from discreet.reading.files import BadRecord, ReadingOptions, Record, read_records
-from discreet.reading.records import PartLeftOut
+from discreet.reading.files import read_records
+from discreet.reading.records import BadRecord, PartLeftOut, ReadingOptions, Record
 from discreet.reading.sandboxed.workbook import _number
 from tests.reading import samples
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, UsageError
-from discreet.reading.files import BadRecord, FoundFile, ReadingOptions, Record, find_files, read_records
+from discreet.reading.files import find_files, read_records
+from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 
 ADA = {"id": "1", "unit": "Ada", "text": "Ada is well."}
 BELA = {"id": "2", "unit": "Bela", "text": 'Bela says: "no",\nand leaves.'}

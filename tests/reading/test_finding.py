@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import UsageError
-from discreet.reading.finding import PASSED_OVER, UNKNOWN, Found, find_files
+from discreet.reading.files import PASSED_OVER, UNKNOWN, Found, find_files
 from discreet.reading.records import FoundFile, kind_of
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.errors import BadData
 from discreet.reading.files import read_records
-from discreet.reading.guessing import suggestion
+from discreet.reading.tables import suggestion
 
 
 @pytest.mark.parametrize(

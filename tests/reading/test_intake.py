@@ -9,10 +9,9 @@ import pytest
 
 from discreet.errors import BadData, UsageError
 from discreet.reading import sandbox
-from discreet.reading.files import ReadingOptions
 from discreet.reading.identity import Fields, Read
 from discreet.reading.intake import Intake
-from discreet.reading.records import BadRecord
+from discreet.reading.records import BadRecord, ReadingOptions
 from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document
 from tests.reading import samples

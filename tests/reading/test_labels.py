@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.reading.labels import WrongLabel, front_matter, read_sidecar, sidecar
+from discreet.reading.units import WrongLabel, front_matter, read_sidecar, sidecar
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from discreet.reading.files import find_files, is_table, read_records
 from discreet.reading.identity import Fields
 from discreet.reading.intake import read_documents
 from discreet.reading.loaders import BUILT_IN, KINDS, find_loader, forget_plugins, known_suffixes, loader_failures
-from discreet.reading.options import ReadingOptions
-from discreet.reading.records import BadRecord, FoundFile, Record
+from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 from discreet.retrieval.documents import Document
 
 Declare = Callable[..., None]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.reading.files import BadRecord, ReadingOptions, Record, read_records
+from discreet.reading.files import read_records
+from discreet.reading.records import BadRecord, ReadingOptions, Record
 
 A, B = {"text": "a", "unit": 7}, {"text": "b \u2028 \x85", "unit": 7.5}
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import UsageError
-from discreet.reading.patterns import Pattern, propose
+from discreet.reading.units import Pattern, propose
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from discreet.reading import sandbox as module
-from discreet.reading.files import BadRecord, Record, read_records
+from discreet.reading.files import read_records
+from discreet.reading.records import BadRecord, Record
 from discreet.reading.sandbox import Failed, Sandbox
 from tests.reading import samples
 

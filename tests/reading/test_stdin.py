@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, UnknownName, UsageError
-from discreet.reading.options import ReadingOptions
-from discreet.reading.records import BadRecord, Record
+from discreet.reading.records import BadRecord, ReadingOptions, Record
 from discreet.reading.stdin import SOURCE, read_stdin
 from tests.reading import samples
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, UsageError
-from discreet.reading.files import BadRecord, FoundFile, ReadingOptions, Record, detect_dialect, read_records
+from discreet.reading.files import read_records
+from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
+from discreet.reading.tables import detect_dialect
 
 ROWS = [["unit", "text"], ["Zoë", "Schnupfen, stark; „schlimm“"], ["Ada", "fine"]]
 RECORDS = [dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.reading.files import BadRecord, ReadingOptions, Record, read_records
+from discreet.reading.files import read_records
+from discreet.reading.records import BadRecord, ReadingOptions, Record
 
 
 def read(path: Path, data: bytes, options: ReadingOptions | None = None) -> Record | BadRecord:

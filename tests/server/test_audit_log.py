@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from discreet.errors import DiscreetError, UsageError
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain
 from discreet.log.chain import LOG, Row, hash_of
 from discreet.log.sqlite import SqliteFile

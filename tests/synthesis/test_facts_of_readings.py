@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from discreet.generation.probing import probe
+from discreet.generation.capabilities import probe
 from discreet.generation.toy import ToyModel
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
 from discreet.retrieval.documents import Document

@@ -14,7 +14,7 @@ from discreet.errors import BadData, PrivateValueError, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise, Whole
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.retrieval.documents import Document

@@ -12,9 +12,8 @@ from discreet.cli.app import app
 from discreet.errors import BadData, BudgetExhausted, StoreError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.mechanisms.noisy_sum import NoisySum
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
+from discreet.privacy.mechanisms.counting import NoisySum
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.retrieval.documents import Document

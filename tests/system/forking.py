@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 from sqlalchemy import create_engine
 
-from discreet.log.connections import pool
-from discreet.system.turns import Turn
+from discreet.system.sharing import Turn, pool
 
 MAKERS: dict[str, Callable[[], object]] = {"turns": Turn, "engines": lambda: pool(create_engine("sqlite://"))}
 FORKS, HELD = 30, 20

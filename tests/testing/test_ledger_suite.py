@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.ledger import Charge, MemoryLedger, UnitLedger
+from discreet.privacy.filter import Charge, MemoryLedger, UnitLedger
 from discreet.testing import LedgerSuite
 from tests.testing.harness import failing, fails
 

@@ -7,7 +7,7 @@ import pytest
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import DPSparseVoteRAG, MuRAG, MuRAGAda
 from discreet.retrieval.documents import Document

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Self
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble, calibrate_to_epsilon
-from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.consensus import Consensus
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability

@@ -5,12 +5,12 @@ the winner (privacy-spec, part 5). If the voters agree, the whole answer costs a
 tokens. With public choices the selection is among these choices, and it never fails.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
-from discreet.algorithms.common.answer import GeneratedAnswer, Support
-from discreet.algorithms.common.consensus_checks import MOST_PROPOSED, check_parameters
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Support
 from discreet.algorithms.common.consensus_release import (
     ChoiceRelease,
     OpenRelease,
@@ -18,22 +18,30 @@ from discreet.algorithms.common.consensus_release import (
     Proposing,
     best_chance,
     comes_and_goes,
+    count_after,
+    counts_votes,
     heard_candidates,
+    release_answers,
     voters_needed,
 )
-from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
-from discreet.algorithms.common.grounded_votes import is_about, vote
-from discreet.algorithms.common.passage_config import PassageConfig
+from discreet.algorithms.common.ensemble import RoundBudget, VoterConfig, VoterEnsemble
+from discreet.algorithms.common.grounded_votes import NO, YES, is_about, vote
 from discreet.algorithms.common.read_votes import Answers, look_up_statements, stated_answers
-from discreet.algorithms.common.release_winner import count_after, counts_votes, release_answers
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.text.candidates import candidates_of, named_candidate, without_choices
-from discreet.algorithms.text.normalize import canonical, choice
+from discreet.algorithms.text.fitting_window import fitting_window
+from discreet.algorithms.text.normalize import (
+    candidates_of,
+    canonical,
+    check_choices,
+    choice,
+    claim_of,
+    named_candidate,
+    without_choices,
+)
 from discreet.algorithms.text.rephrase import phrase
 from discreet.algorithms.text.shared_words import shared_words
-from discreet.algorithms.text.yes_no_claim import claim_of
-from discreet.errors import UsageError
+from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel
 from discreet.generation.voters import VoterBatch
@@ -44,6 +52,50 @@ from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
+_FALLBACKS = ("keywords", "sparse")
+_MOST_CHOICES = 10_000
+_MOST_PROPOSED = 100
+
+
+def _check_parameters(given: "Consensus") -> None:
+    """Refuse parameters that contradict each other.
+
+    Raises:
+        UsageError: if they do, or if one is out of range.
+    """
+    for stage in given.fallback:
+        if stage not in _FALLBACKS:
+            raise UnknownName("fallback", stage, _FALLBACKS)
+    if len(set(given.fallback)) < len(given.fallback):
+        raise UsageError(f"A fallback is named twice: {', '.join(given.fallback)}. Name each once.")
+    if not 0 < given.fallback_share < 1:
+        raise UsageError(f"fallback_share lies between 0 and 1, not {given.fallback_share}.")
+    if given.readings and (given.fallback or given.prefix):
+        raise UsageError("What was read before has no fallback and no prefix. Leave them out, or ask the model.")
+    if len(given.propose) > _MOST_PROPOSED:
+        raise UsageError(f"{len(given.propose)} proposed answers are more than {_MOST_PROPOSED}. Propose fewer.")
+    if given.choices:
+        if given.with_count:
+            raise UsageError(
+                "Among choices, --vote-shares releases the votes, for half of the price. Leave out --with-count."
+            )
+        if given.propose:
+            raise UsageError("With choices, no other answer can be released. Leave out `propose` or the choices.")
+        check_choices(given.choices)
+        if len(given.choices) > _MOST_CHOICES:
+            raise UsageError(f"{len(given.choices)} choices are more than {_MOST_CHOICES:,}.")
+        if given.fallback:
+            raise UsageError(
+                "With choices, one of them is always released, so a fallback never runs. Leave out one of both."
+            )
+        if given.unsaid and given.unsaid not in given.choices:
+            raise UsageError(f"'{given.unsaid}' (unsaid) is not among the choices. Add it to them.")
+        if given.grounded and (not given.unsaid or set(given.choices) != {YES, NO, given.unsaid}):
+            raise UsageError(f"Grounded votes are '{YES}', '{NO}' and `unsaid`. Make these the choices.")
+    elif given.vote_shares or given.flip or given.unsaid:
+        raise UsageError("Shares of the vote, permute-and-flip and `unsaid` need public choices. Name at least two.")
+
+
 # The prompt lists at most so many choices. More would leave no room for the question.
 _NAMED_IN_PROMPT = 20
 # A budget is refused if even a unanimous answer would be released with a smaller probability.
@@ -52,6 +104,39 @@ _HOPELESS = 0.01
 _ABSENT = ""
 # The number of a vote for no choice.
 _ABSTAINS = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassageConfig(VoterConfig):
+    """Parameters of voters: those of `VoterConfig`, and one more.
+
+    Attributes:
+        passage_tokens: the public number of tokens of the window of a unit's passage that fits the question, which is
+            read in place of the passage's beginning; 0 for the beginning. Fewer tokens take less time.
+    """
+
+    passage_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.passage_tokens < 0:
+            raise UsageError(f"passage_tokens is at least 1, or 0 for no window, not {self.passage_tokens}. Try 64.")
+        if self.passage_tokens and self.document_tokens:
+            raise UsageError(
+                f"document_tokens ({self.document_tokens}) reads the beginning of a passage, and passage_tokens "
+                f"({self.passage_tokens}) a window of it. Leave out one of both."
+            )
+
+    @property
+    def text_tokens(self) -> int:
+        """The public number of tokens for a unit's passage, or for its window."""
+        return self.passage_tokens or super().text_tokens
+
+    def reader(self, question: str, model: VotingModel) -> Callable[[str], Sequence[int]]:
+        """Return a function from a passage to its tokens, or to those of the window that fits the question."""
+        if not self.passage_tokens:
+            return super().reader(question, model)
+        return partial(fitting_window, model.encode, question, tokens=self.passage_tokens)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +200,7 @@ class Consensus(PassageConfig, VoterEnsemble):
             if isinstance(getattr(self, name), str):
                 raise UsageError(f"{name} is a sequence of texts, not one text.")
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        check_parameters(self)
+        _check_parameters(self)
 
     def failures(self, delta: float) -> float:
         """Return the part of a question's delta that the mechanisms may use.
@@ -301,7 +386,7 @@ class Consensus(PassageConfig, VoterEnsemble):
 
     def with_candidates(self, answers: tuple[str, ...]) -> Self:
         """Return the consensus with public answers as candidates, after its own."""
-        return replace(self, propose=tuple(dict.fromkeys((*self.propose, *answers)))[:MOST_PROPOSED])
+        return replace(self, propose=tuple(dict.fromkeys((*self.propose, *answers)))[:_MOST_PROPOSED])
 
     def _candidates(self, question: str) -> tuple[str, ...]:
         """Return the public candidates in the form of votes."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import ClassVar
 
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import GeneratedAnswer
 from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
 from discreet.algorithms.common.keyword_config import KeywordConfig
 from discreet.errors import UsageError

@@ -15,12 +15,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import ClassVar, Self
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
-from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
-from discreet.algorithms.common.ensemble import check_number
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query, Stopped
+from discreet.algorithms.common.ensemble import check_number, check_prefix
 from discreet.algorithms.common.logit_sum import SHAPES, Shape, Writers
-from discreet.algorithms.common.plan import Plan
-from discreet.algorithms.common.voter_config import check_prefix
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import ScoringModel, VotingModel

@@ -10,7 +10,7 @@ from functools import partial
 from operator import eq
 from typing import ClassVar
 
-from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Stopped
 from discreet.algorithms.common.ensemble import RoundBudget
 from discreet.algorithms.common.token_voting import Majority, TokenVoting
 from discreet.errors import UsageError

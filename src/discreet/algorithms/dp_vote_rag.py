@@ -8,7 +8,7 @@ is calibrated for replacement. A Rényi filter determines the number of tokens.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Stopped
 from discreet.algorithms.common.ensemble import RoundBudget
 from discreet.algorithms.common.token_voting import Majority, TokenVoting
 from discreet.generation.model import VotingModel

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.all_vote import AllVoteRAG
 from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.algorithms.common.private_rag import AllVoteRAG
 from discreet.errors import UsageError
 from discreet.privacy.account import Account
 from discreet.privacy.filter import PrivacyFilter

@@ -19,15 +19,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.all_vote import AllVoteRAG, VotingBudget
 from discreet.algorithms.common.ensemble import RoundBudget, check_number
+from discreet.algorithms.common.private_rag import AllVoteRAG, VotingBudget
 from discreet.errors import UsageError
 from discreet.privacy.account import Account
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import NoisyCount
-from discreet.privacy.partition import ADD_REMOVE_ONE, together
+from discreet.privacy.partition import ADD_REMOVE_ONE, Count, together
 from discreet.privacy.private import Private
-from discreet.privacy.rows import Count
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 FEW_BINS, MANY_BINS = 16, 40

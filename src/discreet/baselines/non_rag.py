@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Query
 from discreet.algorithms.text.greedy_decode import write
 from discreet.generation.model import VotingModel
 from discreet.generation.prompts import layout

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Query
 from discreet.algorithms.text.greedy_decode import write, write_all
 from discreet.baselines.corpus import require_baseline
 from discreet.generation.model import Prompt, VotingModel

@@ -14,16 +14,16 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.errors import BadData, UsageError
-from discreet.planning.askable import too_few
-from discreet.reading.files import FoundFile
-from discreet.reading.preview import Preview, grouped
-from discreet.reading.records import BadRecord
+from discreet.planning.prices import too_few
+from discreet.reading.intake import Preview, grouped
+from discreet.reading.records import BadRecord, FoundFile
 from discreet.reading.stdin import kept_stdin
 from discreet.reading.units import UnitRules
 from discreet.system.plain import show_as
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 from discreet.vault import Vault
-from discreet.vault.ingestion import Added, How
+from discreet.vault.components import Added
+from discreet.vault.documents import How
 
 _STDIN = Path("-")
 _SHOWN = 10

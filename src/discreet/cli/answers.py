@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.answer import Answer, Figure
+from discreet.algorithms.common.algorithm import Answer, Figure
 from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.cli.output import counted, err, out
 from discreet.errors import UsageError

@@ -15,7 +15,7 @@ from discreet.operations.move import move as move_vault
 from discreet.operations.restore import restore as restore_backup
 from discreet.system.database_url import is_postgres
 from discreet.system.plain import show_as
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rich.table import Table
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.planning.askable import too_few
+from discreet.planning.prices import too_few
 from discreet.privacy.filter import ReceiptShown
 from discreet.query.known_answers import read_questions
 from discreet.query.threshold_tuning import Tuning

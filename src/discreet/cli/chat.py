@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.common.algorithm import Answer
 from discreet.cli.answers import print_answer
 from discreet.cli.app import VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn

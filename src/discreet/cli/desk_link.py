@@ -11,7 +11,7 @@ from discreet.cli.output import err, explained, out, print_json
 from discreet.errors import UsageError
 from discreet.server.config import find_state
 from discreet.server.desk.links import make_another
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,13 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.config import DEFAULT_STORE, PAYMENTS
 from discreet.errors import UsageError
-from discreet.planning.askable import fewest_units
 from discreet.planning.grants import SUGGESTED_EPSILON, check_grant, check_people, suggested_delta
 from discreet.planning.models import check_parts
-from discreet.planning.prices import times, usual_algorithm, vault_budget
+from discreet.planning.prices import fewest_units, times, usual_algorithm, vault_budget
 from discreet.query.words import unit_word
 from discreet.reading.fields import check_types
 from discreet.system.plain import show_as
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 from discreet.vault import Vault
 
 _ANY_VOCABULARY = 1000  # costs do not depend on it

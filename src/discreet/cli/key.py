@@ -30,7 +30,7 @@ from discreet.server.accounts import Accounts, Key, Limits
 from discreet.server.accounts.key_format import PREFIX, is_mistyped
 from discreet.server.accounts.values import can_match, parse_expiry, parse_models, parse_rate
 from discreet.server.shared_accounts import share_accounts
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 
 _group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="key")

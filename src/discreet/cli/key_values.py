@@ -5,7 +5,7 @@ from pathlib import Path
 
 from discreet.config import read_config
 from discreet.errors import UsageError
-from discreet.ledger.opening import open_ledger
+from discreet.ledger.ledger import open_ledger
 from discreet.planning.prices import usual_charge
 from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts import Accounts

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.common.algorithm import Answer
 from discreet.cli.answers import print_answer
 from discreet.cli.output import err, print_error, print_json
 from discreet.cli.progress import doing

@@ -13,7 +13,7 @@ from discreet.errors import UsageError
 from discreet.questions.sentences import is_plural
 from discreet.retrieval.attribute_schema import FILE, AttributeSchema
 from discreet.system.plain import Sparse
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 from discreet.vault import Vault
 
 

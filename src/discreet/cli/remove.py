@@ -12,7 +12,7 @@ from discreet.cli.progress import doing
 from discreet.cli.unit_names import check_filled, unknown_unit
 from discreet.errors import UsageError
 from discreet.operations.erasure import ErasureReport, erasure_report
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 from discreet.vault import Vault
 
 Yes = Annotated[bool, typer.Option("--yes", help="Erase without asking, also if earlier texts cannot return.")]

@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from discreet.cli.app import app, complete_from
 from discreet.cli.output import err, explained, out
 from discreet.errors import UnknownName
-from discreet.parameters.docstrings import read_attributes
+from discreet.parameters import read_attributes
 from discreet.plugins import COMMANDS, PluginCommand, load_usable
 from discreet.system.plain import Sparse, is_required, key_of
 
@@ -24,7 +24,7 @@ _PRINTED = {
     "add-preview": "cli.add:PreviewShown",
     "algorithms": "cli.algorithms:AlgorithmList",
     "algorithms-show": "cli.algorithms:AlgorithmInFull",
-    "answer": "algorithms.common.answer:AnswerShown",
+    "answer": "algorithms.common.algorithm:AnswerShown",
     "ask-plan": "cli.kinds:QuestionPriced",
     "audit-log-verify": "cli.audit_log:LogVerified",
     "backup": "cli.backup:BackupMade",

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from discreet.errors import UsageError
 from discreet.retrieval.store_registry import stored_dimension
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 from discreet.vault import Vault
 
 _COMPARED = 10_000

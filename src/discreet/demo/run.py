@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from discreet.algorithms.common.answer import Answer, AnswerShown
+from discreet.algorithms.common.algorithm import Answer, AnswerShown
 from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
 from discreet.query.known_answers import matches
 from discreet.registry import RAG, Consensus, MuRAGAda, NonRAG
 from discreet.system.plain import KEY, Sparse
 from discreet.vault import Vault
-from discreet.vault.ingestion import Progress
+from discreet.vault.documents import Progress
 
 GRANT = 20.0
 DELTA = 1e-6

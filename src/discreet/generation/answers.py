@@ -8,13 +8,12 @@ below as the body of its `answers`.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.generation.model import Prompt, TokenizingModel, Tokens, VotingModel
-from discreet.generation.torch_backend.greedy import decode_rows
+from discreet.generation.model import Decoding, Prompt, TokenizingModel, Tokens, VotingModel
 
 
 @dataclass(frozen=True)
@@ -131,3 +130,69 @@ class ReplayDecoding:
     def truncate(self, length: int) -> None:
         """Go back to the first `length` replayed tokens."""
         self._replayed = min(length, self._replayed)
+
+
+def complete_greedily(model: VotingModel, prompts: Sequence[str], max_tokens: int) -> list[str]:
+    """Complete each prompt in a batch of its own, so that a completion depends on its prompt alone.
+
+    A prompt before the last one that cannot be completed yields an empty text: it is private, and so is its error.
+    """
+    return [
+        *(_complete_private(model, prompt, max_tokens) for prompt in prompts[:-1]),
+        *(_complete(model, prompt, max_tokens) for prompt in prompts[-1:]),
+    ]
+
+
+class GreedyCompletion:
+    """The methods `complete` and `answers`, for classes that have the other methods of a `VotingModel`."""
+
+    def complete(self: Any, prompts: Sequence[str], max_tokens: int) -> list[str]:
+        """Complete each prompt greedily."""
+        return complete_greedily(self, prompts, max_tokens)
+
+    def answers(
+        self: Any, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int, *, all_steps: bool = True
+    ) -> list[Written]:
+        """Continue each row by its own best tokens, step by step."""
+        return answer_by_steps(self, shared, prompts, max_tokens, all_steps=all_steps)
+
+
+def _complete_private(model: VotingModel, prompt: str, max_tokens: int) -> str:
+    try:
+        return _complete(model, prompt, max_tokens)
+    except Exception:
+        # The error would depend on the document in the prompt.
+        return ""
+
+
+def _complete(model: VotingModel, prompt: str, max_tokens: int) -> str:
+    tokens = model.encode(prompt) or [model.pad_token]
+    decoding = model.start((), [Prompt(tuple(tokens), 0)], max_tokens)
+    ((written, _),) = decode_rows(decoding, decoding.best(), max_tokens, model.end_tokens, all_steps=False)
+    return model.decode(written)
+
+
+def decode_rows(
+    decoding: Decoding, best: Tokens, steps: int, end_tokens: frozenset[int], *, all_steps: bool
+) -> list[tuple[list[int], bool]]:
+    """Return the tokens of each row up to its end token, and whether it reached one.
+
+    Args:
+        decoding: the batch, which continues from its current step.
+        best: the best next tokens.
+        steps: the most tokens of a row.
+        end_tokens: tokens that end a text.
+        all_steps: whether to compute all steps after every row has ended, so that the time does not depend on the rows.
+    """
+    written: list[list[int]] = [[] for _ in best]
+    ended = [False] * len(written)
+    for step in range(steps):
+        for row, token in enumerate(best.tolist()):
+            ended[row] = ended[row] or token in end_tokens
+            if not ended[row]:
+                written[row].append(token)
+        if step == steps - 1 or (all(ended) and not all_steps):
+            break
+        decoding.append_each(best.tolist())
+        best = decoding.best()
+    return list(zip(written, ended, strict=True))

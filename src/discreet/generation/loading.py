@@ -1,4 +1,12 @@
-"""Load language models of the transformers library: the packaged model, a local folder, or a model of the hub.
+"""The one way to open a language model by its name.
+
+NAME              of the transformers library: the packaged model, a local folder, or a model of the hub
+openai:URL#NAME   a server that speaks OpenAI's protocol (`remote.openai_model`)
+vllm:NAME         vLLM in this process, on a GPU (`vllm_model`)
+PLUGIN:ARGUMENT   a package adds models by an entry point in the group `discreet.models`. The entry point is a factory:
+                  a function that takes the text after the colon, and returns a `Completer`. With the entry point
+                  `server`, the model "server:llama" is opened by `factory("llama")`, and the model "server" by
+                  `factory("")`. No plug-in can replace a built-in name
 
 The packaged SmolLM2-135M-Instruct is a GGUF file, which takes about 17 seconds to load. It is converted to safetensors
 once and cached; afterwards it loads in a second. Weights are checked against their digest. Only safetensors and GGUF
@@ -18,11 +26,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import INSTALL_MODELS, DiscreetError, MissingPart, StoreError, UnknownName
+from discreet.config import VaultConfig
+from discreet.errors import INSTALL_MODELS, DiscreetError, MissingPart, StoreError, UnknownName, UsageError
+from discreet.generation.capabilities import check_row_independence
+from discreet.generation.completer_adapter import adapt_completer
+from discreet.generation.model import Completer, VotingModel
+from discreet.generation.remote.openai_address import OpenAIAddress
+from discreet.generation.remote.openai_model import open_openai
 from discreet.generation.torch_backend.transformers_model import Decoder, TransformersModel
-from discreet.numerics.dtype import compute_dtype
-from discreet.numerics.row_determinism import choose_kernels_by_shape, enforce_row_determinism
-from discreet.plugins import DECODERS, find_failures, load_usable
+from discreet.generation.vllm_model import check_vllm, open_vllm
+from discreet.numerics import choose_kernels_by_shape, compute_dtype, enforce_row_determinism
+from discreet.plugins import DECODERS, MODELS, find_failures, find_names, load_plugin, load_usable
 from discreet.system.progress import stage
 
 PACKAGED = "smollm2-135m"
@@ -84,15 +98,11 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def packaged_model_dir(on_convert: Callable[[str], None] = _say) -> Path:
-    """Return the folder of the packaged model in safetensors; convert it first if it is not there.
-
-    Args:
-        on_convert: called before a conversion with a message; prints it on standard error by default.
-    """
+def packaged_model_dir() -> Path:
+    """Return the folder of the packaged model in safetensors; convert it first if it is not there."""
     folder = _cache_folder() / _DIGEST[:16]
     if not _sound(folder):
-        on_convert(f"Converting the packaged language model into {folder.parent}, once: about 20 seconds ...")
+        _say(f"Converting the packaged language model into {folder.parent}, once: about 20 seconds ...")
         _convert(folder)
     return folder
 
@@ -164,3 +174,71 @@ def _packaged_file() -> Path:
 def _quiet(transformers: Any) -> None:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
+
+
+ENGINES: dict[str, Callable[[str], Completer]] = {"openai": open_openai, "vllm": open_vllm}
+"""The engines by the beginning of a model's name; each opens a model by what stands after the colon."""
+ENGINE_NAMES = ("openai:URL#NAME", "vllm:NAME")
+"""The forms of their names, for messages."""
+_CHECKS: dict[str, Callable[[str], object]] = {"openai": OpenAIAddress.parse, "vllm": check_vllm}
+
+
+def is_engine_name(name: str) -> bool:
+    """Return whether an engine opens the model of this name."""
+    engine, colon, _ = name.partition(":")
+    return bool(colon) and engine in ENGINES
+
+
+def check_engine_name(name: str) -> None:
+    """Check the name of a model that an engine opens. Ask no server.
+
+    Raises:
+        UsageError: if it is invalid.
+    """
+    engine, _, argument = name.partition(":")
+    _CHECKS[engine](argument)
+
+
+def open_model(config: VaultConfig | str) -> VotingModel:
+    """Return the language model that a configuration names; an adapter if it is a plain completer.
+
+    Args:
+        config: a vault's configuration; or the name of the packaged model, a folder, a model of the hub, or the name
+            of an engine or a plug-in, with a colon before its argument.
+
+    Raises:
+        MissingPart: if a package is not installed.
+        UnknownName: if there is no such model.
+        UsageError: if the plug-in cannot be loaded or returns no `Completer`.
+        DiscreetError: if the model declares independent rows, but its outputs for public prompts depend on each other.
+    """
+    name = config if isinstance(config, str) else config.model
+    if not is_plugin_model(name):
+        return load_model(name)
+    with stage("Loading the language model"):
+        engine, _, argument = name.partition(":")
+        model = ENGINES[engine](argument) if is_engine_name(name) else _open_plugin(engine, argument)
+        check_row_independence(model)
+    return adapt_completer(model)
+
+
+def is_plugin_model(name: str) -> bool:
+    """Return whether an engine or a plug-in opens the model with this name; the packaged model cannot be replaced."""
+    return name != PACKAGED and (is_engine_name(name) or name.partition(":")[0] in find_names(MODELS))
+
+
+def _open_plugin(plugin: str, argument: str) -> Completer:
+    factory = load_plugin(MODELS, plugin, _check_factory)
+    assert factory is not None  # `is_plugin_model` found it
+    model = factory(argument)
+    if not isinstance(model, Completer):
+        lacking = [part for part in ("name", "row_independent", "complete") if not hasattr(model, part)]
+        raise UsageError(
+            f"The plug-in '{plugin}' in {MODELS} returned no language model: {type(model).__name__} has no "
+            f"{', '.join(lacking)}. Its package must return a discreet.generation.model.Completer."
+        )
+    return model
+
+
+def _check_factory(factory: object) -> str:
+    return "" if callable(factory) else f"it is {type(factory).__name__}, not a function that returns a model."

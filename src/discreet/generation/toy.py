@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.generation.greedy_completion import GreedyCompletion
+from discreet.generation.answers import GreedyCompletion
 from discreet.generation.model import Logits, Prompt, Tokens
 
 _END, _PAD = 0, 1

@@ -18,10 +18,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from discreet.errors import EngineFailed, MissingPart, UnknownName, UsageError
-from discreet.generation.answers import WholeAnswers, Written, decode_or_empty
-from discreet.generation.greedy_completion import complete_greedily
+from discreet.generation.answers import WholeAnswers, Written, complete_greedily, decode_or_empty
 from discreet.generation.model import Prompt
-from discreet.generation.torch_backend.chat_tokenizer import ChatTokenizer
+from discreet.generation.torch_backend.transformers_model import ChatTokenizer
 
 ENVIRONMENT = {
     "VLLM_BATCH_INVARIANT": "1",

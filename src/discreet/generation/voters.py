@@ -5,11 +5,10 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 from discreet.errors import EngineFailed, PrivateValueError
-from discreet.generation.answers import decode_or_empty, write_answers
+from discreet.generation.answers import decode_or_empty, decode_rows, write_answers
 from discreet.generation.capabilities import Capability, capabilities
 from discreet.generation.model import Decoding, Prompt, Tokens, VotingModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, layout
-from discreet.generation.torch_backend.greedy import decode_rows
 from discreet.privacy.private import Private
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from threading import Lock
 
-from discreet.generation.greedy_completion import GreedyCompletion
+from discreet.generation.answers import GreedyCompletion
 from discreet.generation.model import VotingModel
 
 

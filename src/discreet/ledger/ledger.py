@@ -13,12 +13,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine
 
+from discreet.config import VaultConfig
 from discreet.errors import LedgerError
 from discreet.ledger import questions as reports
 from discreet.ledger.balances import (
@@ -29,27 +30,29 @@ from discreet.ledger.balances import (
     JOIN,
     RESERVE,
     SETTLE,
+    UNKNOWN,
+    Grant,
     Units,
+    choose,
+    join_keys,
+    pack_payers,
+    payers_of,
     spending,
+    split,
 )
-from discreet.ledger.flights import alone_by_file, alone_by_server
-from discreet.ledger.keys import UNKNOWN, choose, join_keys, pack_payers, payers_of, split
-from discreet.ledger.records import Grant, LogStart, QuestionRecord
+from discreet.ledger.questions import LogStart, QuestionRecord
 from discreet.log import arrays, chain
 from discreet.log.chain import GENESIS, Entry, Row
-from discreet.log.counter import Counter, Reached
-from discreet.log.replay import Replay
-from discreet.log.sqlite import SqliteFile
-from discreet.log.transactions import Log, Place, Transaction
-from discreet.privacy.accounting import FilterState, Spending
-from discreet.privacy.ledger import (
-    Charge,
-    check_settlement,
-    exhausted,
-    never_reserved,
-    reserved_before,
-    units_pay,
-)
+from discreet.log.postgres import PostgresSchema, alone_by_server
+from discreet.log.replay import COUNTER, Counter, Log, Place, Reached, Replay, Transaction
+from discreet.log.sqlite import SqliteFile, alone_by_file
+from discreet.privacy.accounting import Budget, FilterState, Spending
+from discreet.privacy.filter import Charge, check_settlement, exhausted, never_reserved, reserved_before, units_pay
+from discreet.system.database_url import check_no_password
+
+_FILE = "ledger.sqlite"
+SNAPSHOT = "-snapshot"
+"""The end of the name of a snapshot. It is a cache beside the ledger, and in no backup."""
 
 
 class LogLedger:
@@ -125,7 +128,13 @@ class LogLedger:
         return self._log.place.engine
 
     def alone(self, key: bytes) -> AbstractContextManager[None]:
-        """Wait until no other thread, process or machine holds the flight `key`, and hold it for the block."""
+        """Wait until no other thread, process or machine holds the flight `key`, and hold it for the block.
+
+        Of processes that ask an equal question, one asks it, and the others wait for the released answer. A flight ends
+        with its holder's process or connection, also after a crash: there are no leases, no clocks and no repairs. It
+        saves payments, and the guarantee does not depend on it. A file belongs to one machine, so it locks
+        files. Machines share a database, so it takes advisory locks of the server.
+        """
         place = self._log.place
         if isinstance(place, SqliteFile):
             return alone_by_file(place.path.parent, key)
@@ -476,3 +485,116 @@ def _json(content: object) -> bytes:
 
 
 __all__ = ["LogLedger"]
+
+
+class SqliteLedger(LogLedger):
+    """A `LogLedger` in a file. `create` makes it, and `open` opens it. A snapshot of a large one is beside it."""
+
+    path: Path
+
+    def __init__(self, path: Path) -> None:
+        """Open an existing ledger. A read-only ledger can be opened, but not charged.
+
+        Raises:
+            LedgerError: if the ledger is missing or corrupt. Nothing may be released without it.
+            VaultVersionError: if the ledger has another format or other Renyi orders.
+        """
+        file = SqliteFile(path)
+        super().__init__(file, file.path.with_name(f"{file.path.name}{SNAPSHOT}"))
+
+    @classmethod
+    def create(cls, path: Path, budget: Budget, *, log_questions: bool = False, simulation: bool = False) -> Self:
+        """Create a ledger with its final grant. Return the ledger.
+
+        Args:
+            path: the path of the file, in an existing folder.
+            budget: the grant.
+            log_questions: whether to keep the texts of questions.
+            simulation: whether insecure noise is allowed, for experiments. This mark is permanent.
+
+        Raises:
+            LedgerError: if a file exists at `path`, or if it cannot be written.
+        """
+        grant = Grant(budget, log_questions, simulation)
+        SqliteFile(path).make(lambda connection: chain.make(connection, grant.pack()))
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open an existing ledger: see `__init__`."""
+        return cls(path)
+
+
+class PostgresLedger(LogLedger):
+    """A `LogLedger` in a PostgreSQL schema. `create` makes it, and `open` opens it."""
+
+    def __init__(self, url: str, name: str, snapshot: Path | None = None) -> None:
+        """Open an existing ledger.
+
+        Args:
+            url: the URL of the database: "postgresql://user@host/database". No error shows it.
+            name: the name of the schema: "vault_" and up to 57 of the digits 0-9a-f.
+            snapshot: the file of this machine for a snapshot of a large ledger; None for none.
+
+        Raises:
+            UsageError: if the URL or the name is invalid.
+            MissingPart: if the driver is not installed.
+            LedgerError: if the ledger is missing, corrupt or out of reach. Nothing may be released without it.
+            VaultVersionError: if the ledger has another format or other Renyi orders.
+        """
+        self.name = name
+        super().__init__(PostgresSchema(url, name), snapshot)
+
+    @classmethod
+    def create(
+        cls, url: str, name: str, budget: Budget, *, log_questions: bool = False, simulation: bool = False
+    ) -> Self:
+        """Create a ledger with its final grant. Return the ledger.
+
+        Args:
+            url: the URL of the database.
+            name: the name of the schema.
+            budget: the grant.
+            log_questions: whether to keep the texts of questions.
+            simulation: whether insecure noise is allowed, for experiments. This mark is permanent.
+
+        Raises:
+            UsageError: if the URL or the name is invalid.
+            MissingPart: if the driver is not installed.
+            LedgerError: if a schema of this name exists, or if the database cannot be reached or written.
+        """
+        grant = Grant(budget, log_questions, simulation)
+        PostgresSchema(url, name).make(lambda connection: chain.make(connection, grant.pack()))
+        return cls(url, name)
+
+    @classmethod
+    def open(cls, url: str, name: str, snapshot: Path | None = None) -> Self:
+        """Open an existing ledger: see `__init__`."""
+        return cls(url, name, snapshot)
+
+
+def create_ledger(folder: Path, config: VaultConfig, budget: Budget) -> LogLedger:
+    """Create the ledger of a vault with its grant. Return the ledger.
+
+    Raises:
+        UsageError: if the URL is not that of a PostgreSQL database, or if it contains a password.
+    """
+    if not config.ledger:
+        return SqliteLedger.create(folder / _FILE, budget, log_questions=config.log_questions)
+    check_no_password(config.ledger, "ledger")
+    return PostgresLedger.create(config.ledger, config.ledger_name, budget, log_questions=config.log_questions)
+
+
+def open_ledger(folder: Path, config: VaultConfig) -> LogLedger:
+    """Open the ledger of a vault, and check that it is sound and not older than its counter. Return the ledger.
+
+    Raises:
+        LedgerError: if the ledger is missing, corrupt, out of reach, or older than VAULT/counter.json.
+    """
+    ledger: LogLedger
+    if config.ledger:
+        ledger = PostgresLedger.open(config.ledger, config.ledger_name, folder / f"{_FILE}{SNAPSHOT}")
+    else:
+        ledger = SqliteLedger.open(folder / _FILE)
+    ledger.check_counter(Counter(folder / COUNTER))
+    return ledger

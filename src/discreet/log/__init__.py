@@ -1,8 +1,8 @@
 """Logs that only grow: one table, whose rows a process replays into its memory.
 
 Read in this order: `chain` (rows, their hashes, appending, reading, closing), `replay` (the state of a log in memory,
-and its check), `counter` (the file beside a log that detects an older copy), `arrays` (snapshots), and `sqlite` and
-`postgres` (transactions). `discreet.ledger` builds the ledger of units on it.
+its check, and the file that detects an older copy), `arrays` (snapshots), and `sqlite` and `postgres` (connections,
+transactions and locks). `discreet.ledger` builds the ledger of units on it.
 """
 
 CORRUPT = "The ledger is corrupt. Nothing is released without a sound ledger. Restore it from a backup."

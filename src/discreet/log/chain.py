@@ -6,7 +6,7 @@ rows go on after a closing, so they only grow.
 
 What the chain finds: a row that was changed, removed, added or moved, unless all later hashes were computed anew. What
 it cannot find: newest rows that were lost together, and a log that was written anew as a whole. The counter beside the
-log finds lost rows and other copies (counter.py). Nothing here stops a person who may write both: a chain detects
+log finds lost rows and other copies (`replay.Counter`). Nothing here stops a person who may write both: a chain detects
 accidents and careless changes.
 
 The number of a row is the primary key. So two processes that append at the same time cannot both succeed, even if the

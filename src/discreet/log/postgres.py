@@ -10,6 +10,7 @@ Errors contain neither the server's URL nor its messages, which may name hosts, 
 
 import hashlib
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -19,8 +20,8 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart, UsageError
 from discreet.log import CORRUPT, chain
-from discreet.log.connections import closing_with, pool
 from discreet.system.database_url import LINK, meaning_of
+from discreet.system.sharing import closing_with, pool
 
 PATIENCE = 30
 """The time to wait for another process that writes, in seconds."""
@@ -198,3 +199,45 @@ def _meaning(error: Exception) -> str:
         f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error remains, "
         "restore a backup.",
     )
+
+
+PAUSE = 0.2
+"""The time between two attempts to take a server's lock, in seconds."""
+# A power cut does not close a connection. These probes of the server free the lock within a minute.
+_NOTICE = "set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3"
+
+
+@contextmanager
+def alone_by_server(engine: Engine, name: str, key: bytes) -> Iterator[None]:
+    """Wait for the flight `key` of the ledger `name` on all machines, and hold it until the block ends.
+
+    If the connection breaks, the flight becomes free, and the block continues.
+    """
+    number = {"key": int.from_bytes(hashlib.blake2b(name.encode() + key, digest_size=8).digest(), "big", signed=True)}
+    with explained():
+        connection = engine.connect()
+    with connection:
+        try:
+            with explained():
+                _wait(connection, number)
+            yield
+        finally:
+            _let_go(connection, number)
+
+
+def _wait(connection: Connection, number: dict[str, int]) -> None:
+    connection.execute(text(_NOTICE))
+    while not connection.execute(text("select pg_try_advisory_lock(:key)"), number).scalar():
+        time.sleep(PAUSE)
+
+
+def _let_go(connection: Connection, number: dict[str, int]) -> None:
+    """Release the lock. If the server does not confirm this (Ctrl-C, a broken connection), close the connection."""
+    free = False
+    try:
+        free = bool(connection.execute(text("select pg_advisory_unlock(:key)"), number).scalar())
+    except Exception:
+        pass
+    finally:
+        if not free:
+            connection.invalidate()  # a pooled connection would keep the lock

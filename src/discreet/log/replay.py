@@ -8,12 +8,20 @@ use replays the log, from a checked snapshot on if there is one.
 A large log is checked in a thread from its opening on. The thread replays all rows from the first, compares the
 snapshot with the state at its row, and hands over its own state. Payments and reports wait for it; what is public may
 be read from the snapshot meanwhile. A small log is checked when it is opened.
+
+A row counts after its commit alone. If a transaction that appended one fails, whether the row was committed is not
+known: the state in memory is thrown away, and comes from the log again.
+
+A counter beside a log detects that the log is an older copy, or another one.
 """
 
+import fcntl
+import json
 import os
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock, Thread
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -22,10 +30,13 @@ import numpy as np
 from sqlalchemy import Connection
 
 from discreet.errors import DiscreetError, LedgerError
-from discreet.log import CORRUPT, arrays
+from discreet.log import CORRUPT, arrays, chain
 from discreet.log.arrays import Arrays
-from discreet.log.chain import GENESIS, Head, ReplacedError, Row, before_first, first, read
-from discreet.system.weak_sets import members
+from discreet.log.chain import GENESIS, Entry, Head, ReplacedError, Row, before_first, first, read
+from discreet.log.postgres import PostgresSchema
+from discreet.log.sqlite import SqliteFile
+from discreet.system.sharing import members
+from discreet.system.words import quoted
 
 LARGE = 2**22
 """The size of a log, in bytes, from which its check runs in a thread. A smaller one is checked in about 0.1 seconds."""
@@ -268,6 +279,187 @@ def _head_of(found: tuple[dict[str, Any], Arrays] | None) -> Head:
 
 def _equal(one: tuple[dict[str, Any], Arrays], other: tuple[dict[str, Any], Arrays]) -> bool:
     return one[0] == other[0] and len(one[1]) == len(other[1]) and all(map(np.array_equal, one[1], other[1]))
+
+
+Place = SqliteFile | PostgresSchema
+"""Where a log is."""
+
+
+class Transaction(Generic[S]):
+    """A transaction, and what it appends.
+
+    Attributes:
+        connection: its connection.
+        state: what all rows give that it sees. It lacks what the transaction appends.
+        head: the last row, with those that it appended.
+        appended: whether it appended a row.
+    """
+
+    def __init__(self, connection: Connection, state: S) -> None:
+        self.connection, self.state, self.head, self.appended = connection, state, state.head, False
+
+    def append(self, entry: Entry) -> None:
+        """Append a row. The transaction must be one that writes."""
+        self.appended = True
+        self.head = chain.append(self.connection, self.head, entry)
+
+
+class Log(Generic[S]):
+    """An open log. Threads and forked processes may share it.
+
+    Attributes:
+        place: where it is.
+        replay: its state in this process.
+    """
+
+    def __init__(self, place: Place, kind: type[S], snapshot: Path | None = None) -> None:
+        """Open a log. A small one is checked; the check of a large one starts in a thread.
+
+        Args:
+            place: where it is.
+            kind: the class of its state.
+            snapshot: the file for a snapshot of a large log; None for none.
+
+        Raises:
+            LedgerError: if it is missing, corrupt or out of reach.
+            VaultVersionError: if it has another format.
+        """
+        self.place, self.replay = place, Replay(kind, snapshot)
+        if place.check_open() >= LARGE:
+            self.replay.check_meanwhile(lambda: self._check(large=True))
+        else:
+            self._check(large=False)
+
+    @contextmanager
+    def reading(self, *, checked: bool = False) -> Iterator[Transaction[S]]:
+        """Run the block on one consistent state; with `checked`, after the check of the whole log."""
+        if checked:
+            self.replay.wait()
+        with self.place.reading() as connection, self.replay.caught_up(connection) as state:
+            yield Transaction(connection, state)
+
+    @contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[Transaction[S]]:
+        """Run the block alone with the log that was checked. With `durable`, its rows are on disk at the end."""
+        self.replay.wait()
+        found: Transaction[S] | None = None
+        try:
+            with self.place.writing(durable=durable) as connection, self.replay.caught_up(connection) as state:
+                found = Transaction(connection, state)
+                yield found
+        except BaseException:
+            if found is not None and found.appended:
+                self.replay.forget()
+            raise
+
+    def _check(self, *, large: bool) -> None:
+        with self.place.reading() as connection:
+            self.place.check_pages(connection)
+            self.replay.check(connection, large=large)
+
+
+COUNTER = "counter.json"
+_WIDTH = 200
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The state of a log as numbers that only grow.
+
+    Attributes:
+        questions: the number of questions that began.
+        payments: the number of payments and reservations of questions and synthetic corpora, plus the number of
+            balances that were moved to another name of a unit.
+        row: the number of the last durable row; 0 if it is not known.
+        hash: the hash of that row, in hexadecimal digits.
+    """
+
+    questions: int
+    payments: int
+    row: int = field(default=0, compare=False)
+    hash: str = field(default="", compare=False)
+
+    def is_older(self, than: "Reached") -> bool:
+        """Return whether this state lacks questions, payments or rows of the other state."""
+        return self.questions < than.questions or self.payments < than.payments or self.row < than.row
+
+
+class Counter:
+    """The file with the last known state of a log: the numbers of questions and payments, and the last durable row.
+
+    The number of questions is public; the number of payments is for the custodian. The file is written in place after a
+    durable row was read back from the log, so it is never ahead of the log. It never names a row that was written
+    without a sync (a settlement): a power cut may undo that. After a power cut it may lag: then it detects less, but
+    refuses nothing wrongly. It detects an older or another log in a newer folder, and in the database of a newer
+    folder. It cannot detect that the whole folder was restored from an older copy.
+
+    Attributes:
+        path: its path.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Reached | None:
+        """Return the last known state; None if the file is missing or damaged."""
+        try:
+            found = json.loads(self.path.read_text(encoding="ascii"))
+            known = Reached(found["questions"], found["payments"], found["row"], found["hash"])
+            sound = type(known.hash) is str and len(bytes.fromhex(known.hash)) == 32
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+        numbers = known.questions, known.payments, known.row
+        return known if sound and all(type(number) is int and number >= 0 for number in numbers) else None
+
+    def check(self, reach: Callable[[], Reached], hash_at: Callable[[int], bytes | None]) -> None:
+        """Check that the log is not older than this file, and that it is no other one.
+
+        The file is read first. If another process pays meanwhile, the log is ahead of the file, which is allowed.
+
+        Args:
+            reach: returns the state of the log.
+            hash_at: returns the hash of a row; None for a row of a log that was closed.
+
+        Raises:
+            LedgerError: if the log lacks known questions, payments or rows. Nothing was charged or released.
+        """
+        before, folder = self.read(), quoted(self.path.parent)
+        if before is None:
+            return
+        now = reach()
+        if now.is_older(before):
+            # The message omits the number of payments: it includes moved balances, which are private.
+            raise LedgerError(
+                f"The ledger is older than the newest question. It has {now.questions} of {before.questions} "
+                "questions, or lacks payments, so that the same budget could be spent again. Restore the newest "
+                f"ledger. If it is lost: discreet backup {folder} COPY, then discreet restore COPY NEWVAULT "
+                "--force. See docs/operations.md."
+            )
+        if (found := hash_at(before.row)) is not None and found.hex() != before.hash:
+            # The message omits the hashes: they depend on who paid.
+            raise LedgerError(
+                f"The ledger is another copy than the newest one: its row {before.row} is not the one that is known. "
+                "The same budget could be spent twice. Restore the newest ledger. If it is lost: discreet backup "
+                f"{folder} COPY, then discreet restore COPY NEWVAULT --force. See docs/operations.md."
+            )
+
+    def note(self, now: Reached) -> None:
+        """Write the state of the log, unless the file is ahead. A file that cannot be written stays unchanged."""
+        with suppress(OSError):
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)  # as the log; never by a link
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                before = self.read()
+                if before is None or before.is_older(now):
+                    self._write(file, now)
+            finally:
+                os.close(file)
+
+    def _write(self, file: int, now: Reached) -> None:
+        # All contents have one length, so that one write replaces the file and never truncates it.
+        content = {"questions": now.questions, "payments": now.payments, "row": now.row, "hash": now.hash}
+        os.pwrite(file, (json.dumps(content).ljust(_WIDTH - 1) + "\n").encode(), 0)
+        os.ftruncate(file, _WIDTH)  # a damaged file may be longer
 
 
 _CHECKS: "weakref.WeakSet[LateCheck]" = weakref.WeakSet()

@@ -11,8 +11,9 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DisconnectionError, SQLAlchemyError
@@ -21,8 +22,8 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart
 from discreet.log import CORRUPT, chain
-from discreet.log.connections import closing_with, pool
 from discreet.system.database_url import meaning_of
+from discreet.system.sharing import closing_with, pool
 
 RIGHTS = 0o660
 """The most that a file permits which several users of a server share."""
@@ -278,3 +279,52 @@ def _meaning(error: Exception) -> str:
         f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error remains, "
         "restore a backup.",
     )
+
+
+@contextmanager
+def alone_by_file(folder: Path, key: bytes) -> Iterator[None]:
+    """Wait for the flight `key` on this machine, and hold it until the block ends.
+
+    If no file can be made (a full disk, a read-only folder), no flight is held, and the block runs.
+
+    Args:
+        folder: the folder of the lock file, which is removed at the end.
+        key: the key of the flight. It must not reveal the question, so it is a keyed hash.
+    """
+    held = _locked(folder / f"flight.{key.hex()}")
+    try:
+        yield
+    finally:
+        if held is not None:
+            with held, suppress(OSError):  # the folder may have become read-only
+                (folder / f"flight.{key.hex()}").unlink(missing_ok=True)
+                # Unlock explicitly: a forked process may still have the file open.
+                fcntl.flock(held, fcntl.LOCK_UN)
+
+
+def _locked(path: Path) -> BinaryIO | None:
+    """Return the locked file at `path`, which is unlocked when it is closed; None if it cannot be made or locked."""
+    while True:
+        try:
+            file = open(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")  # noqa: SIM115 - the holder closes it
+        except OSError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if _is_at(file, path):
+                return file
+        except OSError:  # a file system without locks
+            file.close()
+            return None
+        except BaseException:
+            file.close()
+            raise
+        file.close()  # the previous holder removed the file
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    """Return whether the locked file is still the one at `path`."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False

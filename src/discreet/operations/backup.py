@@ -15,7 +15,7 @@ from typing import Any
 from discreet import __version__
 from discreet.config import read_config
 from discreet.errors import StoreError, UsageError
-from discreet.log.counter import Reached
+from discreet.log.replay import Reached
 from discreet.operations.check_ledger import LEDGER, checked_file, utc_now
 from discreet.operations.copying import RUN, copy_files
 from discreet.operations.doctor import check_copy, refuse

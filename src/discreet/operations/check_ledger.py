@@ -14,8 +14,7 @@ from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.balances import BEGIN, Units
 from discreet.log import CORRUPT
 from discreet.log.chain import hash_at
-from discreet.log.counter import COUNTER, Counter, Reached
-from discreet.log.replay import Replay
+from discreet.log.replay import COUNTER, Counter, Reached, Replay
 from discreet.log.sqlite import check_file, explained, missing
 from discreet.operations.findings import Finding, problem, sound, warning
 from discreet.operations.read_only import as_sqlalchemy, looking

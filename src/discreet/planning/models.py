@@ -1,18 +1,37 @@
 """Checks that a vault's language model and embedder are available, before the vault is made. Neither is loaded."""
 
 import os
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import INSTALL_MODELS, MissingPart, UnknownName, UsageError
-from discreet.generation.engines import ENGINE_NAMES, check_engine_name, is_engine_name
-from discreet.generation.loading import PACKAGED
-from discreet.generation.opening import is_plugin_model
-from discreet.planning.spelling import check_spelling
+from discreet.generation.loading import ENGINE_NAMES, PACKAGED, check_engine_name, is_engine_name, is_plugin_model
 from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
 from discreet.plugins import MODELS, find_names
 from discreet.retrieval.embedding import EMBEDDERS
+
+
+def check_spelling(kind: str, name: str, known: Iterable[str]) -> None:
+    """Check that the name of a model does not look misspelt. This check does not query the hub.
+
+    Raises:
+        UnknownName: if the name is close to a packaged one, or if it is a path that does not exist.
+    """
+    known, there = list(known), name in known or _is_there(name)
+    a_path = name.startswith(("/", "./", "../", "~"))
+    if not there and (a_path or ("/" not in name and get_close_matches(name.lower(), known, 1, cutoff=0.6))):
+        raise UnknownName(f"{kind} (nor a folder)" if a_path else kind, name, known)
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # the name is too long for a path, or has invalid characters
+        return False
+
 
 TIMEOUT = 10.0
 """The time to wait for an answer of the hub, in seconds."""

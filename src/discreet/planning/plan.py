@@ -1,5 +1,6 @@
 """The plan of a grant, from public numbers only. It needs no vault, no document and no model."""
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -7,7 +8,6 @@ from discreet.algorithms.common.ensemble import check_number
 from discreet.algorithms.common.private_rag import PRICE, PrivateRAG
 from discreet.errors import UsageError
 from discreet.planning.grants import check_delta, check_people, suggested_delta
-from discreet.planning.odds import posterior
 from discreet.planning.prices import (
     KINDS,
     LIKELY,
@@ -24,6 +24,29 @@ from discreet.planning.prices import (
 from discreet.privacy.accounting import Budget
 from discreet.system.notebook_html import plan_html
 from discreet.system.plain import KEY, Sparse, to_plain
+
+FOUND = 0.01
+"""The least share of the vault's individuals that a counted attack accuses."""
+
+
+def posterior(prior: float, epsilon: float, delta: float) -> float:
+    """Return the largest posterior probability that an accused individual is in the vault.
+
+    An attack accuses the individual if the transcript lies in a set S. With the individual, P[S] is at least `FOUND`.
+    Without the individual, P[S] is at least (P[S] - delta) / e^epsilon. Bayes' rule gives the posterior.
+
+    Args:
+        prior: the probability that the individual is in the vault, before the first answer.
+        epsilon: the epsilon of one answer, or of a whole grant.
+        delta: the delta of that answer or grant.
+    """
+    if delta >= FOUND:
+        return 1.0
+    kept = (FOUND - delta) / FOUND  # the share of the odds against that remains after delta
+    for_it = math.log(prior) + epsilon
+    against = math.log1p(-prior) + math.log(kept)
+    return 1 / (1 + math.exp(min(against - for_it, 700.0)))
+
 
 PRIORS = (0.01, 0.1, 0.5)
 USED = 80

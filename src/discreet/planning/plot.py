@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import MissingPart, UsageError
-from discreet.planning.odds import posterior
-from discreet.planning.plan import PRIORS, Plan, make_plan
+from discreet.planning.plan import PRIORS, Plan, make_plan, posterior
 from discreet.system.progress import stage
 
 _POINTS = 30

@@ -18,8 +18,7 @@ from typing import Protocol, TypeVar
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Cost, Together
-from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter, Receipt
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.filter import Ledger, NotPrivateFilter, PrivacyFilter, Receipt
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE, Member
 from discreet.privacy.private import Change, Private, unseal

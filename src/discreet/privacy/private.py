@@ -41,6 +41,11 @@ class Change:
         if self.shares < 1:
             raise ValueError(f"A unit changes at least one share, not {self.shares}.")
 
+    @property
+    def moves(self) -> int:
+        """How many counts of values move by one, if each share has one value: a replaced share moves two."""
+        return self.shares * (2 if self.relation is Relation.REPLACE else 1)
+
     def __str__(self) -> str:
         return f"{self.relation.value} of {self.shares} share{'s' if self.shares > 1 else ''}"
 

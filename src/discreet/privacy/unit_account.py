@@ -18,8 +18,7 @@ from typing import TypeVar
 from discreet.errors import DiscreetError
 from discreet.privacy.account import PayingUnits, must_pay
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.filter import PrivacyFilter, Receipt
-from discreet.privacy.ledger import APART, Reservation, UnitLedger
+from discreet.privacy.filter import APART, PrivacyFilter, Receipt, Reservation, UnitLedger
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private, unseal

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, Protocol, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.answer import Figure, NoisyCounts, Stopped, Support
+from discreet.algorithms.common.algorithm import Figure, NoisyCounts, Stopped, Support
 from discreet.errors import StoreError
 from discreet.retrieval.embedding import Embedder
 from discreet.system.words import essence, is_unicode

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.common.algorithm import Algorithm, Figure
 from discreet.algorithms.statistics.compare import Compare, say_shares
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed
 from discreet.algorithms.statistics.count import Count, say_count

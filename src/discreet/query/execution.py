@@ -3,15 +3,13 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.common.answer import Answer, GeneratedAnswer
-from discreet.algorithms.common.plan import ANY_VOCABULARY
+from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Answer, GeneratedAnswer, Query
 from discreet.errors import BudgetExhausted, DiscreetError, EngineFailed, Interrupted, PlanExceeded, PrivateValueError
 from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnpaidAccount
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import CeilingReached, UnitLedger
+from discreet.privacy.filter import CeilingReached, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.sealed_corpus import SealedCorpus

@@ -10,8 +10,7 @@ A unit is defined by its name at the time of a question. If two names become one
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.algorithms.common.answer import UnitCost
-from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.algorithm import Plan, UnitCost
 from discreet.privacy.accounting import Budget, Spending, how_many
 from discreet.privacy.filter import Receipt
 from discreet.query.words import percent

@@ -5,20 +5,17 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.common.answer import Answer
-from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Answer, Plan, Query
 from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
+from discreet.generation.capabilities import check_ready
 from discreet.generation.model import VotingModel
 from discreet.generation.no_model import NO_MODEL
-from discreet.generation.probing import check_ready
-from discreet.planning.askable import check_askable
+from discreet.planning.prices import check_askable
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.filter import public_texts
-from discreet.privacy.ledger import MemoryLedger, UnitLedger
+from discreet.privacy.filter import MemoryLedger, UnitLedger, public_texts
 from discreet.privacy.noise import Noise
 from discreet.query.admission import question_budget, simulation_budget
 from discreet.query.answer_cache import AnswerCache, Released, alone_with

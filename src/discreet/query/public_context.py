@@ -20,7 +20,7 @@ from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts, digest_of, not_a_corpus, texts_of
 from discreet.retrieval.store import Store, Vector
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 
 MOST_BYTES, MOST_TEXTS = 64 * 2**20, 20_000
 _COPY, _VECTORS = "public.jsonl", "public.npz"

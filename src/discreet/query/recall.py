@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from hashlib import blake2b
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.answer import Answer, Figure, GeneratedAnswer, Support
+from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure, GeneratedAnswer, Support
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import StoreError, UsageError

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.common.algorithm import Figure
 from discreet.query.answer_cache import AnswerCache, Released
 from discreet.questions.request import KINDS
 

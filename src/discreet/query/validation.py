@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee
-from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Plan
 from discreet.config import VaultConfig
 from discreet.errors import PriceChanged, UsageError
 from discreet.privacy.account import Payment

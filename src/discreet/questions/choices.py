@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.grounded_votes import NO, YES
-from discreet.algorithms.text.candidates import without_choices
-from discreet.algorithms.text.yes_no_claim import claim_of, plain_question
+from discreet.algorithms.text.normalize import claim_of, plain_question, without_choices
 from discreet.questions.sentences import sentence_of
 
 NOT_SAID = "not said"

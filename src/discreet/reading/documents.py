@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from discreet.reading.columns import check_columns
-from discreet.reading.options import ReadingOptions
-from discreet.reading.records import BadRecord, FoundFile, PartLeftOut, Record, kind_of
+from discreet.reading.records import BadRecord, FoundFile, PartLeftOut, ReadingOptions, Record, kind_of
 from discreet.reading.sandbox import LARGEST, Failed, Sandbox
+from discreet.reading.tables import check_columns
 
 _REASONS = {
     "empty": "empty",

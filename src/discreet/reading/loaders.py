@@ -10,14 +10,32 @@ from typing import Any, Protocol
 
 from discreet import plugins
 from discreet.errors import MissingPart
-from discreet.reading.delimited import read_delimited
 from discreet.reading.documents import read_document, read_workbook
 from discreet.reading.objects import read_json, read_lines
-from discreet.reading.options import ReadingOptions
-from discreet.reading.parquet import read_parquet
-from discreet.reading.records import BadRecord, FoundFile, Record
+from discreet.reading.records import LONGEST, BadRecord, FoundFile, ReadingOptions, Record, detect_encoding
 from discreet.reading.sandbox import Sandbox
-from discreet.reading.texts import read_text
+from discreet.reading.tables import read_delimited, read_parquet
+
+
+def read_text(file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+    """Yield the text of a file."""
+    path, source = file
+    if path.stat().st_size > LONGEST:
+        yield BadRecord(source, f"larger than {LONGEST >> 20} MiB: split it into several files")
+        return
+    encoding = options.encoding or detect_encoding(lambda: path.open("rb"))
+    try:
+        text = path.read_bytes().decode(encoding).removeprefix("\ufeff")
+    except UnicodeError:
+        yield BadRecord(source, f"not {encoding.upper()}. Give the encoding: --encoding NAME")
+        return
+    if "\0" in text:
+        yield BadRecord(source, "not a text: it contains zero bytes")
+    elif text.strip():
+        yield Record({"text": text}, source, source, whole=True)
+    else:
+        yield BadRecord(source, "empty")
+
 
 _PLAIN_TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 TABLES = (*_PLAIN_TABLES, *(f"{kind}.gz" for kind in _PLAIN_TABLES), ".parquet", ".xlsx")

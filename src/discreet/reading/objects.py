@@ -5,9 +5,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from discreet.reading.opening import DAMAGE, DAMAGED, TooLong, byte_lines, open_bytes
-from discreet.reading.options import ReadingOptions
-from discreet.reading.records import BadRecord, FoundFile, Record
+from discreet.reading.records import (
+    DAMAGE,
+    DAMAGED,
+    BadRecord,
+    FoundFile,
+    ReadingOptions,
+    Record,
+    TooLong,
+    byte_lines,
+    open_bytes,
+)
 
 LARGEST = 2**28
 """The largest JSON file in bytes, because it is read as a whole."""

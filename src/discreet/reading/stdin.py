@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from discreet.errors import UnknownName, UsageError
-from discreet.reading.files import DOCUMENTS, KINDS, read_records
-from discreet.reading.options import ReadingOptions
-from discreet.reading.records import BadRecord, FoundFile, Record
+from discreet.reading.files import read_records
+from discreet.reading.loaders import DOCUMENTS, KINDS
+from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 
 SOURCE = "standard input"
 FORMATS = tuple(kind.strip(".") for kind in KINDS if kind not in DOCUMENTS)

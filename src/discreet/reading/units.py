@@ -1,17 +1,316 @@
-"""The units of files. They are never guessed: a manifest, a pattern, a label or the custodian names the unit."""
+"""The units of files. They are never guessed: a manifest, a pattern, a label or the custodian names the unit.
 
-from collections.abc import Mapping, Sequence
+A manifest is a table with the unit of each file. A pattern takes the unit from the path, such as "{unit}/**" or
+"{unit}_[0-9]*.txt". A label is front matter in the text, or a JSON file beside it (a sidecar).
+"""
+
+import json
+import os
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import BadData, UsageError
 from discreet.reading.fields import is_empty
-from discreet.reading.files import FoundFile, ReadingOptions, read_records
-from discreet.reading.labels import WrongLabel, front_matter, read_sidecar, sidecar
-from discreet.reading.manifest import PATH, Manifest, read_manifest
-from discreet.reading.patterns import Pattern, propose
-from discreet.reading.records import BadRecord, Record
+from discreet.reading.files import read_records
+from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 from discreet.retrieval.documents import canonical_unit
+
+PATH = "path"
+"""The column with the path of a file."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The rows of a manifest by file.
+
+    Attributes:
+        rows: the row of each file by its source: the unit under the vault's unit field, and all other columns.
+        absent: the paths of rows without a file, as spelled in the manifest.
+    """
+
+    rows: Mapping[str, Mapping[str, object]]
+    absent: tuple[str, ...]
+
+
+def read_manifest(
+    name: str, folder: Path, records: Iterable[Record | BadRecord], files: Mapping[str, Path], unit_field: str
+) -> Manifest:
+    """Match the rows of a manifest with files. Return the manifest.
+
+    Args:
+        name: the name of the manifest, for messages.
+        folder: the folder of the manifest. Paths may be relative to it, to the given folder, or to the current one.
+        records: the rows, with the columns `path` and `unit` (or the vault's unit field), and optionally `id`.
+        files: the path of each file by its source.
+        unit_field: the vault's unit field.
+
+    Raises:
+        BadData: if a row cannot be read, if it has no path or no unit, or if two rows name one file.
+    """
+    by_source = {unicodedata.normalize("NFC", source): source for source in files}
+    by_path = {path.resolve(): source for source, path in files.items()}
+    rows: dict[str, Mapping[str, object]] = {}
+    absent: list[str] = []
+    for record in records:
+        if isinstance(record, BadRecord):
+            raise BadData(
+                f"The manifest cannot be read: {record.where}: {record.reason}. Correct the row. Nothing was added."
+            )
+        values = _checked(name, record, unit_field)
+        path = str(values[PATH]).strip()
+        source = _source(path, folder, by_source, by_path)
+        if not source:
+            absent.append(path)
+        elif source in rows:
+            raise BadData(f"{record.where} names the same file as an earlier row. Keep one row for each file.")
+        else:
+            rows[source] = values
+    if not rows and not absent:
+        raise BadData(
+            f"The manifest {name} has no rows. Write one row for each file, with the columns {PATH} and {unit_field}."
+        )
+    return Manifest(rows, tuple(absent))
+
+
+def _checked(name: str, record: Record, unit_field: str) -> Mapping[str, object]:
+    values = dict(record.values)
+    if unit_field not in values and "unit" in values:
+        values[unit_field] = values.pop("unit")
+    missing = [column for column in (PATH, unit_field) if column not in values]
+    if missing:
+        raise BadData(
+            f"The manifest {name} has no column '{missing[0]}'. Its columns: {', '.join(record.values)}. It needs "
+            f"'{PATH}' and '{unit_field}' (or 'unit'); 'id' is optional. Nothing was added."
+        )
+    for column in (PATH, unit_field):
+        if is_empty(values[column]):
+            raise BadData(f"{record.where} has no value in the column '{column}'. Add the value. Nothing was added.")
+    return values
+
+
+def _source(path: str, folder: Path, by_source: Mapping[str, str], by_path: Mapping[Path, str]) -> str:
+    """Return the source of the file that a row names; "" if there is no such file."""
+    spelled = unicodedata.normalize("NFC", path.replace("\\", "/"))
+    spelled = spelled.removeprefix("./")
+    if spelled in by_source:
+        return by_source[spelled]
+    try:
+        paths = [(folder / path).resolve(), Path(path).resolve()]
+    except (OSError, ValueError):
+        return ""
+    return next((by_path[one] for one in paths if one in by_path), "")
+
+
+_LINE = re.compile(r"(?P<name>[^\s:#\-][^:]*?)\s*:(?:\s+(?P<value>.*?))?\s*")
+_MORE = re.compile(r"\s*(#.*)?|\s+.*|-(\s.*)?")
+"""Lines of front matter that are not read: comments, lists and nested values."""
+_MOST_LINES = 200
+_LARGEST_SIDECAR = 2**20
+_TWO_FILES = "; if it is a table of records, rename one of the two files: neither is added"
+
+
+class WrongLabel(ValueError):  # noqa: N818 - it is a file's, and becomes a `BadRecord`
+    """A label that cannot be read. The message never has its content."""
+
+
+def front_matter(text: str) -> tuple[dict[str, object], str]:
+    """Split a text into the fields between `---` lines at its beginning, and the rest.
+
+    A text with another beginning, or with other lines in between, has no fields and is returned unchanged.
+
+    Raises:
+        WrongLabel: if a field occurs twice.
+    """
+    first, _, rest = text.partition("\n")
+    if first.strip() != "---":
+        return {}, text
+    fields: dict[str, object] = {}
+    for _ in range(_MOST_LINES):
+        line, ended, rest = rest.partition("\n")
+        if line.strip() in ("---", "..."):
+            return fields, rest
+        found = _LINE.fullmatch(line.rstrip("\r"))
+        if not ended or not (found or _MORE.fullmatch(line.rstrip("\r"))):
+            break
+        if found:
+            if found["name"] in fields:
+                raise WrongLabel("a field occurs twice in its front matter: remove one")
+            fields[found["name"]] = _scalar(found["value"] or "")
+    return {}, text
+
+
+def _scalar(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value.split(" #")[0].rstrip()
+
+
+def sidecar(path: Path) -> Path | None:
+    """Return the JSON file with the labels of a file, in the same folder: `letter.pdf.json`, or `letter.json`.
+
+    It may be a link, but only to a file in the same folder.
+    """
+    if path.suffix.lower() == ".json":
+        return None
+    beside = (path.with_name(path.name + ".json"), path.with_suffix(".json"))
+    here = path.parent.resolve()
+    return next((one for one in beside if one.is_file() and one.resolve().is_relative_to(here)), None)
+
+
+def read_sidecar(path: Path) -> dict[str, object]:
+    """Return the fields of a sidecar.
+
+    Raises:
+        WrongLabel: if the sidecar is too large, is not a JSON object in UTF-8, has a field twice, or contains records.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_SIDECAR + 1)
+        if len(content) > _LARGEST_SIDECAR:
+            raise WrongLabel(f"its sidecar {path.name!a} is larger than 1 MiB")
+        record = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+    except WrongLabel:
+        raise
+    except OSError as error:
+        raise WrongLabel(f"its sidecar {path.name!a} cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise WrongLabel(f"its sidecar {path.name!a} is not well-formed JSON") from error
+    if not isinstance(record, dict):
+        raise WrongLabel(f"its sidecar {path.name!a} is not a JSON object{_TWO_FILES}")
+    if "text" in record or any(
+        isinstance(value, list) and any(isinstance(one, dict) for one in value) for value in record.values()
+    ):
+        raise WrongLabel(f"its sidecar {path.name!a} contains records{_TWO_FILES}")
+    return record
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise WrongLabel("a field occurs twice in its sidecar: remove one")
+    return record
+
+
+_UNIT = "{unit}"
+_TOKEN = re.compile(r"\{unit\}|\*\*/|\*\*|\*|\?|\[!?[^\]/]+\]|[\s\S]")
+_PARTS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_TAILS = ("[0-9]*", "*")
+_SEPARATORS = "_- ."
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A pattern for the path of a file, relative to the given folder.
+
+    `*` stands for any characters of a name, `**` for any folders, `?` for one character, `[0-9]` for one of several.
+    `{unit}` is the name of the unit: one character or more, and as few as the rest of the pattern permits. Too short a
+    name merges two individuals, which are then protected together. Too long a name gives one individual two budgets.
+
+    Attributes:
+        text: the pattern as typed.
+
+    Raises:
+        UsageError: if the pattern does not contain the unit exactly once, or if no character separates the unit from
+            the next wildcard.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.text.count(_UNIT) != 1:
+            raise UsageError(
+                f"The pattern '{self.text}' must contain {_UNIT} exactly once. Examples: --unit-from '{_UNIT}/**' if "
+                f"each individual has a folder, or --unit-from '{_UNIT}_*.txt'."
+            )
+        if self.text.split(_UNIT)[1].startswith(("*", "?")):
+            raise UsageError(
+                f"In the pattern '{self.text}', a wildcard follows {_UNIT} directly, so each unit would be a single "
+                f"letter. Put a character between them: --unit-from '{_UNIT}_*'."
+            )
+        try:
+            _ = self._expressions
+        except re.error as error:
+            raise UsageError(f"The pattern '{self.text}' is invalid. Check the characters between [ and ].") from error
+
+    @cached_property
+    def _expressions(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        tokens = _TOKEN.findall(unicodedata.normalize("NFC", self.text))
+        shortest, longest = (
+            "".join(unit if token == _UNIT else _expression(token) for token in tokens)
+            for unit in ("([^/]+?)", "([^/]+)")
+        )
+        return re.compile(shortest, re.DOTALL), re.compile(longest, re.DOTALL)
+
+    def unit(self, path: str) -> str:
+        """Return the unit in a path; "" if the path does not match."""
+        return self._found(path, 0)
+
+    def ambiguous(self, path: str) -> tuple[str, str] | None:
+        """Return the unit in a path and a second possible unit; None if only one is possible."""
+        found = self._found(path, 0), self._found(path, 1)
+        return found if found[0] != found[1] else None
+
+    def _found(self, path: str, which: int) -> str:
+        matched = self._expressions[which].fullmatch(unicodedata.normalize("NFC", path))
+        return matched[1].strip() if matched else ""
+
+
+def _expression(token: str) -> str:
+    if token in _PARTS:
+        return _PARTS[token]
+    if len(token) > 1:  # one of several characters
+        inside = token[1:-1].replace("\\", "\\\\")
+        return f"[^/{inside[1:]}]" if inside.startswith("!") else f"[{inside}]"
+    return re.escape(token)
+
+
+def propose(paths: Sequence[str]) -> tuple[Pattern, Counter[str]] | None:
+    """Find a pattern that may fit the paths of files. A person must judge it; it is never applied.
+
+    Returns:
+        The pattern and the number of files of each unit; None if no pattern groups the files.
+    """
+    best: tuple[Pattern, Counter[str]] | None = None
+    for text in _candidates(paths):
+        pattern = Pattern(text)
+        units = Counter(unit for path in paths if (unit := pattern.unit(path)))
+        matched = units.total()
+        if 0.8 * len(paths) <= matched and 1 < len(units) < matched and (not best or matched > best[1].total()):
+            best = pattern, units
+    return best
+
+
+def _candidates(paths: Sequence[str]) -> list[str]:
+    """Return patterns to try, the most specific first: a folder for each unit, then names cut at a separator."""
+    found = [f"{_UNIT}/**"]
+    names = [os.path.basename(path) for path in paths]
+    suffixes = {os.path.splitext(name)[1] for name in names}
+    end = suffixes.pop() if len(suffixes) == 1 else ""
+    start = _shared_beginning(names)
+    deep = "**/" if any("/" in path for path in paths) else ""
+    for begin in dict.fromkeys((start, "")):
+        if not _PLAIN.fullmatch(begin + end):
+            continue
+        found += [f"{deep}{begin}{_UNIT}{separator}{tail}{end}" for tail in _TAILS for separator in _SEPARATORS[:3]]
+    return found
+
+
+def _shared_beginning(names: Sequence[str]) -> str:
+    """Return the common prefix of all names, up to and including its last separator."""
+    if not names:
+        return ""
+    first, last = min(names), max(names)
+    same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first[: max(first[:same].rfind(separator) for separator in _SEPARATORS) + 1]
+
+
+_PLAIN = re.compile(r"[^*?\[\]{}]*")
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import INSTALL_MODELS, DiscreetError, MissingPart, UnknownName, UsageError
-from discreet.numerics.dtype import compute_dtype
-from discreet.numerics.row_determinism import enforce_row_determinism
+from discreet.numerics import compute_dtype, enforce_row_determinism
 from discreet.plugins import EMBEDDERS as PLUGINS
 from discreet.plugins import load_plugin
 from discreet.retrieval.vectors import check_dimension

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.privacy.noise import Noise
-from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Member, partition_to_rows, partition_to_voters
+from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Member, Rows, partition_to_rows, partition_to_voters
 from discreet.privacy.private import Change, Private
-from discreet.privacy.rows import Rows
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder, meaning

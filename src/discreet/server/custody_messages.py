@@ -18,7 +18,7 @@ Plain = Annotated[dict[str, Any], Field(max_length=1_000_000)]
 
 
 class HowRead(Message):
-    """How the files of an upload become documents; the fields are those of `vault.ingestion.How`.
+    """How the files of an upload become documents; the fields are those of `vault.documents.How`.
 
     Attributes:
         text_field: the field with the text.
@@ -223,7 +223,7 @@ class Listed(Message):
 
 
 class Previewed(Message):
-    """What would be added: `reading.preview.Preview.describe()`, and its summary."""
+    """What would be added: `reading.intake.Preview.describe()`, and its summary."""
 
     summary: str
     preview: Plain
@@ -237,7 +237,7 @@ class Refusal(Message):
 
 
 class Added(Message):
-    """What was added; the fields are those of `vault.ingestion.Added`."""
+    """What was added; the fields are those of `vault.documents.Added`."""
 
     added: Whole
     replaced: Whole

@@ -23,7 +23,7 @@ from discreet.server.launch import MODULES
 from discreet.server.ports import check_ports, find_ports, listens
 from discreet.server.state_folder import find_user, prepare_state
 from discreet.server.wire import ANALYSTS, Catalog, Catalogued, Readied, Ready
-from discreet.system.shell import quoted
+from discreet.system.words import quoted
 
 Say = Callable[[str], None]
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from discreet.algorithms.text.normalize import ARTICLES, SENTENCE_END, words_of
-from discreet.algorithms.text.yes_no_claim import stem
+from discreet.algorithms.text.normalize import ARTICLES, SENTENCE_END, stem, words_of
 from discreet.generation.asking import NOT_STATED
-from discreet.reading.dates import dates_in, read_date
+from discreet.reading.fields import dates_in, read_date
 from discreet.retrieval.attribute_schema import Attribute
 
 _COMMA = re.compile(r"[,;]\s+(?:and\s+|or\s+)?", re.IGNORECASE)

@@ -25,7 +25,7 @@ from discreet.generation.prompts import vary_layout, write_layout
 from discreet.generation.sampling import sample_texts
 from discreet.privacy.costs import Cost, Times
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.mechanisms.noisy_sum import NoisySum
+from discreet.privacy.mechanisms.counting import NoisySum
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Change, Private
 from discreet.retrieval.vectors import LARGEST

@@ -8,7 +8,7 @@ all. What whole-answer consensus is to votes on tokens, this is to private predi
 2. Keywords that enough units have are released, and each unit goes to at most L of them: steps 1 (a) and (b) of
    DP-SynRAG.
 3. A unit brings, for each of its keywords, at most K facts of its text about it. All (keyword, fact) pairs are counted
-   in one histogram, and those that enough units bring are released (mechanisms/keyword_counts.py; privacy-spec, part 8:
+   in one histogram, and those that enough units bring are released (mechanisms/counting.py; privacy-spec, part 8:
    an unbounded domain has a threshold).
 4. The facts of a keyword make a text. That is free: they are public by then.
 """
@@ -22,7 +22,7 @@ from typing import ClassVar
 from discreet.errors import BadData
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
 from discreet.privacy.costs import Cost, Together
-from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
+from discreet.privacy.mechanisms.counting import KeywordCounts
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.synthesis.base import (
     CorpusPlan,

@@ -31,10 +31,9 @@ from typing import Any, TextIO
 from discreet.engines.ray import use_ray
 from discreet.errors import StoreError, UsageError
 from discreet.generation.asking import ASKING
-from discreet.generation.capabilities import find_assumptions, require_scores
+from discreet.generation.capabilities import check_ready, find_assumptions, probe, require_scores
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.model import Completer, VotingModel
-from discreet.generation.probing import check_ready, probe
 from discreet.generation.prompts import DOCUMENT_TOKENS, REWRITING
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.store import Store

@@ -22,11 +22,10 @@ from typing import Any
 
 from discreet.engines.ray import use_ray
 from discreet.errors import BudgetExhausted, StoreError, UsageError
+from discreet.generation.capabilities import probe
 from discreet.generation.model import ScoringModel
-from discreet.generation.probing import probe
 from discreet.privacy.accounting import Spending
-from discreet.privacy.filter import PrivacyFilter, Receipt
-from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.filter import PrivacyFilter, Receipt, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import Member
 from discreet.privacy.private import Private

@@ -13,12 +13,12 @@ from dataclasses import replace
 
 from discreet.algorithms.text.attributes import matches
 from discreet.errors import BadData
+from discreet.generation.answers import decode_rows
 from discreet.generation.asking import asking_layout
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import DOCUMENT_TOKENS
-from discreet.generation.torch_backend.greedy import decode_rows
 from discreet.generation.torch_backend.length_buckets import map_in_buckets
-from discreet.reading.dates import read_date
+from discreet.reading.fields import read_date
 from discreet.retrieval.attribute_schema import LONGEST_NAME, Attribute, AttributeSchema, Type
 from discreet.synthesis.asked_values import numbers_in, stands_in, unit_of
 from discreet.synthesis.base import Fact

@@ -1,6 +1,7 @@
-"""Words of questions and answers: whether a text is Unicode, what makes two questions the same, the word for a unit."""
+"""Words of questions, answers and commands: what makes two questions the same, the word for a unit, one of a shell."""
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping
 
@@ -88,3 +89,8 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def quoted(word: object) -> str:
+    """Return a path, a name or a column as one word of a shell."""
+    return shlex.quote(str(word))

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
-from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, GeneratedAnswer, Plan, Query
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.generation.model import VotingModel
@@ -15,8 +13,7 @@ from discreet.generation.toy import ToyModel
 from discreet.privacy.account import CorpusAccount, Payment
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.filter import PrivacyFilter, Receipt
-from discreet.privacy.ledger import APART, Charge, MemoryLedger
+from discreet.privacy.filter import APART, Charge, MemoryLedger, PrivacyFilter, Receipt
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.unit_account import UnitAccount
 from discreet.query.validation import check_declared

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discreet.errors import BudgetExhausted, LedgerError
 from discreet.privacy.accounting import Accountant, Budget, Spending
 from discreet.privacy.costs import BoundedRange, Cost, NonPrivate, Pure, ZeroConcentrated
-from discreet.privacy.ledger import Charge, Ledger, MemoryLedger, UnitLedger
+from discreet.privacy.filter import Charge, Ledger, MemoryLedger, UnitLedger
 from discreet.privacy.private import Change, Relation
 from discreet.testing.settings import QUICK
 
@@ -151,7 +151,7 @@ class ChargeTests:
 class LedgerSuite(ChargeTests):
     """Tests of a `UnitLedger`. A subclass overrides the fixture `make_ledger`, and `reopen` if the ledger is durable.
 
-    The functions of `discreet.privacy.ledger` make the refusals: their messages are compared with the reference.
+    The functions of `discreet.privacy.filter` make the refusals: their messages are compared with the reference.
     """
 
     @QUICK

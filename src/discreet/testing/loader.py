@@ -8,8 +8,7 @@ import pytest
 
 from discreet.errors import BadData
 from discreet.reading.loaders import Loader
-from discreet.reading.options import ReadingOptions
-from discreet.reading.records import BadRecord, FoundFile, Record
+from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 
 CANARY = "zeugma-canary-0417"
 """A word that stands in every record, and may stand in no message."""

@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Plan
 from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
-from discreet.ledger.records import LogShown, LogStart, QuestionRecord, QuestionShown
+from discreet.ledger.questions import LogShown, LogStart, QuestionRecord, QuestionShown
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending, how_many
-from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.filter import UnitLedger
 from discreet.query.odometer import Odometer
 from discreet.system.frames import frame
 from discreet.system.notebook_html import budget_html

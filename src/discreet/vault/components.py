@@ -5,7 +5,7 @@ VAULT/units.key       the key from which units get their names in the ledger
 VAULT/store/          texts and vectors
 VAULT/ledger.sqlite   the grant, and every charge against it (or in a PostgreSQL database)
 VAULT/history.jsonl   released answers
-VAULT/counter.json    the last entry of the ledger, to detect an older ledger (`ledger.counter`)
+VAULT/counter.json    the last entry of the ledger, to detect an older ledger (`log.replay`)
 VAULT/restored.json   the backup that the vault was restored from, if any (`operations.restore`)
 VAULT/public.jsonl    a copy of the public corpus, if one was named; its vectors in public.npz
 VAULT/synthesis/      the extractions for a synthetic corpus (`synthesis`); those of simulations in synthesis-simulated/
@@ -15,8 +15,12 @@ VAULT/exports/        the unit of each row of exported vectors (`export`)
 VAULT/claims/         the data of baselines on projected vectors (`discreet_lab.baselines`)
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import fcntl
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,28 +31,179 @@ from discreet.engines.ray import RayEmbedder
 from discreet.errors import StoreError
 from discreet.export.vectors import FOLDER, Source
 from discreet.generation.capabilities import require_scores
-from discreet.generation.loading import PACKAGED
+from discreet.generation.loading import PACKAGED, open_model
 from discreet.generation.model import VotingModel
-from discreet.generation.opening import open_model
-from discreet.privacy.ledger import UnitLedger
+from discreet.privacy.filter import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext
+from discreet.reading.records import BadRecord
 from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.inventory import Inventory
 from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
 from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import count_units, open_store, stored_dimension
-from discreet.retrieval.unit_records import UnitRecords
+from discreet.retrieval.unit_records import UnitRecords, owned_texts
+from discreet.synthesis.extraction_cache import forget_extractions
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.readings import Readings
 from discreet.synthesis.runner import SynthesisRunner
-from discreet.system.turns import Turn
-from discreet.vault.derived_data import CLAIMS, SIMULATED, SYNTHESIS, DerivedData
+from discreet.system.atomic_write import replace_file
+from discreet.system.sharing import Turn
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import LogLedger
+
+
+SYNTHESIS, SIMULATED, CLAIMS = "synthesis", "synthesis-simulated", "claims"
+_MARK, _SEEN = "adding", "erasures"
+
+
+@dataclass(frozen=True)
+class Added:
+    """The result of an addition.
+
+    Attributes:
+        added, replaced, unchanged: numbers of documents.
+        own_unit: the number of documents without a unit, each of which became a unit of its own.
+        bad: the records that were not added, by location and reason: unreadable, or with the id of another document.
+        conflicts: the ids that came twice with different content (also in `bad`); the first was kept.
+        repeated: the number of records that repeat a record of the same unit in the same file; they are kept.
+        buried: the number of documents about erased individuals. `bad` names each of these individuals.
+        batch: the number of the batch of the added documents (for `discreet undo`); 0 if none was added.
+        in_part: the parts of files that were left out, such as attachments, though the rest was added.
+    """
+
+    added: int
+    replaced: int
+    unchanged: int
+    own_unit: int
+    bad: tuple[BadRecord, ...]
+    conflicts: tuple[str, ...]
+    repeated: int = 0
+    buried: int = 0
+    batch: int = 0
+    in_part: tuple[BadRecord, ...] = ()
+
+
+class DerivedData:
+    """Data that is derived from documents, in the folder of a vault and not in the store. Each erasure removes it.
+
+    VAULT/synthesis, VAULT/synthesis-simulated    the extractions of synthesis (`discreet.synthesis.checkpoint`)
+    VAULT/claims                                  what baselines keep of documents, in folders datastore-*
+    VAULT/readings                                the statements of texts (`synthesis.readings`); of others they stay
+    VAULT/adding.*                                a mark, locked while documents change; an unlocked one shows a crash
+    VAULT/erasures                                the number of erasures that this folder has seen, in a shared store
+    """
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        self._folder, self._store = folder, store
+
+    def make_up(self) -> None:
+        """Remove the derived data if a process was killed while it added or erased documents.
+
+        Remove it also after an erasure from another folder, on another machine, that shares the store.
+
+        Raises:
+            StoreError: if a file could not be removed; the error names it.
+        """
+        for mark in self._folder.glob(f"{_MARK}.*"):
+            if _is_free(mark):
+                self.forget()
+                mark.unlink(missing_ok=True)
+        erasures, seen = getattr(self._store, "erasures", 0), self._folder / _SEEN
+        if erasures and str(erasures) != (seen.read_text() if seen.exists() else ""):
+            self.forget()
+            with suppress(OSError):  # a reader of the folder may not write it
+                replace_file(seen, str(erasures))
+
+    def forget(self) -> None:
+        """Remove all derived data; of the readings, those of texts that are no longer stored.
+
+        Raises:
+            StoreError: if a file could not be removed; the error names it.
+        """
+        self._forget_whole()
+        if (self._folder / READINGS).exists():
+            Readings(self._folder / READINGS).keep(owned_texts(self._store))
+
+    def _forget_whole(self) -> None:
+        """Remove the derived data that no document is to be told from: all but the readings."""
+        for name in (SYNTHESIS, SIMULATED):
+            forget_extractions(self._folder / name)
+        _forget_datastores(self._folder / CLAIMS)
+
+    @contextmanager
+    def erasing(self) -> Iterator[None]:
+        """Remove the derived data before and after the block; of the readings, after it those of erased texts.
+
+        After a crash in the block, or if something cannot be removed, the next opening removes what is left. A
+        synthesis may read documents during the block.
+        """
+        self._forget_whole()
+        with self._mark() as mark:
+            try:
+                yield
+            finally:
+                self.forget()
+                mark.unlink(missing_ok=True)
+
+    def adding(self, add: Callable[[], Added]) -> Added:
+        """Add documents. Remove the derived data if some were replaced, also after an interruption."""
+        with self._mark() as mark:
+            try:
+                added = add()
+            except BaseException:
+                if self._store.unsettled():  # some were replaced; a later call counts them as unchanged
+                    self.forget()
+                mark.unlink(missing_ok=True)
+                raise
+            if added.replaced:
+                self.forget()
+            mark.unlink(missing_ok=True)
+            return added
+
+    @contextmanager
+    def _mark(self) -> Iterator[Path]:
+        """Make a mark, and lock it during the block, which unlinks it when nothing is left to remove.
+
+        The system unlocks it if the process is killed. An unlocked mark makes the next opening remove derived data.
+        """
+        mark = self._folder / f"{_MARK}.{secrets.token_hex(8)}"
+        made = mark.with_name(f".{mark.name}")
+        with made.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            made.rename(mark)  # locked before another process can see it
+            yield mark
+
+
+def _forget_datastores(folder: Path) -> None:
+    """Remove the folders datastore-* below a folder. The other files there hold no data of documents.
+
+    Raises:
+        StoreError: if one could not be removed. The message names it.
+    """
+    for datastore in list(folder.rglob("datastore-*")):
+        try:
+            shutil.rmtree(datastore)
+        except FileNotFoundError:
+            continue  # another process removed it first
+        except OSError as error:
+            raise StoreError(
+                f"{datastore} contains data of documents, and could not be removed: {error.strerror}. Remove it, and "
+                "run the command again."
+            ) from error
+
+
+def _is_free(mark: Path) -> bool:
+    """Return whether a mark is left over: it exists, and no process locks it."""
+    try:
+        with mark.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, FileNotFoundError):  # another process adds documents, or has just finished
+        return False
+    return True
 
 
 class VaultComponents:

@@ -1,26 +1,34 @@
 """A vault: a folder with documents about individuals, and a ledger of the privacy loss of every release."""
 
+import os
 import secrets
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.common.algorithm import Algorithm, Answer
+from discreet.algorithms.common.ensemble import check_number
 from discreet.algorithms.common.read_votes import names_attribute
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
-from discreet.config import DEFAULT_STORE, FORMAT, VaultConfig, read_config
+from discreet.config import DEFAULT_STORE, FORMAT, VaultConfig, read_config, write_config
+from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.export.vectors import Export, Exported, export_vectors
+from discreet.generation.loading import PACKAGED, is_plugin_model
 from discreet.generation.model import VotingModel
-from discreet.ledger.opening import open_ledger
-from discreet.planning.prices import FAILURE_SHARE
-from discreet.privacy.filter import Receipt
-from discreet.privacy.ledger import UnitLedger
+from discreet.planning.grants import check_people
+from discreet.planning.models import check_spelling
+from discreet.planning.prices import EMPTY, FAILURE_SHARE
+from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
+from discreet.plugins import MODELS, find_names
+from discreet.privacy.accounting import Budget
+from discreet.privacy.filter import Receipt, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.derived import check_sample
@@ -32,20 +40,75 @@ from discreet.query.recall import widen_answer
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.questions.request import FACT, Request, is_request, parse_request
 from discreet.questions.router import Decision, Router
-from discreet.retrieval.embedding import Embedder
+from discreet.reading.fields import check_types
+from discreet.retrieval.embedding import EMBEDDERS, Embedder
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.store import Store
-from discreet.retrieval.store_registry import is_address
+from discreet.retrieval.store_registry import is_address, store_type_of
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag.parameters import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, make_corpus
 from discreet.system.progress import by_steps
-from discreet.system.turns import taking_turns
+from discreet.system.sharing import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
 from discreet.vault.documents import VaultDocuments
-from discreet.vault.provisioning import make_folder
 from discreet.vault.reading import VaultReading
+
+
+def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None:
+    """Make the folder of a vault, with an empty store and a new ledger.
+
+    Raises:
+        UsageError: if the configuration is invalid, if `path` is not empty, or if the name of a model is misspelt.
+        StoreError: if the folder cannot be written.
+    """
+    check_number("epsilon", settings.epsilon)
+    if settings.people:
+        check_people(settings.people)
+    settings = replace(settings, fields=check_types(settings.fields, settings.unit_field))
+    if not settings.unit_field.strip():
+        raise UsageError("The name of the unit field is empty. Name the field of the individual, such as 'patient'.")
+    from discreet.ledger.ledger import create_ledger  # its library takes 0.2 seconds to import
+
+    if not is_plugin_model(settings.model):
+        check_spelling("language model", settings.model, [PACKAGED, *find_names(MODELS)])
+    check_spelling("embedder", settings.embedder, [*EMBEDDERS, *find_names(PLUGGED_EMBEDDERS)])
+    store = store_type_of(settings)
+    if not 0 < settings.delta < 1:
+        raise UsageError(f"Delta is {settings.delta}. Expected: a probability between 0 and 1, such as 1e-6.")
+    try:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise UsageError(f"There is already something at {path}. Choose a new folder for the vault.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Made beside `path` and renamed: after a crash there is a whole vault or none.
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".vault-") as made:
+            folder = Path(made) / "vault"
+            folder.mkdir(mode=0o700)
+            (folder / "store").mkdir()
+            (folder / EMPTY).touch()
+            settings = write_config(folder, settings)
+            grant = Budget(settings.epsilon, settings.delta, failure_share * settings.delta)
+            with _made(store):
+                create_ledger(folder, settings, grant)
+                os.replace(folder, path)
+    except OSError as error:
+        raise StoreError(f"The vault could not be made at {path}: {error.strerror}.") from error
+
+
+@contextmanager
+def _made(store: Any) -> Iterator[None]:
+    """Make a store in a database. If the block fails, remove it."""
+    if not hasattr(store, "make"):  # a store in the vault's folder is made with the first document
+        yield
+        return
+    store.make()
+    try:
+        yield
+    except BaseException:
+        with suppress(DiscreetError):
+            store.drop()
+        raise
 
 
 @taking_turns(but=("ask",))
@@ -142,6 +205,8 @@ class Vault(VaultDocuments, VaultReading):
         Raises:
             NoSuchVault, VaultVersionError, LedgerError: if the vault is missing, of another format, or damaged.
         """
+        from discreet.ledger.ledger import open_ledger  # its library takes 0.2 seconds to import
+
         path = Path(path)
         settings = read_config(path)
         return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store))

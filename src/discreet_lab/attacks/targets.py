@@ -10,7 +10,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import Noise
 from discreet.query.known_answers import Question
 from discreet.registry import ALGORITHMS, RAG, NonRAG, make_algorithm

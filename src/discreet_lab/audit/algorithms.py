@@ -22,8 +22,8 @@ from discreet.errors import BudgetExhausted, PlanExceeded
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.filter import MemoryLedger
+from discreet.privacy.mechanisms.optimal_selection import CountedSelection
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE

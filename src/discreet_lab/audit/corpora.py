@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.generation.toy import LOUD, ToyModel
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import Noise
 from discreet.retrieval.vectors import LARGEST
 from discreet.synthesis.aug_pe import AugPE

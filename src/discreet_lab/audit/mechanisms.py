@@ -14,13 +14,17 @@ import numpy as np
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import Mechanism
 from discreet.privacy.mechanisms.aggregated_logits import ONE, AggregatedLogits
-from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
+from discreet.privacy.mechanisms.counting import (
+    GaussianCount,
+    GaussianHistogram,
+    KeywordCounts,
+    NoisyCount,
+    NoisyHistogram,
+    NoisySum,
+)
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
 from discreet.privacy.mechanisms.gap_choice import GapChoice
-from discreet.privacy.mechanisms.histogram import GaussianHistogram, NoisyHistogram
-from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
-from discreet.privacy.mechanisms.noisy_sum import NoisySum
 from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors
 from discreet.privacy.mechanisms.share_choice import ShareChoice
 from discreet.privacy.mechanisms.sparse_vector import SparseVector

@@ -15,17 +15,16 @@ import numpy as np
 
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import BoundedRange, Cost
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
+from discreet.privacy.mechanisms.counting import KeywordCounts
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
 from discreet.privacy.mechanisms.gap_choice import GapChoice, Words, by_count, gap_sensitivity
-from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
-from discreet.privacy.partition import REPLACE_ONE, Member, together
+from discreet.privacy.partition import REPLACE_ONE, Member, Rows, together
 from discreet.privacy.private import Change, Private
-from discreet.privacy.rows import Rows
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Asked, Found, SealedCorpus

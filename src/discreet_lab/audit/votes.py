@@ -8,15 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from discreet.privacy.accounting import largest
-from discreet.privacy.mechanisms.counted_answer import CountedAnswer
-from discreet.privacy.mechanisms.counted_selection import CountedSelection
-from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.counting import NoisyCount, ThresholdedCounts
 from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
-from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.mechanisms.optimal_selection import CountedAnswer, CountedSelection, OptimalSelection
 from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.private import Change, Relation
 from discreet_lab.attacks.bounds import Key
 from discreet_lab.audit.case import FAILURE, claim_of, rho_of

@@ -8,7 +8,7 @@ tokens.i32    the next tokens
 about.json    fingerprints of the model, the matrix and the texts, to detect a change
 
 The folder is as private as the documents. An erasure removes folders of the name datastore-*
-(`discreet.vault.derived_data`).
+(`discreet.vault.components`).
 """
 
 import hashlib

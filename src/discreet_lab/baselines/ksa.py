@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Query
 from discreet.algorithms.common.keyword_config import KeywordConfig
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from discreet.errors import UsageError
-from discreet.generation.loading import PACKAGED
-from discreet.generation.opening import open_model
+from discreet.generation.loading import PACKAGED, open_model
 from discreet.query.known_answers import Question, read_questions
 from discreet.vault import Vault
 from discreet_lab.attacks.extraction import sensitive_strings

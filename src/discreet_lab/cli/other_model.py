@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.generation.opening import open_model
+from discreet.generation.loading import open_model
 from discreet.planning.models import check_parts
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.vault import Vault

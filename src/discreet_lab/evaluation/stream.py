@@ -12,7 +12,7 @@ from discreet.baselines.non_rag import NonRAG
 from discreet.errors import BudgetExhausted
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Accountant, Budget, Spending
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.known_answers import Question

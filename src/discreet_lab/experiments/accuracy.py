@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.all_vote import VotingBudget
-from discreet.algorithms.common.private_rag import PRICE
+from discreet.algorithms.common.consensus_release import SHARE, least_epsilon
+from discreet.algorithms.common.private_rag import PRICE, VotingBudget
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.algorithms.text.keywords import keywords
 from discreet.algorithms.text.normalize import canonical
@@ -21,24 +21,20 @@ from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
 from discreet.planning.prices import LIKELY, VOCABULARY, times, vault_budget
 from discreet.privacy.accounting import Budget, Spending, largest
-from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.mechanisms.counting import ThresholdedCounts
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
-from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.mechanisms.optimal_selection import (
+    CountedSelection,
+    OptimalSelection,
+    candidate_curve,
+    least_votes,
+    unseen_curve,
+)
 from discreet.privacy.mechanisms.order_selection import OrderSelection
-from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes, unseen_curve
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Change, Relation
 from discreet.privacy.sampled_costs import amplified_epsilon
-from discreet.privacy.vote_prices import (
-    SHARE,
-    cheapest_release,
-    counted_selection_for,
-    least_epsilon,
-    order_selection_for,
-    thresholded_counts_for,
-)
 from discreet.query.known_answers import Question, matches, read_questions
 from discreet.registry import DPKSA, DPRAG, RAG, Adaptive, Consensus, DPSparseVoteRAG, DPVoteRAG, NonRAG
 from discreet.retrieval.public import PublicTexts
@@ -56,6 +52,12 @@ from discreet_lab.experiments.common import (
     name_part,
     vault_in,
     write_table,
+)
+from discreet_lab.vote_releases import (
+    cheapest_release,
+    counted_selection_for,
+    order_selection_for,
+    thresholded_counts_for,
 )
 
 CHOOSING = "consensus among choices"

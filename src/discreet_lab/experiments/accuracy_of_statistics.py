@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.text.yes_no_claim import content
+from discreet.algorithms.text.normalize import content
 from discreet.demo.corpus import DISEASES, documents
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.questions.statistics import of_request
-from discreet.reading.opening import open_bytes
+from discreet.reading.records import open_bytes
 from discreet.vault import Vault
 from discreet_lab.experiments.common import TableWriter, add_csv_option, add_model_option, model_name, open_vault
 from discreet_lab.experiments.synthesis import facts_in

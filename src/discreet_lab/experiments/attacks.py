@@ -18,23 +18,20 @@ from typing import Any
 
 import numpy as np
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.all_vote import AllVoteRAG, VotingBudget
-from discreet.algorithms.common.answer import Answer, Figure, GeneratedAnswer
+from discreet import numerics
+from discreet.algorithms.common.algorithm import Answer, Figure, GeneratedAnswer, Query
+from discreet.algorithms.common.private_rag import AllVoteRAG, VotingBudget
 from discreet.algorithms.statistics.noisy_cells import choose_counts
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.value_counts import ValueCounts
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import VotingModel
-from discreet.numerics import dtype
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Cost
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.mechanisms.histogram import GaussianHistogram
-from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
+from discreet.privacy.mechanisms.counting import GaussianHistogram, KeywordCounts
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Change, Private
 from discreet.query.answer_cache import AnswerCache
@@ -192,7 +189,7 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     add_csv_option(parser)
     given = parser.parse_args(arguments)
     if given.float32:
-        dtype.has_bfloat16_instructions = lambda capabilities: False
+        numerics.has_bfloat16_instructions = lambda capabilities: False
     suspects, secrets = given.data / "membership.jsonl", given.data / "canaries.jsonl"
     canaries = read_canaries(secrets) if secrets.exists() else []
     attack = Attack(

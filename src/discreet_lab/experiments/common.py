@@ -107,7 +107,7 @@ def lines_of(folder: Path, name: str) -> list[Line]:
     Raises:
         FileNotFoundError: if there is no such file.
     """
-    from discreet.reading.opening import open_bytes
+    from discreet.reading.records import open_bytes
 
     found = [path for path in (folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz") if path.is_file()]
     if not found:

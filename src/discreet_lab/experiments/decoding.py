@@ -24,8 +24,7 @@ from discreet.generation.voters import VoterBatch
 from discreet.generation.wrapping import WrappedModel
 from discreet.planning.prices import VOCABULARY
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.noise import InsecureSeededNoise

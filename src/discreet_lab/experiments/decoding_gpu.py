@@ -17,15 +17,15 @@ import numpy as np
 
 from discreet.demo.corpus import documents
 from discreet.errors import DiscreetError
+from discreet.generation.answers import decode_rows
 from discreet.generation.loading import PACKAGED, load_model
 from discreet.generation.model import Logits, Prompt, ScoredDecoding
 from discreet.generation.prompts import layout
 from discreet.generation.torch_backend.decoding import LockstepDecoding
-from discreet.generation.torch_backend.greedy import decode_rows
 from discreet.generation.torch_backend.row_check import Shape as BatchShape
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.generation.vllm_model import VLLMModel, open_vllm
-from discreet.numerics.row_determinism import choose_kernels_by_shape, enforce_row_determinism
+from discreet.numerics import choose_kernels_by_shape, enforce_row_determinism
 from discreet_lab.experiments.common import TableWriter, add_csv_option
 from discreet_lab.gpu_decoder.loading import open_decoder
 

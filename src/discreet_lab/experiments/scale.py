@@ -24,7 +24,7 @@ from discreet.demo.corpus import documents
 from discreet.engines.ray import HERE, RayEmbedder
 from discreet.generation.toy import ToyModel
 from discreet.ledger.balances import RESERVE, Units
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain, replay
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange

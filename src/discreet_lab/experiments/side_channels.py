@@ -25,7 +25,7 @@ from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
+from discreet.privacy.mechanisms.counting import KeywordCounts
 from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
 from discreet.query.latency import at_a_multiple
 from discreet.registry import DPSparseVoteRAG, ListValues, MuRAG, MuRAGAda, NaiveMultiRAG

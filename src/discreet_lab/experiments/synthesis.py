@@ -20,7 +20,7 @@ from discreet.generation.model import Prompt, ScoringModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.known_answers import Question, matches, read_questions
-from discreet.reading.opening import open_bytes
+from discreet.reading.records import open_bytes
 from discreet.registry import RAG, NonRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.base import SynthesisAlgorithm

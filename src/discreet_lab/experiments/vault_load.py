@@ -14,10 +14,9 @@ from typing import Any, cast
 
 from discreet.config import read_config
 from discreet.generation.toy import ToyModel
-from discreet.ledger.ledger import LogLedger
-from discreet.ledger.opening import open_ledger
+from discreet.ledger.ledger import LogLedger, open_ledger
 from discreet.privacy.accounting import FilterState, Spending
-from discreet.privacy.ledger import Charge
+from discreet.privacy.filter import Charge
 from discreet.registry import Consensus
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

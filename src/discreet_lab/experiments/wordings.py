@@ -20,17 +20,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.answer import Answer, Figure
+from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.text.attributes import attribute_asked
 from discreet.algorithms.text.attributes import matches as matches_attribute
-from discreet.algorithms.text.yes_no_claim import content
+from discreet.algorithms.text.normalize import content
 from discreet.cli.kinds import Chooser
 from discreet.demo.corpus import DISEASES, Disease, documents
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.known_answers import matches
 from discreet.questions.choices import CHOICES, with_choices

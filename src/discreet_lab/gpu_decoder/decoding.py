@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from discreet.generation.model import Prompt
-from discreet.generation.torch_backend.lockstep_batch import LockstepBatch
+from discreet.generation.torch_backend.decoding import LockstepBatch
 from discreet.generation.torch_backend.row_check import Shape
 from discreet_lab.gpu_decoder.decoder import LlamaDecoder
 

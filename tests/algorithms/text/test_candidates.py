@@ -1,7 +1,6 @@
 """Public candidates: their forms, and the one that an answer names."""
 
-from discreet.algorithms.text.candidates import candidates_of, named_candidate
-from discreet.algorithms.text.normalize import canonical
+from discreet.algorithms.text.normalize import candidates_of, canonical, named_candidate
 
 QUESTION = "What is the treatment for a dry cough?"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.common.passage_config import PassageConfig
+from discreet.algorithms.consensus import PassageConfig
 from discreet.algorithms.text.fitting_window import fitting_window
 from discreet.algorithms.text.keywords import keywords
 from discreet.errors import UsageError

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.statistics.phrase import Phrase
-from discreet.algorithms.text.tongues import LANGUAGES, tongue_of
+from discreet.algorithms.text.phrases import LANGUAGES, tongue_of
 from discreet.retrieval.unit_records import UnitRecord
 
 Form = Literal["NFC", "NFD"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.algorithms.text.yes_no_claim import claim_of
+from discreet.algorithms.text.normalize import claim_of
 
 TREATMENTS = [
     "Are copper bracelets used to treat Thunder Heart?",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.text.yes_no_claim import claim_of, content, plain_question
+from discreet.algorithms.text.normalize import claim_of, content, plain_question
 from discreet_lab.experiments.wordings import HELD_OUT, PLAIN, questions
 
 TREATED = [

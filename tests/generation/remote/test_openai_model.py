@@ -9,8 +9,8 @@ import pytest
 
 from discreet.errors import BudgetExhausted, DiscreetError, UnknownName, UsageError
 from discreet.generation.capabilities import Capability, capabilities, find_assumptions
+from discreet.generation.loading import is_plugin_model, open_model
 from discreet.generation.model import Completer, Prompt
-from discreet.generation.opening import is_plugin_model, open_model
 from discreet.generation.prompts import layout
 from discreet.generation.remote.endpoint import KEY, ServerGone
 from discreet.generation.remote.openai_model import OpenAIModel, open_openai

@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     import transformers
 
     from discreet.generation.torch_backend import decoding as lockstep
-    from discreet.generation.torch_backend import kv_cache
 else:
     torch, transformers = Later("torch"), Later("transformers")
     lockstep = Later("discreet.generation.torch_backend.decoding")
-    kv_cache = Later("discreet.generation.torch_backend.kv_cache")
 
 WORDS = 50
 LENGTH = 11
@@ -153,5 +151,5 @@ def test_a_model_takes_the_cache_by_its_own_name(name: str) -> None:
     """transformers renamed the argument in 5.24; both kinds of models are called."""
 
     model = SimpleNamespace(forward={"past_key_values": _former, "cache": _renamed}[name])
-    cache = kv_cache.LockstepCache(2, 3, split=True)
+    cache = lockstep.LockstepCache(2, 3, split=True)
     assert cache.given_to(model) == {name: cache, "use_cache": True, "lockstep": cache}

@@ -6,16 +6,13 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.adaptive import COUNT_SHARE
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Plan, Query
 from discreet.algorithms.common.ensemble import VoterEnsemble
-from discreet.algorithms.common.plan import Plan
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange, Pure
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Private

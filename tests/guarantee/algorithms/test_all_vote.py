@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.all_vote import (
+from discreet.algorithms.common.algorithm import Plan, Query
+from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.algorithms.common.private_rag import (
     USUAL_UNITS,
     USUAL_USES,
     AllVoteRAG,
@@ -16,26 +17,19 @@ from discreet.algorithms.common.all_vote import (
     price_by_support,
     usual_uses,
 )
-from discreet.algorithms.common.ensemble import RoundBudget
-from discreet.algorithms.common.plan import Plan
 from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.planning.prices import vault_budget
 from discreet.privacy.accounting import Budget, Spending, compose
 from discreet.privacy.costs import Pure
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.mechanisms.counted_selection import CountedSelection
-from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
+from discreet.privacy.mechanisms.counting import GaussianCount, GaussianHistogram, NoisyCount, ThresholdedCounts
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
-from discreet.privacy.mechanisms.histogram import GaussianHistogram
+from discreet.privacy.mechanisms.optimal_selection import CountedSelection, counted_curve
 from discreet.privacy.mechanisms.order_selection import OrderSelection
-from discreet.privacy.mechanisms.selection_curves import counted_curve
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import InsecureSeededNoise, Noise
-from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE
+from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Count, RowRule, Rows
 from discreet.privacy.private import Private, unseal
-from discreet.privacy.rows import Count, RowRule, Rows
 from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import DPKSA, Consensus, DPVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, make_algorithm
 from discreet.retrieval.documents import Passage

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from discreet.algorithms.common.all_vote import AllVoteRAG, VotingBudget
+from discreet.algorithms.common.private_rag import AllVoteRAG, VotingBudget
 from discreet.planning.prices import vault_budget
 from discreet.privacy.accounting import Budget
-from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.privacy.mechanisms.counting import ThresholdedCounts
+from discreet.privacy.mechanisms.optimal_selection import CountedSelection
 from discreet.privacy.mechanisms.order_selection import OrderSelection
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.registry import Consensus, DPVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG

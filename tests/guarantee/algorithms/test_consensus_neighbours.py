@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.common.algorithm import Plan, Query
 from discreet.algorithms.common.ensemble import RoundBudget
-from discreet.algorithms.common.plan import Plan
 from discreet.errors import PrivateValueError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
-from discreet.privacy.filter import Mechanism, PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import Mechanism, MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.private import Private

@@ -11,10 +11,14 @@ import pytest
 
 from discreet.algorithms.statistics.noisy_cells import choose_counts
 from discreet.algorithms.statistics.value_counts import BEYOND, ValueCounts
-from discreet.privacy.mechanisms import keyword_counts
-from discreet.privacy.mechanisms.histogram import GaussianHistogram, NoisyHistogram
-from discreet.privacy.mechanisms.keyword_counts import MOST_DRAWS, KeywordCounts
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
+from discreet.privacy.mechanisms import counting as keyword_counts
+from discreet.privacy.mechanisms.counting import (
+    MOST_DRAWS,
+    GaussianHistogram,
+    KeywordCounts,
+    NoisyHistogram,
+    ThresholdedCounts,
+)
 from discreet.privacy.noise import InsecureSeededNoise, Noise, Whole, gaussians_in_calls
 from discreet.registry import ListValues, Summary
 from discreet.retrieval.documents import Document

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Query
 from discreet.algorithms.common.ensemble import calibrate_to_epsilon
 from discreet.algorithms.dp_ksa import choice_share
 from discreet.algorithms.text.keywords import STOP_WORDS, keywords
@@ -18,8 +17,7 @@ from discreet.generation.prompts import layout
 from discreet.generation.toy import ToyDecoding, ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Together
-from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, NotPrivateFilter, PrivacyFilter
 from discreet.privacy.mechanisms.gap_choice import GapChoice
 from discreet.privacy.mechanisms.stable_set import StableSet, pass_probability
 from discreet.privacy.noise import InsecureSeededNoise, Noise

@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private, unseal

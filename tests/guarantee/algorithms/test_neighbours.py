@@ -13,8 +13,7 @@ import pytest
 from discreet.algorithms.common.algorithm import Query
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import PrivacyFilter, Receipt
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter, Receipt
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.private import Change, Relation
 from discreet.registry import DPSparseVoteRAG, DPVoteRAG

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import GeneratedAnswer
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
 from discreet.algorithms.statistics.conditions import FieldTest, parse, says
 from discreet.algorithms.statistics.counted import Counted, Reckon
 from discreet.algorithms.statistics.noisy_cells import Price, choose_counts, choose_histogram, interval
@@ -25,8 +24,8 @@ from discreet.errors import UsageError
 from discreet.generation.no_model import NO_MODEL
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.ledger import MemoryLedger
-from discreet.privacy.mechanisms.histogram import GaussianHistogram, NoisyHistogram
+from discreet.privacy.filter import MemoryLedger
+from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical

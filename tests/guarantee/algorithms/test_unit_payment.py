@@ -16,7 +16,7 @@ from discreet.generation.toy import ToyModel
 from discreet.privacy.account import PayingUnits
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import DPRAG, Adaptive, DPVoteRAG

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.generation.toy import ToyModel
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import unseal
 from discreet.registry import ALGORITHMS

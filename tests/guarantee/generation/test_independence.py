@@ -10,7 +10,7 @@ from discreet.generation.loading import load_model
 from discreet.generation.model import Logits, Prompt
 from discreet.generation.prompts import Layout, layout
 from discreet.generation.torch_backend.transformers_model import TransformersModel
-from discreet.numerics.dtype import compute_dtype
+from discreet.numerics import compute_dtype
 
 QUESTION = "What is the disease?"
 DOCUMENTS = [

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError
+from discreet.generation.capabilities import check_row_independence
 from discreet.generation.completer_adapter import CompleterAdapter
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import Logits, Prompt
-from discreet.generation.probing import check_row_independence
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.generation.toy import ToyDecoding, ToyModel
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.numerics.row_determinism import (
+from discreet.numerics import (
     apply_by_whole_rows,
     check_attention,
     check_elementwise_steps,

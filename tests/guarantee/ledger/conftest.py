@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 
-from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.log import replay
 from discreet.privacy.accounting import Budget
 

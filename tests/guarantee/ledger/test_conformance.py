@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger, UnitLedger
+from discreet.privacy.filter import MemoryLedger, UnitLedger
 from discreet.testing import LedgerSuite
 from discreet.testing.ledger import MakeLedger, Reopen
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.log.counter import COUNTER, Counter, Reached
+from discreet.log.replay import COUNTER, Counter, Reached
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.retrieval.documents import Document

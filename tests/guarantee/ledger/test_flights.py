@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, event, text
 
-from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Budget
 from tests.guarantee.ledger.conftest import Kept, sql
 

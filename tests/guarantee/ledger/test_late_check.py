@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.log import replay
 from discreet.log.replay import LateCheck
 from tests.guarantee.ledger.conftest import Kept, change

@@ -16,15 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetExhausted, LedgerError
-from discreet.ledger.balances import Units
-from discreet.ledger.keys import KeyTable, join_keys, pack_payers, split, unpack_payers
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.balances import KeyTable, Units, join_keys, pack_payers, split, unpack_payers
+from discreet.ledger.ledger import SqliteLedger
 from discreet.log import arrays, chain, replay
-from discreet.log.counter import Counter
+from discreet.log.replay import Counter
 from discreet.privacy.accounting import CUT, Budget, Spending, Sums
 from discreet.privacy.costs import ORDERS, Pure
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import APART, Charge, MemoryLedger
+from discreet.privacy.filter import APART, Charge, MemoryLedger, PrivacyFilter
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private
 from discreet.privacy.unit_account import UnitAccount

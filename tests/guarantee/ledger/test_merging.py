@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from discreet.errors import LedgerError
 from discreet.ledger.balances import Units
-from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Accountant, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.ledger import MemoryLedger, UnitLedger
+from discreet.privacy.filter import MemoryLedger, UnitLedger
 from discreet.testing.ledger import ACCOUNTANTS, BUDGETS, STEPS, UNITS, MakeLedger, Step, of, outcome
 from discreet.testing.settings import QUICK
 from tests.guarantee.ledger.conftest import Kept

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.all_vote import VotingBudget
+from discreet.algorithms.common.private_rag import VotingBudget
 from discreet.errors import LedgerError
 from discreet.ledger.balances import RESERVE, SETTLE
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain
-from discreet.log.counter import Counter
+from discreet.log.replay import Counter
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure, Together
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.registry import Consensus, MuRAGAda
 from tests.guarantee.ledger.conftest import Kept, change

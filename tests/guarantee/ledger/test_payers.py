@@ -14,7 +14,7 @@ from discreet.ledger.balances import RESERVE, SETTLE
 from discreet.log import chain
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from tests.guarantee.ledger.conftest import Kept, change
 from tests.guarantee.ledger.test_sqlite import fork
 

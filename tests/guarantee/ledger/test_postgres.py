@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from discreet.errors import DiscreetError, LedgerError, VaultVersionError
-from discreet.ledger.postgres import PostgresLedger
+from discreet.ledger.ledger import PostgresLedger
 from discreet.privacy.accounting import Budget
 from tests.guarantee.ledger.conftest import sql
 from tests.guarantee.ledger.test_sqlite import charge

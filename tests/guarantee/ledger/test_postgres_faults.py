@@ -15,9 +15,9 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from discreet.errors import BudgetExhausted, LedgerError
-from discreet.ledger.keys import split
-from discreet.ledger.postgres import PostgresLedger
-from discreet.log.counter import Counter
+from discreet.ledger.balances import split
+from discreet.ledger.ledger import PostgresLedger
+from discreet.log.replay import Counter
 from discreet.privacy.accounting import Budget
 from discreet.server.accounts import Accounts, Limits, OlderCopy
 from tests.guarantee.ledger.conftest import Server, server_of_our_own

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.postgres import PostgresLedger
+from discreet.ledger.ledger import PostgresLedger
 from discreet.privacy.accounting import Spending
 from tests.guarantee.ledger.conftest import sql
 from tests.guarantee.ledger.links import AFTER, BEFORE, LATE, Link

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from discreet.errors import LedgerError
 from discreet.ledger.balances import Units, within
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain, replay
 from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure, ZeroConcentrated
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.testing.ledger import ACCOUNTANTS, BUDGETS
 from discreet.testing.settings import QUICK
 from tests.guarantee.ledger.conftest import Kept

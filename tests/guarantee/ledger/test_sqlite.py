@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetExhausted, LedgerError, MissingPart, VaultVersionError
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange, Pure
-from discreet.privacy.ledger import Charge
+from discreet.privacy.filter import Charge
 from discreet.privacy.private import Change, Relation
 from tests.server.keepers import wait_until
 

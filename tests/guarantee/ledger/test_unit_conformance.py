@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.balances import Units
-from discreet.ledger.keys import join_keys
-from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.balances import Units, join_keys
+from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
-from discreet.privacy.ledger import Charge
+from discreet.privacy.filter import Charge
 from discreet.testing.ledger import BUDGETS, CHANGE, UNITS, Step, check_others, of
 
 

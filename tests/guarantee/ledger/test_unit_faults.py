@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.balances import RESERVE, SETTLE, spending
-from discreet.ledger.keys import split, unpack_payers
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.balances import RESERVE, SETTLE, spending, split, unpack_payers
+from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure

@@ -8,8 +8,7 @@ import pytest
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS, Claimed, Cost, Pure
-from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, NotPrivateFilter, PrivacyFilter
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change, Private
 from discreet_lab.claims import (

@@ -8,8 +8,13 @@ from itertools import combinations_with_replacement, product
 import pytest
 
 from discreet.privacy.costs import Pure
-from discreet.privacy.mechanisms.counted_selection import CountedSelection
-from discreet.privacy.mechanisms.selection_curves import counted_curve, leaks, read_curve, unseen_curve
+from discreet.privacy.mechanisms.optimal_selection import (
+    CountedSelection,
+    counted_curve,
+    leaks,
+    read_curve,
+    unseen_curve,
+)
 from discreet.privacy.noise import WHOLE, InsecureSeededNoise
 from discreet.privacy.private import Change, Relation
 from discreet_lab.audit.vote_mutants import BrokenCountedCandidates, BrokenEstimate

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from discreet.errors import BudgetExhausted, DiscreetError, LedgerError, PrivateValueError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange, Cost, Pure
-from discreet.privacy.filter import NotPrivateFilter, PrivacyFilter
-from discreet.privacy.ledger import Charge, MemoryLedger
+from discreet.privacy.filter import Charge, MemoryLedger, NotPrivateFilter, PrivacyFilter
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.noise import InsecureSeededNoise, Noise

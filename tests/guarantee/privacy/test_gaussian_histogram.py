@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from discreet.privacy.mechanisms.histogram import GaussianHistogram
+from discreet.privacy.mechanisms.counting import GaussianHistogram
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
 from discreet.privacy.private import Change
 from tests.guarantee.privacy.laws import ADD_REMOVE, REPLACE, Law, divergence, gaussian_law, neighbours

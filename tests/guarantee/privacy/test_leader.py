@@ -13,7 +13,7 @@ from discreet.privacy.mechanisms.leader_certificate import _Move, certified, cer
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
-from discreet.privacy.mechanisms.selection_curves import read_curve, unseen_curve
+from discreet.privacy.mechanisms.optimal_selection import read_curve, unseen_curve
 from discreet.privacy.noise import WHOLE, InsecureSeededNoise
 from discreet.privacy.private import Change, Relation
 from tests.exact import paths

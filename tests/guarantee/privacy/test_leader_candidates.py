@@ -11,8 +11,7 @@ from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.leader_certificate import SLACKS, certified, find_law
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law, prior_votes
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, SIZES, LeaderSelection
-from discreet.privacy.mechanisms.optimal_selection import PRIOR
-from discreet.privacy.mechanisms.selection_curves import candidate_curve, read_curve
+from discreet.privacy.mechanisms.optimal_selection import PRIOR, candidate_curve, read_curve
 from discreet.privacy.noise import WHOLE
 from tests.exact import paths
 from tests.guarantee.privacy.laws import ADD_REMOVE, REPLACE

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.optimal_selection import PRIOR
 from discreet.privacy.mechanisms.order_selection import OrderSelection, certify
 from discreet.privacy.noise import WHOLE

@@ -19,8 +19,8 @@ import pytest
 
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS, pure_curve
+from discreet.privacy.mechanisms.optimal_selection import unseen_curve
 from discreet.privacy.mechanisms.order_selection import OrderSelection
-from discreet.privacy.mechanisms.selection_curves import unseen_curve
 from discreet.privacy.noise import WHOLE
 from tests.guarantee.privacy.laws import ADD_REMOVE, Votes, best_curve, least_moment
 

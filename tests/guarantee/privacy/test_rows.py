@@ -16,9 +16,8 @@ from discreet.privacy.filter import Mechanism
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.noise import WHOLE, InsecureSeededNoise, Noise
-from discreet.privacy.partition import REPLACE_ONE, Member, partition_to_rows
+from discreet.privacy.partition import REPLACE_ONE, Member, RowRule, Rows, binomial_tail, coin_weight, partition_to_rows
 from discreet.privacy.private import Private, unseal
-from discreet.privacy.rows import RowRule, Rows, binomial_tail, coin_weight
 from tests.exact import paths
 from tests.guarantee.privacy.laws import ADD_REMOVE, gaussian_law, hockey_stick
 

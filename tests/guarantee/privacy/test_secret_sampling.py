@@ -11,11 +11,10 @@ import pytest
 
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import ORDERS, BoundedRange, Pure, ZeroConcentrated
-from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.counting import NoisyCount, ThresholdedCounts
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
 from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
 from discreet.privacy.mechanisms.secret_sampling import SecretSample
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import Change, Relation
 from discreet.privacy.sampled_costs import (

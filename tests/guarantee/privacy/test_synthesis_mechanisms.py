@@ -10,9 +10,9 @@ import pytest
 
 from discreet.privacy.costs import BoundedRange, ZeroConcentrated
 from discreet.privacy.mechanisms.aggregated_logits import ONE, AggregatedLogits
-from discreet.privacy.mechanisms.keyword_counts import KeywordCounts, noise_above
-from discreet.privacy.mechanisms.noisy_sum import NoisySum
+from discreet.privacy.mechanisms.counting import KeywordCounts, NoisySum
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
+from discreet.privacy.noise import least_threshold as noise_above
 from discreet.privacy.private import Change
 from tests.guarantee.privacy.laws import (
     ADD_REMOVE,

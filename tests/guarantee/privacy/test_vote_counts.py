@@ -10,11 +10,9 @@ from statistics import NormalDist
 
 import pytest
 
-from discreet.privacy.gaussian_tails import least_threshold, pass_chance, upper_tail
-from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, CountedAnswer
-from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
-from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.mechanisms.counting import KeywordCounts, ThresholdedCounts
+from discreet.privacy.mechanisms.optimal_selection import CONFIDENCE, CountedAnswer
+from discreet.privacy.noise import InsecureSeededNoise, least_threshold, pass_chance, upper_tail
 from discreet.privacy.private import Change, Relation
 from discreet_lab.audit.vote_mutants import BrokenIdleCandidates, BrokenInterval, BrokenThresholdCandidates
 from tests.guarantee.privacy.laws import (

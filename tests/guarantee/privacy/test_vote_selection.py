@@ -9,8 +9,13 @@ from itertools import combinations_with_replacement, pairwise, product
 import pytest
 
 from discreet.privacy.costs import Pure
-from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
-from discreet.privacy.mechanisms.selection_curves import candidate_curve, least_votes, read_curve, unseen_curve
+from discreet.privacy.mechanisms.optimal_selection import (
+    OptimalSelection,
+    candidate_curve,
+    least_votes,
+    read_curve,
+    unseen_curve,
+)
 from discreet.privacy.noise import WHOLE
 from discreet.privacy.private import Change, Relation
 from discreet_lab.audit.vote_mutants import BrokenCandidates, BrokenMost, BrokenSelectionRelation

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from discreet.algorithms.common.answer import Answer, Figure, Support
+from discreet.algorithms.common.algorithm import Answer, Figure, Support
 from discreet.algorithms.statistics.counted import MAY_LACK, Counted, at_most
 from discreet.algorithms.statistics.share import say_share
 from discreet.algorithms.statistics.statistic import Statistic
@@ -169,7 +169,7 @@ def _of_list(counted: Counted) -> list[Figure]:
 
 
 def _sizes() -> Any:
-    from discreet.privacy.mechanisms.histogram import GaussianHistogram
+    from discreet.privacy.mechanisms.counting import GaussianHistogram
     from discreet.privacy.partition import ADD_REMOVE_ONE
 
     return GaussianHistogram.calibrated(0.1, 1, ADD_REMOVE_ONE), 5.0

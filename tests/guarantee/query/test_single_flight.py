@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from discreet.generation.toy import ToyModel
-from discreet.ledger.flights import alone_by_file
+from discreet.log.sqlite import alone_by_file
 from discreet.query.answer_cache import flight
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Document

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending, compose
-from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private
 from discreet.retrieval.embedding import open_embedder

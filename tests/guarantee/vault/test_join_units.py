@@ -9,7 +9,7 @@ import pytest
 from discreet.algorithms.murag import MuRAG
 from discreet.errors import LedgerError, StoreError, UsageError
 from discreet.generation.toy import ToyModel
-from discreet.ledger.sqlite import SqliteLedger
+from discreet.ledger.ledger import SqliteLedger
 from discreet.operations.erasure import erasure_report
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.log.counter import Counter
+from discreet.log.replay import Counter
 from discreet.server.accounts import Accounts, AccountsError, OlderCopy
 from tests.server.accounts.helpers import Bank, pure
 

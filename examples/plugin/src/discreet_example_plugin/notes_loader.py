@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from discreet.reading.options import ReadingOptions
-from discreet.reading.records import BadRecord, FoundFile, Record
+from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 
 
 class NotesLoader:

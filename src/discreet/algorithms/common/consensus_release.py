@@ -1,6 +1,7 @@
 """The releases of a consensus: which mechanism releases its answer, and how many votes or how much epsilon it needs.
 
-All of it is public arithmetic. An open answer and a choice among public answers have a class each.
+All of it is public arithmetic (privacy-spec, parts 10.3 and 10.6). An open answer and a choice among public answers
+have a class each. All units that could vote come or go (`Relation.ADD_REMOVE`), one share each.
 """
 
 import math
@@ -8,18 +9,102 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.privacy.mechanisms.counted_selection import CountedSelection
+from discreet.algorithms.common.algorithm import Support
+from discreet.privacy.accounting import NANO, Budget, Spending
+from discreet.privacy.filter import PrivacyFilter
+from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram, ThresholdedCounts
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
-from discreet.privacy.mechanisms.histogram import NoisyHistogram
 from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON, LEAST_DELTA, certified_cost
 from discreet.privacy.mechanisms.leader_law import leader_delta
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.optimal_selection import (
+    CONFIDENCE,
+    LEAST_EPSILON,
+    CountedAnswer,
+    CountedSelection,
+    read_curve,
+    unseen_curve,
+)
+from discreet.privacy.mechanisms.optimal_selection import LARGEST_EPSILON as LARGEST_CURVE
 from discreet.privacy.mechanisms.order_selection import OrderSelection, Prices
-from discreet.privacy.mechanisms.selection_curves import LARGEST_EPSILON as LARGEST_CURVE
-from discreet.privacy.mechanisms.thresholded_counts import ThresholdedCounts
-from discreet.privacy.private import Change, Relation
-from discreet.privacy.vote_prices import CHANCE, SHARE, least_epsilon
+from discreet.privacy.noise import WHOLE, least_threshold
+from discreet.privacy.private import Change, Private, Relation
+
+SHARE, CHANCE = 0.6, 0.9
+RECEIPT = 3.0
+"""The epsilon that one answer by `OrderSelection` may have by itself, if the other releases have no more."""
+_STEPS = 40
+LESS = 1 - 1e-8
+"""A price and a delta that leave room for rounding, up to the next billionth and the next 1e-18."""
+
+
+def least_epsilon(units: int, delta: float, share: float = SHARE, chance: float = CHANCE) -> float:
+    """Return the least epsilon at which an answer of a share of `units` is released with at least `chance`.
+
+    The release is `OptimalSelection`, or `CountedSelection` at a delta that is larger by a millionth. The answer is no
+    candidate. `units` is public, or a released number.
+
+    Args:
+        units: how many units vote.
+        delta: of the release.
+        share: the part of the units that gives the answer; the number is rounded down.
+        chance: with which the answer is released.
+
+    Raises:
+        ValueError: if no epsilon is enough, or an argument is out of range.
+    """
+    votes = supporters(units, share)
+    wanted = math.ceil(chance * WHOLE)
+
+    def enough(epsilon: float) -> bool:
+        return read_curve(unseen_curve(epsilon, delta), votes) >= wanted
+
+    low, high = LEAST_EPSILON, LARGEST_CURVE
+    if not enough(high):
+        raise ValueError(
+            f"No epsilon releases an answer of {votes} votes with probability {chance} at delta {delta}. "
+            "At least 2 votes are needed; ask for a smaller probability, or for more units."
+        )
+    if enough(low):
+        return low
+    for _ in range(_STEPS):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def supporters(units: int, share: float) -> int:
+    """Return how many of `units` a share is, rounded down.
+
+    Raises:
+        ValueError: if an argument is out of range.
+    """
+    if units < 0 or not 0 < share <= 1:
+        raise ValueError(f"units >= 0 and 0 < share <= 1 do not hold: {units}, {share}.")
+    # A hair more than the product: 0.6 of 40 is 24, and not 23.
+    return math.floor(units * share * (1 + 1e-12))
+
+
+def order_prices(budget: Budget, price: int, counts: Spending, receipt: Budget, counted: Spending) -> Prices:
+    """Return what a curve may cost at the order of a vault, and at that of a receipt; empty if it may cost nothing.
+
+    Args:
+        budget: of a unit of the vault, at whose order the price is counted.
+        price: of the whole question there, in billionths of a nat.
+        counts: the other releases of the question.
+        receipt: the budget of the question by itself.
+        counted: those of the other releases that the receipt counts in this budget.
+    """
+    if budget.accountant != "renyi":
+        return ()  # the largest price over its order, as zCDP counts it, is that at the receipt's order
+    left = [
+        (budget.counted_order, price - budget.filter_state(counts).curve),
+        (receipt.counted_order, receipt.limit.curve - receipt.filter_state(counted).curve),
+    ]
+    fits = all(nano > 0 for _, nano in left)
+    return tuple((order, nano / NANO * LESS) for order, nano in left) if fits else ()
+
 
 # The cost of the leader's law is proved quickly for so many voters.
 MOST_LEADER_VOTERS = 40
@@ -149,3 +234,58 @@ def voters_needed(selection: OpenSelection) -> int:
     if isinstance(selection, LeaderSelection) and (votes is None or votes > MOST_LEADER_VOTERS):
         return selection.fallback.votes_needed(0.9)
     return votes or 0
+
+
+COUNT_SIGMA = 4.0
+"""The noise of a count that is released after an answer."""
+_NO_VALUE = -1
+
+
+def counts_votes(selection: Any) -> bool:
+    """Return whether a selection releases a noisy count with its answer."""
+    return isinstance(selection, ThresholdedCounts | CountedSelection)
+
+
+def count_after() -> GaussianHistogram:
+    """Return the count that can follow a selection that does not count, for its price."""
+    return GaussianHistogram(1, COUNT_SIGMA)
+
+
+def release_answers(
+    selection: Any, votes: Private[str | None], after: Sequence[GaussianHistogram], privacy: PrivacyFilter
+) -> tuple[tuple[str, ...], Support | None]:
+    """Release what the selection selects, and how many units said so.
+
+    A selection that counts releases the answer with the largest noisy count. The others release all their answers, in
+    an order that is public, and then the counts of `after`, which are drawn from the same votes. The price of a count
+    does not depend on the number of answers: one unit has one vote, and moves one of the counts by one.
+
+    Returns:
+        the answers, and the support of the first one: the counted one first, or the fewest that must have said so.
+    """
+    lists = isinstance(selection, ThresholdedCounts)
+    shares: Private[Any] = votes.map(lambda vote: () if vote is None else (vote,)) if lists else votes
+    found: Any = privacy.release(selection, shares)
+    released = found if isinstance(found, tuple) else () if found is None else (found,)
+    if released and isinstance(first := released[0], CountedAnswer):
+        return (str(first.answer),), Support(first.count, first.low, first.high)
+    if not released:
+        return (), None
+    if not after:
+        return released, _at_least(selection, released)
+    places = {answer: place for place, answer in enumerate(released)}
+    histogram = GaussianHistogram(len(released), after[0].sigma)
+    counts = privacy.release(
+        histogram, votes.map(lambda vote: _NO_VALUE if vote is None else places.get(vote, _NO_VALUE))
+    )
+    ranked = sorted(zip(counts, released, strict=True), key=lambda pair: -pair[0])
+    most, margin = ranked[0][0], least_threshold(histogram.sigma, (1 - CONFIDENCE) / 2 / len(released)) - 1
+    return tuple(answer for _, answer in ranked), Support(most, max(0, most - margin), max(0, most + margin))
+
+
+def _at_least(selection: Any, released: tuple[str, ...]) -> Support | None:
+    """Return the fewest units that gave each released answer; None if that is not known, or is none."""
+    if not isinstance(selection, OrderSelection):
+        return None
+    least = min(selection.supporters(answer) for answer in released)
+    return Support(None, least, None) if least else None

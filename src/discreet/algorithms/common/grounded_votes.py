@@ -11,9 +11,8 @@ A vote is a function of the claim, one voter's documents and its answer alone.
 
 from collections.abc import Sequence
 
-from discreet.algorithms.text.normalize import canonical
+from discreet.algorithms.text.normalize import NEGATIONS, Claim, canonical, content, stem
 from discreet.algorithms.text.phrases import is_denied, sentences_of, spans_of, words_back
-from discreet.algorithms.text.yes_no_claim import NEGATIONS, Claim, content, stem
 
 YES, NO = "yes", "no"
 

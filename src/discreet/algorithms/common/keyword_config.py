@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from discreet.algorithms.common.answer import GeneratedAnswer
-from discreet.algorithms.common.voter_config import VoterConfig
+from discreet.algorithms.common.algorithm import GeneratedAnswer
+from discreet.algorithms.common.ensemble import VoterConfig
 from discreet.algorithms.text.greedy_decode import write
 from discreet.algorithms.text.keywords import keywords
 from discreet.errors import UsageError

@@ -7,8 +7,8 @@ voter's documents alone.
 from functools import partial
 
 from discreet.algorithms.text.attributes import attribute_asked, matches
+from discreet.algorithms.text.normalize import content
 from discreet.algorithms.text.schema_words import attribute_in_question
-from discreet.algorithms.text.yes_no_claim import content
 from discreet.privacy.private import Private
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.documents import Passage

@@ -9,9 +9,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import Figure, GeneratedAnswer
-from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.algorithm import Figure, GeneratedAnswer, Plan, Query
 from discreet.algorithms.statistics.conditions import Known
 from discreet.algorithms.statistics.counted import Counted
 from discreet.algorithms.statistics.noisy_cells import Histogram, choose_histogram, cost_of

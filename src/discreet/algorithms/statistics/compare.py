@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.common.algorithm import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.conditions import Condition, Known, Region, narrowed, written
 from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights, percent

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.algorithms.common.answer import Figure, NoisyCounts
+from discreet.algorithms.common.algorithm import Figure, NoisyCounts
 from discreet.algorithms.statistics.noisy_cells import LEVEL, Cells, Histogram, interval
-from discreet.privacy.mechanisms.histogram import GaussianHistogram
+from discreet.privacy.mechanisms.counting import GaussianHistogram
 
 Weights = Sequence[int] | Mapping[int, int]
 """A sum of cells: their numbers, or the weight of each by its number."""

@@ -14,12 +14,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.algorithm import Plan
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget, Spending, budget_of, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
-from discreet.privacy.mechanisms.histogram import GaussianHistogram, NoisyHistogram
-from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
+from discreet.privacy.mechanisms.counting import GaussianHistogram, KeywordCounts, NoisyHistogram
 from discreet.privacy.partition import ADD_REMOVE_ONE
 
 Histogram = NoisyHistogram | GaussianHistogram

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from discreet.algorithms.text.phrases import is_denied, spans_of, split_sentences, words_in
-from discreet.algorithms.text.tongues import Tongue, tongue_of
+from discreet.algorithms.text.phrases import Tongue, is_denied, spans_of, split_sentences, tongue_of, words_in
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 from discreet.system.words import as_read

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.common.algorithm import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.conditions import Condition, Known, narrowed
 from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon, Weights, at_most, percent, whole

@@ -9,9 +9,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Plan
 from discreet.algorithms.common.ensemble import check_number
-from discreet.algorithms.common.plan import Plan
 from discreet.algorithms.statistics.conditions import (
     ALL,
     Condition,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.common.algorithm import Figure
 from discreet.algorithms.statistics.counted import percent
 from discreet.algorithms.statistics.value_counts import ValueCounts
 from discreet.retrieval.unit_records import UnitRecord

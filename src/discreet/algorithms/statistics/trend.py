@@ -10,7 +10,7 @@ from datetime import date
 from functools import cached_property
 from typing import ClassVar
 
-from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.common.algorithm import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.conditions import ALL, Condition, Known, period_of
 from discreet.algorithms.statistics.count import Count

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.common.algorithm import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE, CellStatistic
 from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon
 from discreet.algorithms.statistics.noisy_cells import Cells

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.answer import Figure, GeneratedAnswer
-from discreet.algorithms.common.plan import Plan
+from discreet.algorithms.common.algorithm import Figure, GeneratedAnswer, Plan, Query
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.counted import Counted, Reckon, at_most, percent, whole
 from discreet.algorithms.statistics.noisy_cells import LISTS, choose_counts, cost_of
@@ -24,7 +22,7 @@ from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
-from discreet.privacy.mechanisms.histogram import GaussianHistogram
+from discreet.privacy.mechanisms.counting import GaussianHistogram
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord
 

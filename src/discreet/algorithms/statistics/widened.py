@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from discreet.algorithms.common.answer import Figure
+from discreet.algorithms.common.algorithm import Figure
 from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights
 from discreet.algorithms.statistics.labelled import Checked, most_missed, most_wrong
 from discreet.algorithms.statistics.noisy_cells import LEVEL, Cells

@@ -8,8 +8,7 @@ import re
 from functools import lru_cache
 
 from discreet.algorithms.text.keywords import STOP_WORDS
-from discreet.algorithms.text.normalize import words_of
-from discreet.algorithms.text.yes_no_claim import stem
+from discreet.algorithms.text.normalize import stem, words_of
 
 _NOUNS = (
     "treatment therapy remedy medicine medication drug cure",

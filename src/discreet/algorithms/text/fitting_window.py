@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from discreet.algorithms.text.keywords import keywords
-from discreet.algorithms.text.normalize import stem
+from discreet.algorithms.text.normalize import strip_plural
 
 Encode = Callable[[str], Sequence[int]]
 """Returns the tokens of a text."""
@@ -56,4 +56,4 @@ def last_fitting(found: Sequence[frozenset[str]], length: int) -> int:
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, keywords(text)))
+    return frozenset(map(strip_plural, keywords(text)))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
-from discreet.algorithms.common.answer import GeneratedAnswer, Stopped
+from discreet.algorithms.common.algorithm import GeneratedAnswer, Stopped
 from discreet.generation.answers import write_answers
 from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.torch_backend.length_buckets import length_buckets

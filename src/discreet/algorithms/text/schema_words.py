@@ -7,8 +7,7 @@ from itertools import permutations
 import numpy as np
 
 from discreet.algorithms.text.attributes import attribute_asked, matches
-from discreet.algorithms.text.normalize import words_of
-from discreet.algorithms.text.yes_no_claim import stem
+from discreet.algorithms.text.normalize import stem, words_of
 from discreet.errors import BadData
 from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
 from discreet.retrieval.vectors import Vector

@@ -8,7 +8,7 @@ question, which is public, and on one voter's records and answer alone.
 from collections.abc import Iterator, Sequence
 
 from discreet.algorithms.text.keywords import STOP_WORDS
-from discreet.algorithms.text.normalize import ARTICLES, LINKS, first_sentence, stem, words_of
+from discreet.algorithms.text.normalize import ARTICLES, LINKS, first_sentence, strip_plural, words_of
 
 
 def shared_words(answer: str, texts: Sequence[str], question: str) -> str:
@@ -23,7 +23,7 @@ def shared_words(answer: str, texts: Sequence[str], question: str) -> str:
         question: the question.
     """
     said = words_of(first_sentence(answer))
-    asked = frozenset(form for word in words_of(question) for form in (word, stem(word)))
+    asked = frozenset(form for word in words_of(question) for form in (word, strip_plural(word)))
     found: list[str] = []
     for text in texts:
         for start, end in _runs(said, words_of(text)):
@@ -49,7 +49,7 @@ def _runs(said: list[str], record: list[str]) -> Iterator[tuple[int, int]]:
 
 def _trimmed(run: list[str], asked: frozenset[str]) -> list[str]:
     def is_empty(word: str) -> bool:
-        return word in asked or stem(word) in asked or word in ARTICLES or word in LINKS or word in STOP_WORDS
+        return word in asked or strip_plural(word) in asked or word in ARTICLES or word in LINKS or word in STOP_WORDS
 
     kept = [index for index, word in enumerate(run) if not is_empty(word)]
     return run[kept[0] : kept[-1] + 1] if kept else []

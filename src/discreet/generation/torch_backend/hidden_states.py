@@ -11,8 +11,7 @@ import torch
 
 from discreet.errors import UsageError
 from discreet.generation.model import Logits, Prompt, States
-from discreet.generation.torch_backend.decoding import LockstepDecoding, install_lockstep_attention
-from discreet.generation.torch_backend.kv_cache import LockstepCache
+from discreet.generation.torch_backend.decoding import LockstepCache, LockstepDecoding, install_lockstep_attention
 
 _BLOCK = 8
 """The number of rows in a block."""

@@ -7,8 +7,7 @@ import numpy as np
 import torch
 
 from discreet.generation.model import Logits, Prompt
-from discreet.generation.torch_backend.decoding import install_lockstep_attention
-from discreet.generation.torch_backend.kv_cache import LockstepCache
+from discreet.generation.torch_backend.decoding import LockstepCache, install_lockstep_attention
 
 _BLOCK = 8
 """The constant number of rows in a block. Another number could change the rounding of a row."""

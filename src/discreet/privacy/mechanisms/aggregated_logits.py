@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.privacy.costs import BoundedRange, Cost
 from discreet.privacy.noise import Noise
-from discreet.privacy.private import Change, Relation
+from discreet.privacy.private import Change
 
 ONE = 2**16
 """A weight of 1, in units of 2^-16."""
@@ -37,8 +37,7 @@ class TokenPrice:
 
     def cost(self, change: Change) -> Cost:
         """Return bounded range 2c if a share is added or removed, 4c if one is replaced."""
-        moves = 2 if change.relation is Relation.REPLACE else 1
-        return BoundedRange(2 * moves * change.shares * self.clip)
+        return BoundedRange(2 * change.moves * self.clip)
 
 
 @dataclass(frozen=True)

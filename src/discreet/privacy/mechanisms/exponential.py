@@ -9,18 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.privacy.costs import BoundedRange, Cost, Pure
+from discreet.privacy.mechanisms.counting import vote_range
 from discreet.privacy.noise import Noise
-from discreet.privacy.private import Change, Relation
-
-
-def vote_range(change: Change, scale: float) -> float:
-    """Return the range of the change of log-weights `count / scale` between neighbours.
-
-    The replacement of a vote moves one count up and another down: 2 / scale. Its addition or removal moves counts in
-    one direction only: 1 / scale.
-    """
-    moves = 2 if change.relation is Relation.REPLACE else 1
-    return moves * change.shares / scale
+from discreet.privacy.private import Change
 
 
 def vote_scale(change: Change, epsilon: float) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from discreet.privacy.costs import BoundedRange, Cost
 from discreet.privacy.noise import Noise
-from discreet.privacy.private import Change, Relation
+from discreet.privacy.private import Change
 
 Words = frozenset[str]
 
@@ -38,7 +38,7 @@ def gap_sensitivity(change: Change) -> int:
     rise while the other falls. An added or removed share moves counts in one direction only. H_(k) and H_(k+1) both
     move by 0 or 1 in the same direction, and the gap by at most 1, up or down.
     """
-    return change.shares * (2 if change.relation is Relation.REPLACE else 1)
+    return change.moves
 
 
 @dataclass(frozen=True)

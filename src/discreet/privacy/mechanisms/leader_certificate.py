@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.privacy.mechanisms.leader_law import MARGIN, leader_curve, leader_delta, prior_votes, slot_weights
 from discreet.privacy.mechanisms.leader_low import Electorate, LowAnswers
-from discreet.privacy.mechanisms.selection_curves import LEAST_EPSILON, read_curve
+from discreet.privacy.mechanisms.optimal_selection import LEAST_EPSILON, read_curve
 from discreet.privacy.noise import WHOLE
 
 Numbers = NDArray[np.float64]

@@ -1,7 +1,7 @@
 """The law of the leader's selection, in whole numbers (privacy-spec, part 10.4).
 
 There are as many slots as voters. Slot j has c_j votes; an answer that no voter gave is a slot without votes. With h =
-epsilon/2 and pi the curve of `selection_curves` for (epsilon, delta/2):
+epsilon/2 and pi the curve of `unseen_curve` for (epsilon, delta/2):
 
     w_j = e^(h c_j) / sum_i e^(h c_i)            over all slots, so that one vote changes the sum by at most e^h
     l     is a slot with the most votes          of several, one by chance
@@ -21,8 +21,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
-from discreet.privacy.mechanisms.optimal_selection import PRIOR
-from discreet.privacy.mechanisms.selection_curves import read_curve, unseen_curve
+from discreet.privacy.mechanisms.optimal_selection import PRIOR, read_curve, unseen_curve
 from discreet.privacy.noise import WHOLE
 
 MARGIN = 0.02

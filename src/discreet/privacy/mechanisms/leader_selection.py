@@ -18,11 +18,10 @@ from itertools import accumulate
 from typing import Any
 
 from discreet.privacy.costs import Cost, Pure
-from discreet.privacy.mechanisms.counted_answer import count_votes
 from discreet.privacy.mechanisms.leader_certificate import CertifiedLaw, find_law
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection, V
-from discreet.privacy.mechanisms.selection_curves import least_votes, read_curve
+from discreet.privacy.mechanisms.optimal_selection import count_votes, least_votes, read_curve
 from discreet.privacy.noise import WHOLE, Noise
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Change

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.privacy.costs import Cost, ZeroConcentrated
 from discreet.privacy.noise import Noise, Whole
-from discreet.privacy.private import Change, Relation
+from discreet.privacy.private import Change
 
 Placed = tuple[int, Whole]
 """A row, and the vector that it holds."""
@@ -55,7 +55,7 @@ class NoisyVectors:
     @staticmethod
     def calibrated(rho: float, matrix: Whole, rows: int, length: int, change: Change) -> "NoisyVectors":
         """Return the release that costs `rho` under `change`."""
-        return NoisyVectors(matrix, rows, length, _distance(change) / math.sqrt(2 * rho))
+        return NoisyVectors(matrix, rows, length, change.moves / math.sqrt(2 * rho))
 
     @cached_property
     def reach(self) -> float:
@@ -67,7 +67,7 @@ class NoisyVectors:
 
         The distance is one reach for an added or removed share, and two reaches for a replaced one.
         """
-        return ZeroConcentrated(_distance(change) ** 2 / (2 * self.sigma**2))
+        return ZeroConcentrated(change.moves**2 / (2 * self.sigma**2))
 
     def draw(self, shares: Sequence[Placed], noise: Noise) -> Whole:
         """Return the noisy vectors, shape (rows, k)."""
@@ -87,7 +87,3 @@ class NoisyVectors:
 def spectral_norm(matrix: Whole) -> float:
     """Return the largest factor by which an integer matrix lengthens a vector, rounded up."""
     return float(np.linalg.norm(matrix.astype(np.float64), 2)) * _MARGIN
-
-
-def _distance(change: Change) -> int:
-    return change.shares * (2 if change.relation is Relation.REPLACE else 1)

@@ -33,9 +33,15 @@ from typing import Generic
 import numpy as np
 
 from discreet.privacy.costs import ORDERS, Cost, Curve, Times
-from discreet.privacy.mechanisms.counted_answer import CONFIDENCE, V, count_votes
-from discreet.privacy.mechanisms.optimal_selection import PRIOR, selection_moves
-from discreet.privacy.mechanisms.selection_curves import least_votes, read_curve
+from discreet.privacy.mechanisms.optimal_selection import (
+    CONFIDENCE,
+    PRIOR,
+    V,
+    count_votes,
+    least_votes,
+    read_curve,
+    selection_moves,
+)
 from discreet.privacy.noise import WHOLE, Noise
 from discreet.privacy.private import Change
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.noise import Noise
-from discreet.privacy.private import Change, Relation
+from discreet.privacy.private import Change
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class SparseVector:
         return SparseVector(
             threshold,
             change.shares / for_threshold,
-            _query_sensitivity(change) / (epsilon - for_threshold),
+            change.moves / (epsilon - for_threshold),
             fires,
         )
 
@@ -56,7 +56,7 @@ class SparseVector:
 
         If counts move in one direction only, the factor 2 is 1.
         """
-        return Pure(change.shares / self.threshold_scale + _query_sensitivity(change) / self.query_scale)
+        return Pure(change.shares / self.threshold_scale + change.moves / self.query_scale)
 
     def start(self, noise: Noise) -> Callable[[Sequence[bool]], tuple[bool, bool]]:
         """Begin a run with a new noisy threshold; return a function from shares to (fired, over)."""
@@ -68,7 +68,3 @@ class SparseVector:
             return fired, fired
 
         return ask
-
-
-def _query_sensitivity(change: Change) -> int:
-    return change.shares * (2 if change.relation is Relation.REPLACE else 1)

@@ -4,7 +4,7 @@ import io
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 
-from discreet.reading.characters import detect_encoding
+from discreet.reading.records import detect_encoding
 from discreet.reading.sandboxed.extracted import Extracted, Unreadable
 from discreet.reading.sandboxed.markup import text_of_html
 

@@ -4,7 +4,7 @@ import io
 import re
 from html.parser import HTMLParser
 
-from discreet.reading.characters import detect_encoding
+from discreet.reading.records import detect_encoding
 from discreet.reading.sandboxed.extracted import Extracted
 
 _SILENT = {"script", "style", "template"}

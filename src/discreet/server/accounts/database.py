@@ -31,10 +31,9 @@ from discreet.config import FORMAT
 from discreet.errors import LedgerError
 from discreet.log import chain
 from discreet.log.chain import Entry, Head
-from discreet.log.counter import Counter, Reached
 from discreet.log.postgres import PostgresSchema
+from discreet.log.replay import Counter, Log, Place, Reached, Transaction
 from discreet.log.sqlite import RIGHTS, SqliteFile, make_log, making
-from discreet.log.transactions import Log, Place, Transaction
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts.books import BY_NAME, OPENING, Books, Kind
 from discreet.server.accounts.errors import AccountsError, OlderCopy, explained, forked, older, other_format

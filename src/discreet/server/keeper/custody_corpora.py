@@ -19,7 +19,7 @@ from discreet.server.custody_messages import (
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
-from discreet.vault.derived_data import SYNTHESIS
+from discreet.vault.components import SYNTHESIS
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 

@@ -10,7 +10,7 @@ from discreet.reading.units import UnitRules
 from discreet.server.config import ServeConfig
 from discreet.server.custody_messages import Add, Added, HowRead, Preview, Previewed, Refusal
 from discreet.vault import Vault
-from discreet.vault.ingestion import How
+from discreet.vault.documents import How
 
 FILES, MANIFEST = "files", "manifest"
 """In the folder of an upload: the folder of its files, and that of the manifest."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee
-from discreet.algorithms.common.plan import ANY_VOCABULARY, Plan
+from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Guarantee, Plan
 from discreet.baselines.non_rag import NonRAG
 from discreet.config import VaultConfig
 from discreet.errors import UsageError

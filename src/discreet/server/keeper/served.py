@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.answer import Answer
+from discreet.algorithms.common.algorithm import Algorithm, Answer
 from discreet.algorithms.common.read_votes import names_attribute
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG

@@ -17,7 +17,7 @@ from discreet.engines.ray import run_concurrently
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import rewrite_layout
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.mechanisms.noisy_sum import NoisySum
+from discreet.privacy.mechanisms.counting import NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.overlap import filters
 from discreet.privacy.partition import ADD_REMOVE_ONE, partition_by_cluster

@@ -9,8 +9,7 @@ from discreet.errors import BadData, UsageError
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, TokenPrice
-from discreet.privacy.mechanisms.keyword_counts import KeywordCounts
-from discreet.privacy.mechanisms.noisy_sum import NoisySum
+from discreet.privacy.mechanisms.counting import KeywordCounts, NoisySum
 from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
 from discreet.privacy.overlap import InEachCluster
 from discreet.privacy.partition import ADD_REMOVE_ONE

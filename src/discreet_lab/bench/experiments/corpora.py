@@ -9,7 +9,7 @@ from typing import Any
 from discreet.errors import BadData, UsageError
 from discreet.generation.capabilities import require_scores
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.known_answers import Question, matches
 from discreet.registry import RAG, make_algorithm

@@ -11,7 +11,7 @@ from discreet.algorithms.common.ensemble import VoterEnsemble
 from discreet.errors import UsageError
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.unit_account import UnitAccount
 from discreet.query.threshold_tuning import Tuning, suggestion

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from discreet.config import read_config
-from discreet.ledger.ledger import LogLedger
-from discreet.ledger.opening import open_ledger
-from discreet.ledger.records import QuestionRecord
+from discreet.ledger.ledger import LogLedger, open_ledger
+from discreet.ledger.questions import QuestionRecord
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts import Accounts
 from discreet.server.accounts.books import Asked as Reserved

@@ -14,9 +14,9 @@ from typing import Any
 from discreet.algorithms.common.algorithm import Guarantee
 from discreet.generation import prompts
 from discreet.generation.loading import PACKAGED, packaged_model_dir
-from discreet.numerics.dtype import compute_dtype
+from discreet.numerics import compute_dtype
 from discreet.query.known_answers import Question, matches, read_questions
-from discreet.reading.opening import open_bytes
+from discreet.reading.records import open_bytes
 from discreet.registry import RAG, NonRAG
 from discreet.vault import Vault
 from discreet_lab.attacks.rates import Rate

@@ -11,7 +11,7 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.generation import prompts
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 from discreet.registry import DPRAG, RAG, Consensus, MuRAGAda, NonRAG
 from discreet.vault import Vault
 

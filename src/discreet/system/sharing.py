@@ -1,4 +1,8 @@
-"""Mutual exclusion: one thread at a time uses an object."""
+"""What threads and forked processes share: locks, and engines with pooled connections.
+
+One thread at a time uses an object. A process forks only while no other thread holds a lock, and closes its idle
+connections before.
+"""
 
 import os
 import threading
@@ -6,9 +10,22 @@ import weakref
 from collections.abc import Callable, Collection
 from functools import wraps
 from inspect import isfunction
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import WeakSet
 
-from discreet.system.weak_sets import members
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+T = TypeVar("T")
+
+
+def members(of: WeakSet[T]) -> list[T]:
+    """Return the members of a weak set, also while other threads add members."""
+    while True:
+        try:
+            return list(of)
+        except RuntimeError:  # another thread changed the set
+            continue
 
 
 class Turn:
@@ -59,15 +76,36 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
     return waiting
 
 
-_TURNS: "weakref.WeakSet[Turn]" = weakref.WeakSet()
+def pool(engine: "Engine") -> "Engine":
+    """Register an engine, so that its idle connections are closed before this process forks. Return the engine.
+
+    SQLite's locks do not survive a fork, and processes cannot share a connection over a socket.
+    """
+    _ENGINES.add(engine)
+    return engine
+
+
+def closing_with(owner: object, engine: "Engine") -> "Engine":
+    """Close an engine's connections when `owner` is deleted, and at the end of the program. Return the engine."""
+    weakref.finalize(owner, engine.dispose)
+    return engine
+
+
+_TURNS: "WeakSet[Turn]" = WeakSet()
+_ENGINES: "WeakSet[Engine]" = WeakSet()
 _HELD = threading.local()
 
 
-def _take_all() -> None:
-    """Take all locks. Otherwise a child process would inherit half-done work, and locks that stay held for ever."""
+def _prepare_fork() -> None:
+    """Take all locks, and close idle connections.
+
+    Otherwise a child process would inherit half-done work, locks that stay held for ever, and shared connections.
+    """
     _HELD.turns = sorted(members(_TURNS), key=id)
     for turn in _HELD.turns:
         turn.__enter__()
+    for engine in members(_ENGINES):
+        engine.dispose()
 
 
 def _let_go() -> None:
@@ -77,4 +115,4 @@ def _let_go() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_take_all, after_in_parent=_let_go, after_in_child=_let_go)
+    os.register_at_fork(before=_prepare_fork, after_in_parent=_let_go, after_in_child=_let_go)

@@ -15,7 +15,7 @@ from discreet.generation.toy import ToyModel
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.system.turns import Turn
+from discreet.system.sharing import Turn
 from discreet.vault import Vault
 from tests.docs.pages import ROOT
 from tests.system.forking import MAKERS

@@ -1,1 +1,0 @@
-"""The compute dtype of torch models, and the determinism of their rows."""
