@@ -241,8 +241,8 @@ def test_values_by_a_category_are_a_list(ward: Path) -> None:
     assert "floor 1: about" in found.output
 
 
-def test_question_that_names_its_answers_hears_of_choices(ward: Path) -> None:
+def test_answers_that_a_question_names_are_its_choices(ward: Path) -> None:
     question = "Is Winter Hand treated with gloves or with wraps?"
-    assert "Name each: --choice ANSWER" in ask(ward, question, "--plan").output
-    assert "--choice ANSWER" not in ask(ward, "Do more patients have Winter Hand or Glass Knee?", "--plan").output
-    assert "--choice ANSWER" not in ask(ward, "What is the treatment for Winter Hand?", "--plan").output
+    told = json.loads(ask(ward, question, "--plan", "--json").stdout)
+    assert told["request"] == f"fact: {question}, choices gloves | wraps"
+    assert "choices" not in ask(ward, "What is the treatment for Winter Hand?", "--plan", "--json").stdout
