@@ -11,6 +11,7 @@ from typing import Any
 from discreet.config import DEFAULT_STORE
 from discreet.export.vectors import FOLDER as EXPORTS
 from discreet.ledger.questions import LogStart
+from discreet.questions.model_parser import FILE as UNDERSTOOD
 from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.system.database_url import is_postgres
@@ -104,6 +105,11 @@ def _remains(
             f"released answers in VAULT/history.jsonl ({answers})",
             "they are public, and were released with differential privacy: each would have been almost as likely "
             "without this individual. The charged epsilon still bounds what they reveal",
+        )
+    if understood := _lines(folder / UNDERSTOOD):
+        yield Remainder(
+            f"questions and their requests in VAULT/{UNDERSTOOD} ({understood})",
+            "they are what analysts asked, and hold nothing of a document. The file may be removed",
         )
     exports = sum(question.algorithm == "export-vectors" for question in vault.ledger.questions())
     if made := vault.ledger.count_corpora() + exports:

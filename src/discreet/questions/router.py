@@ -4,13 +4,13 @@ Every face asks here: the command line, Python, the server, MCP and the adapters
 price and refusal in all of them.
 
 A question in words has a kind (`kinds`) and slots (`grammar`). In doubt about either, nothing is paid: the readings are
-named as requests, to choose from.
+named as requests, to choose from. If the custodian named a model for it (`model_parser`), this is asked first.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, Literal, get_args
 
@@ -19,16 +19,17 @@ from discreet.algorithms.statistics.conditions import Condition, Says
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.trend import Trend
 from discreet.config import VaultConfig, field_values
-from discreet.errors import CannotAnswer, UsageError
+from discreet.errors import CannotAnswer, EngineFailed, UsageError
 from discreet.questions import kinds
 from discreet.questions.choices import named_choices
 from discreet.questions.kinds import Guess, guess_kind
 from discreet.questions.languages import is_foreign
+from discreet.questions.model_parser import ModelParser, instruct
 from discreet.questions.request import FACT, Request, check_kind, is_request, parse_request, request_of_statistic
 from discreet.questions.sentences import LONGEST, Nouns, normalize_question, nouns_of, sentence_of
 from discreet.questions.spelling import check_spelling
-from discreet.questions.statistics import of_request
-from discreet.questions.understanding import read_condition, read_foreign, read_request
+from discreet.questions.statistics import check_known, of_request
+from discreet.questions.understanding import check_whole, read_condition, read_foreign, read_request
 from discreet.retrieval.attribute_schema import AttributeSchema
 
 Name = Literal[
@@ -91,6 +92,8 @@ _PERSON = 0.5
 """A question that is about one individual with this probability is refused."""
 _DOUBT = 0.3
 """A question that is a statistic, or of a kind that is refused, with this probability is not asked of voters."""
+_DOUBTS = ("unsure", "other-language")
+"""The refusals of a question that the rules do not understand."""
 _READINGS = 3
 
 Usual = Callable[[str, tuple[str, ...]], Algorithm]
@@ -125,11 +128,13 @@ class Router:
         settings: its configuration.
         language: the language that its model reads; "" for any.
         schema: the schema under which its documents were read; None if there is none.
+        parser: what makes requests of questions in doubt; None if the custodian named none.
     """
 
     settings: VaultConfig
     language: str
     schema: AttributeSchema | None
+    parser: ModelParser | None = None
 
     def decide(
         self,
@@ -159,6 +164,11 @@ class Router:
         """
         if not isinstance(asked, Request):
             asked = normalize_question(asked)
+        stated = isinstance(asked, Request) or is_request(asked)
+        in_words = statistics and not (stated or choices or kind) and self.settings.payment == "unit"
+        if self.parser and in_words and len(str(asked)) <= LONGEST:
+            by_rules = partial(replace(self, parser=None).decide, usual=usual, given=given)
+            return self._decide_by_model(self.parser, str(asked), by_rules, check=check)
         if isinstance(asked, Request) or is_request(asked):
             request = asked if isinstance(asked, Request) else parse_request(asked)
             if request.kind != FACT and (not statistics or choices):
@@ -178,7 +188,7 @@ class Router:
         question = normalize_question(request.question)
         algorithm = usual(question, tuple(choices))
         if check:
-            self._check_votes(question, tuple(choices) or algorithm.public_choices)
+            self._check_votes(question, tuple(choices) or algorithm.public_choices, stated=stated)
         return Decision(question, Request(kind=FACT, question=question, choices=tuple(choices)), algorithm)
 
     def understand(self, question: str, kind: str = "") -> Request | None:
@@ -237,8 +247,61 @@ class Router:
         numbers = [one.called for one in self.schema.attributes if one.type == "number"] if self.schema else []
         return nouns_of(self.settings.unit_field, (*self.settings.fields, *chain(*numbers)))
 
-    def _check_votes(self, question: str, choices: Sequence[str]) -> None:
-        """Refuse a question that voters cannot answer. Public: no document is read."""
+    def _decide_by_model(
+        self, parser: ModelParser, question: str, decide: Callable[..., Decision], *, check: bool
+    ) -> Decision:
+        """Return the decision of the rules, if it is certain; otherwise that about the request that a model makes.
+
+        Args:
+            parser: asks the model.
+            question: the question, in words.
+            decide: decides without a model.
+            check: whether a question is refused that neither the rules nor the model understand.
+
+        Raises:
+            CannotAnswer: with the readings of the rules, if the model makes no request that the vault can answer.
+        """
+        found, request, doubt = None, None, CannotAnswer("other-language", "The rules for questions read English.")
+        foreign = is_foreign(question, "en")  # the classifier knows English: it is no fact for sure
+        try:
+            found = decide(question)
+            if not foreign or isinstance(found.algorithm, Statistic):
+                return found
+        except CannotAnswer as refused:
+            if refused.kind not in _DOUBTS or (not foreign and guess_kind(question).shares["person"] >= _PERSON):
+                raise
+            doubt = refused
+        try:
+            if request := parser.request(question, self._instructions):
+                check_whole(request, self._nouns)
+                made: Decision = decide(request)
+                check_known(made.algorithm, self.settings, read=True)
+                return made if request.kind == FACT else replace(made, question=question)
+            why = "The model that reads questions made no request of it."
+        except EngineFailed as error:
+            found, why = None, str(error)
+        except UsageError as error:
+            read = f"A model read it as {request}. " if request else ""
+            why = f"{read}{error.advice if isinstance(error, CannotAnswer) else error}"
+        if found is not None:
+            return found
+        if not check:
+            return decide(question, check=False)
+        raise CannotAnswer(doubt.kind, f"{doubt.advice} {why}")
+
+    @property
+    def _instructions(self) -> str:
+        names = self.schema.names if self.schema else ()
+        return instruct(self.settings.fields, tuple(names), self.plural, self.language)
+
+    def _check_votes(self, question: str, choices: Sequence[str], *, stated: bool) -> None:
+        """Refuse a question that voters cannot answer. Public: no document is read.
+
+        Args:
+            question: the question.
+            choices: its public choices.
+            stated: whether it was said to be one for voters: there is no doubt about it, then.
+        """
         if is_foreign(question, self.language):
             raise self._refusal("other-language", question)
         if len(question) > LONGEST or is_foreign(question, "en"):
@@ -254,7 +317,7 @@ class Router:
             if not doubt and not (choices and name in _CHOSEN):
                 raise self._refusal(name, question, guess)
             doubt = doubt and not choices
-        if doubt:
+        if doubt and not stated:
             raise self._refusal("unsure", question, guess)
 
     def _refusal(self, name: Name, question: str, guess: Guess | None = None) -> CannotAnswer:

@@ -37,7 +37,7 @@ def check_spelling(question: str, phrases: Iterable[str], named: Iterable[str]) 
         if meant := nearest(word, own):
             asked = re.sub(rf"\b{re.escape(word)}\b", meant, question)
             raise CannotAnswer(
-                "unsure",
+                "misspelled",
                 f"Did you mean '{meant}' in place of '{word}'? Then ask: {asked} Otherwise put it in quotes: "
                 f'"{word}".',
             )

@@ -123,7 +123,7 @@ class _Reading:
             found = Request(**own, among=among)
         except ValueError as error:
             raise UsageError(f"It is no request: {error}") from None
-        _check_whole(found, self._nouns)
+        check_whole(found, self._nouns)
         return found
 
     def _parted(self, part: str) -> tuple[Condition | None, tuple[Condition, ...]]:
@@ -202,7 +202,7 @@ _FRAMES = re.compile(
 _LONGEST_PHRASE = 9
 
 
-def _check_whole(request: Request, nouns: Nouns) -> None:
+def check_whole(request: Request, nouns: Nouns) -> None:
     """Refuse a request of which a phrase holds words of the question's frame: the grammar did not understand it.
 
     Raises:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from discreet.generation.remote.endpoint import KEY
+from discreet.generation.remote.endpoint import KEY, PARSER_KEY
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import VARIABLE, ServeConfig
 from discreet.server.desk.links import make_link
@@ -141,7 +141,8 @@ class Supervisor:
     def _start(self, child: Child) -> None:
         environment = os.environ | {VARIABLE: self._config.to_json()}
         if child.name != "keeper":
-            environment.pop(KEY, None)  # the key of the model's server: the others ask no model
+            for key in (KEY, PARSER_KEY):
+                environment.pop(key, None)  # of a model's server: the others ask no model
         if child.name == "front":
             environment.pop(_PASSWORD, None)  # of the documents' database
         # A session of its own: Ctrl-C on the terminal is for the supervisor, which asks the others to end.

@@ -6,6 +6,7 @@ VAULT/store/          texts and vectors
 VAULT/ledger.sqlite   the grant, and every charge against it (or in a PostgreSQL database)
 VAULT/history.jsonl   released answers
 VAULT/counter.json    the last entry of the ledger, to detect an older ledger (`log.replay`)
+VAULT/understood.jsonl  the requests that a model made of questions (`questions.model_parser`)
 VAULT/restored.json   the backup that the vault was restored from, if any (`operations.restore`)
 VAULT/public.jsonl    a copy of the public corpus, if one was named; its vectors in public.npz
 VAULT/synthesis/      the extractions for a synthetic corpus (`synthesis`); those of simulations in synthesis-simulated/
@@ -37,6 +38,8 @@ from discreet.privacy.filter import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext
+from discreet.questions.model_parser import FILE as UNDERSTOOD
+from discreet.questions.model_parser import ModelParser
 from discreet.reading.records import BadRecord
 from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder
 from discreet.retrieval.indexer import Indexer
@@ -323,6 +326,11 @@ class VaultComponents:
     def history(self) -> AnswerCache:
         """The answers that were released."""
         return AnswerCache(self.path / "history.jsonl", self.embedder)
+
+    @cached_property
+    def parser(self) -> ModelParser | None:
+        """What makes requests of questions in doubt; None if the custodian named no model for it."""
+        return ModelParser.from_environment(self.path / UNDERSTOOD if self.settings.log_questions else None)
 
     @cached_property
     def public_context(self) -> PublicContext:

@@ -401,7 +401,8 @@ class Vault(VaultDocuments, VaultReading):
     @property
     def router(self) -> Router:
         """What decides about questions, from public values alone."""
-        return Router(self.settings, self.components.language, self.components.readings.schema)
+        parts = self.components
+        return Router(self.settings, parts.language, parts.readings.schema, parts.parser)
 
     def _decided(self, question: str | Request, algorithm: Algorithm | None) -> tuple[str, Algorithm]:
         """Return the question that is asked, and its algorithm: the given one, if there is one."""

@@ -17,8 +17,10 @@ from urllib.parse import urlsplit
 
 from discreet.errors import EngineFailed, UsageError
 
-KEY = "DISCREET_MODEL_KEY"
-"""The environment variable with the server's key. It stands in no setting, no command line and no log."""
+KEY, PARSER_KEY = "DISCREET_MODEL_KEY", "DISCREET_PARSER_KEY"
+"""The environment variables with a server's key: that of the vault's model, and that of the model that reads questions.
+
+A key stands in no setting, no command line and no log, and goes to no other server."""
 CONNECTING = 5.0
 """Seconds to wait for a connection."""
 ANSWERING = 600.0
@@ -58,12 +60,14 @@ class Endpoint:
         host: the host; the path of the socket for "unix".
         port: the port; 0 for "unix".
         base: the path before each request's own, such as "/v1".
+        key: the environment variable with the key.
     """
 
     scheme: str
     host: str
     port: int = 0
     base: str = ""
+    key: str = KEY
 
     @staticmethod
     def parse(url: str) -> "Endpoint":
@@ -83,7 +87,7 @@ class Endpoint:
         except ValueError:
             raise UsageError("The address of the model's server is invalid. Try http://127.0.0.1:8000/v1.") from None
         if found.username or found.password:
-            raise UsageError(f"The address of a model has no password. Put the key into the variable {KEY}.")
+            raise UsageError(f"The address of a model has no password. Its key stands in a variable, such as {KEY}.")
         if found.scheme not in ("http", "https") or not found.hostname:
             raise UsageError(f"'{url}' is no address of a model's server. Try http://127.0.0.1:8000/v1.")
         return Endpoint(
@@ -114,7 +118,7 @@ class Endpoint:
         """
         sent, failure = None if body is None else json.dumps(body).encode(), ""
         headers = {"Content-Type": "application/json", "Connection": "close"}
-        if key := read_key():
+        if key := read_key(self.key):
             headers["Authorization"] = f"Bearer {key}"
         try:
             with closing(self._connect()) as connection:
@@ -165,15 +169,15 @@ class _UnixConnection(http.client.HTTPConnection):
                 raise PermissionError("Another user listens at the socket.")
 
 
-def read_key() -> str:
-    """Return the key in the environment, without the line break at the end of a file; "" if there is none.
+def read_key(variable: str = KEY) -> str:
+    """Return the key in a variable of the environment, without a line break at its end; "" if there is none.
 
     Raises:
         UsageError: if it has characters that no key has. The message does not repeat it.
     """
-    key = os.environ.get(KEY, "").strip()
+    key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise UsageError(f"The value of {KEY} has characters that no key has, such as a line break. Set it again.")
+        raise UsageError(f"The value of {variable} has characters that no key has, such as a line break. Set it again.")
     return key
 
 

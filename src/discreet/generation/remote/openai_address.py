@@ -43,7 +43,7 @@ class OpenAIAddress:
         """Return the address in a model's name, after "openai:".
 
         Raises:
-            UsageError: if it is none, or if documents would leave this machine unencrypted.
+            UsageError: if it is none, or if texts would leave this machine unencrypted.
         """
         place, _, model = text.partition("#")
         url, _, query = place.partition("?")
@@ -60,7 +60,7 @@ class OpenAIAddress:
             endpoint = replace(endpoint, base="/v1")
         if endpoint.scheme == "http" and not endpoint.stays_here and "unencrypted" not in options:
             raise UsageError(
-                f"Documents would go to {endpoint.host} unencrypted. Use https, or a server on this machine; to send "
+                f"Texts would go to {endpoint.host} unencrypted. Use https, or a server on this machine; to send "
                 "them nevertheless, write ?unencrypted=yes after the address."
             )
         chat = {"chat": True, "completions": False}.get(options.get("endpoint", ""))

@@ -24,6 +24,7 @@ KIND_ADVICE = MappingProxyType(
         "population": "Which values the declared fields have is not public. Ask about all, or name what texts say.",
         "unsure": "It can be read in several ways. Ask in simpler words, or write it as a request, with quotes: "
         'count: "fever", among "winter hand".',
+        "misspelled": "A word of it is near to another one. Write that one, or put the word in quotes if it is meant.",
         "other": "It asks for what no document states. Ask for a fact, a number or a list.",
         "other-language": "It is in a language that the vault's model does not read.",
         "person": "It asks about one individual. Ask what holds for many of them.",

@@ -36,7 +36,8 @@ class KeeperClient:
 
         Args:
             path: the socket, `run/ask.sock` in the server's folder.
-            patience: seconds to wait for any reply but an answer.
+            patience: seconds to wait for any reply but an answer; four times as long for an estimate, which may wait
+                for the model that reads questions (`questions.model_parser.PATIENCE`).
         """
         self._caller, self._patience = Caller(path, ANALYSTS), patience
 
@@ -46,7 +47,7 @@ class KeeperClient:
 
     async def estimate(self, asked: Estimate) -> Estimated | Refused:
         """Return what a question would cost at most, from public values; nothing is paid."""
-        return await self._call(asked, Estimated, self._patience)
+        return await self._call(asked, Estimated, 4 * self._patience)
 
     async def condense(self, asked: Condense) -> Condensed | Refused:
         """Return the last message as a question that stands alone. It takes as long as the questions before it."""

@@ -61,7 +61,7 @@ class Served:
         if load:
             self.vault.components.load()
         configured = tuple(one for one in config.presets if not one.vaults or named.name in one.vaults)
-        _ = self.vault.history, self.vault.corpus  # made here, so that other threads find them made
+        _ = self.vault.history, self.vault.corpus, self.vault.components.parser  # so that other threads find them made
         self._pipeline = self.vault.pipeline
         self.presets = Presets(
             self.vault.settings,

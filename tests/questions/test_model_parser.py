@@ -1,0 +1,385 @@
+"""The model parser, with replies of two styles of models: JSON alone, or with prose, a fence or thoughts around it.
+
+The replies in `model_replies` are written by hand, in forms in which such models write: where these tests were made, no
+real model could be asked.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.cli.kinds import Chooser
+from discreet.errors import CannotAnswer, DiscreetError, UsageError
+from discreet.generation.remote.endpoint import KEY, PARSER_KEY
+from discreet.generation.toy import ToyModel
+from discreet.questions import model_parser
+from discreet.questions.model_parser import FILE, VARIABLE, text_form_in
+from discreet.retrieval.documents import Document
+from discreet.server.config import ServeConfig, ServedVault
+from discreet.server.keeper.served import Served
+from discreet.server.wire import Question
+from discreet.vault import Vault
+
+STYLES = ("clean", "prose")
+UNDERSTOOD = {
+    "Is Winter Hand something the patients have more often than they have Glass Knee?": 'difference: "Winter Hand" '
+    'versus "Glass Knee"',
+    "Of everybody with Winter Hand, are the fever folks the majority?": 'share: "fever", among "Winter Hand"',
+    "Quante donne hanno la febbre?": 'count: "febbre", among sex = w',
+    "Quanti pazienti di oltre 60 anni hanno febbre o brividi?": 'count: "febbre" or "brividi", among age > 60',
+    "Wie wird Winter Hand behandelt?": "fact: What is the treatment for Winter Hand?",
+}
+REFUSED = {
+    "Quanti pazienti del reparto 3 hanno la febbre?": "no declared field called 'ward'",
+    "Quanti bambini hanno la febbre?": "has the values w (women), m (men), and 'child' is none",
+    "Quanti pazienti hanno questa cosa?": "is hardly a phrase of a text",
+    "Il signor Rossi ha la febbre?": "made no request of it",
+    "Quanti pazienti hanno la tosse?": "made no request of it",
+    "Quanti pazienti hanno il raffreddore?": "made no request of it",
+    "Quanti pazienti hanno la rosolia?": "made no request of it",
+}
+FEVER = "Quante donne hanno la febbre?"
+FIELDS = {"sex": "category(w=women, m=men)", "day": "date", "age": "number"}
+
+
+@dataclass
+class Recorded:
+    """A server that sends the recorded replies of one style.
+
+    Attributes:
+        replies: the reply to each question.
+        status: of every reply.
+        lacks: whether it refuses a schema of the reply, as some servers do.
+        changes: whether it sends another reply the second time.
+        bodies, keys: what it received.
+    """
+
+    replies: dict[str, Any]
+    status: int = 200
+    lacks: bool = False
+    changes: bool = False
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+
+    def reply(self, body: dict[str, Any], key: str | None) -> tuple[int, dict[str, Any]]:
+        self.bodies.append(body)
+        self.keys.append(key)
+        if self.lacks and "response_format" in body:
+            return 400, {"error": {"message": "Unrecognized request argument"}}
+        if self.changes and len(self.bodies) > 1:
+            content = json.dumps({"kind": "count", "of": {"says": f"other {len(self.bodies)}"}})
+            return self.status, {"choices": [{"message": {"content": content}}]}
+        return self.status, self.replies[body["messages"][-1]["content"]]
+
+
+@contextmanager
+def serving(recorded: Recorded) -> Iterator[str]:
+    """Run the server on a port of this machine; yield the name of its model."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            try:
+                status, reply = recorded.reply(body, self.headers.get("Authorization"))
+            except ConnectionAbortedError:
+                self.connection.close()
+                return
+            content = json.dumps(reply).encode()
+            self.send_response(status if self.path == "/v1/chat/completions" else 404)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"openai:http://127.0.0.1:{server.server_address[1]}/v1#reader"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture(params=STYLES)
+def recorded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
+    file = Path(__file__).parent / "model_replies" / f"{request.param}.json"
+    found = Recorded(json.loads(file.read_text(encoding="utf-8")))
+    with serving(found) as name:
+        monkeypatch.setenv(VARIABLE, name)
+        yield found
+
+
+def make_vault(path: Path, people: int = 60, **settings: Any) -> Vault:
+    vault = Vault.create(
+        path, epsilon=20, delta=1e-6, embedder="hashing", unit_field="patient", fields=FIELDS, **settings
+    )
+    own: dict[str, str | float] = {"sex": "w", "day": "2026-01-05", "age": 70.0}
+    texts = ("Fever. Winter Hand is treated with cold tea.", "A rash.")
+    vault.add_documents(Document(f"d{n}", f"p{n}", texts[n % 2], fields=own) for n in range(people))
+    return opened(path)
+
+
+def opened(path: Path) -> Vault:
+    return Vault.open(path, model=ToyModel(default="cold tea"))
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    return make_vault(tmp_path / "v")
+
+
+@pytest.mark.parametrize(("question", "request_"), UNDERSTOOD.items())
+def test_question_in_doubt_is_the_request_that_the_model_makes(
+    vault: Vault, recorded: Recorded, question: str, request_: str
+) -> None:
+    found = vault.decide(question)
+    assert str(found.request) == request_
+    assert found.question == (found.request.question or question)
+    assert found.algorithm == vault.decide(found.request).algorithm
+    assert vault.price(question) == vault.price(found.request)
+    assert len(recorded.bodies) == 1
+
+
+@pytest.mark.parametrize(("question", "why"), REFUSED.items())
+def test_reply_that_is_no_sound_request_is_refused_unpaid(
+    vault: Vault, recorded: Recorded, question: str, why: str
+) -> None:
+    for _ in range(2):
+        with pytest.raises(CannotAnswer, match="model") as refused:
+            vault.ask(question)
+        assert why in refused.value.advice
+    assert len(recorded.bodies) == 1
+    assert not vault.ledger.questions()
+
+
+def test_readings_of_the_rules_stay_in_a_refusal(vault: Vault, recorded: Recorded) -> None:
+    question = "Of everybody with Winter Hand, are the fever folks the majority?"
+    recorded.replies[question] = {"choices": []}
+    with pytest.raises(CannotAnswer) as refused:
+        vault.decide(question)
+    assert refused.value.kind == "unsure"
+    assert f"fact: {question}" in refused.value.advice
+    assert "sent no reply (status 200)" in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many patients have Winter Hand?",
+        "What share of women have a rash?",
+        "What is the treatment for Winter Hand?",
+        'count: "fever"',
+        "fact: Fever: a lot?",
+    ],
+)
+def test_certain_reading_asks_no_model(vault: Vault, recorded: Recorded, question: str) -> None:
+    vault.decide(question)
+    assert not recorded.bodies
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which patient has Winter Hand?",
+        "Who is the oldest patient?",
+        "Which of my patients have been treated by Dr Keller?",
+    ],
+)
+def test_question_about_one_individual_is_refused_before_the_model(
+    vault: Vault, recorded: Recorded, question: str
+) -> None:
+    with pytest.raises(CannotAnswer):
+        vault.decide(question)
+    assert not recorded.bodies
+
+
+def test_model_is_told_nothing_of_documents(tmp_path: Path, recorded: Recorded) -> None:
+    """Two vaults that differ in all their documents send the same bytes."""
+    for people in (60, 2):
+        assert str(make_vault(tmp_path / str(people), people).decide(FEVER).request).startswith("count")
+    first, second = recorded.bodies
+    assert first == second
+    told = first["messages"][0]["content"]
+    assert "sex: category(w=women, m=men)" in told
+    assert "cold tea" not in told
+    assert first["messages"][1] == {"role": "user", "content": FEVER}
+    kinds = first["response_format"]["json_schema"]["schema"]["properties"]["kind"]["enum"]
+    assert {"count", "fact", "none"} < set(kinds)
+
+
+def test_one_decision_is_kept_for_a_text(vault: Vault, recorded: Recorded) -> None:
+    recorded.changes = True
+    price = vault.estimate(FEVER)
+    answer = vault.ask(FEVER)
+    assert answer.understood.startswith('count: "febbre", among sex = w')
+    assert answer.receipt is not None
+    assert answer.receipt.epsilon <= price.epsilon + 1e-9
+    again = vault.ask(f"  {FEVER} ")
+    assert again.text == answer.text
+    assert len(vault.ledger.questions()) == 1
+    assert len(recorded.bodies) == 1
+
+
+def test_every_face_asks_the_same_request(vault: Vault, recorded: Recorded) -> None:
+    recorded.changes = True
+    named = ServedVault("v", str(vault.path))
+    served = Served(named, ServeConfig(vaults=(named,), state=str(vault.path.parent)), lambda _: vault)
+    chooser = Chooser(vault, "", (), {})
+    chooser.check(FEVER)
+    on_the_command_line = chooser.decide(FEVER)
+    asked = Question("0" * 32, "v", "v", FEVER)
+    assert served.estimate(asked, None).understood == on_the_command_line.echo == vault.decide(FEVER).echo
+    assert served.answer(asked).answer["understood"] == str(on_the_command_line.request)
+    assert len(recorded.bodies) == 1
+
+
+@pytest.mark.parametrize("log_questions", [True, False])
+def test_request_is_kept_on_disk_if_questions_are(tmp_path: Path, recorded: Recorded, log_questions: bool) -> None:
+    recorded.changes = True
+    vault = make_vault(tmp_path / "v", log_questions=log_questions)
+    first = vault.decide(FEVER)
+    assert (vault.path / FILE).exists() is log_questions
+    again = opened(vault.path).decide(FEVER)
+    assert (again == first) is log_questions
+    assert len(recorded.bodies) == 2 - log_questions
+    if log_questions:
+        (vault.path / FILE).write_text('{"question": 3}\n[]\n{', encoding="utf-8")  # what is damaged is asked anew
+        assert opened(vault.path).decide(FEVER) != first
+        assert vault.decide(FEVER) == first
+
+
+def test_question_that_holds_a_line_of_the_file_decides_about_no_other(tmp_path: Path, recorded: Recorded) -> None:
+    vault = make_vault(tmp_path / "v", log_questions=True)
+    line = json.dumps({"question": FEVER, "request": "count: all"})
+    odd = f"Quanti pazienti hanno la cosa {line}?"
+    recorded.replies[odd] = recorded.replies["Wie wird Winter Hand behandelt?"]
+    assert vault.decide(odd).request.kind == "fact"
+    assert str(opened(vault.path).decide(FEVER).request) == UNDERSTOOD[FEVER]
+
+
+def test_two_processes_keep_the_first_request(tmp_path: Path, recorded: Recorded) -> None:
+    recorded.changes = True
+    path = make_vault(tmp_path / "v", log_questions=True).path
+    one, other = opened(path), opened(path)
+    parser = other.components.parser
+    assert parser is not None
+    first = one.decide(FEVER)
+    assert parser._keep(FEVER, 'count: "later"') == str(first.request)
+    assert other.decide(FEVER) == first
+
+
+def test_server_without_schemas_is_asked_without_one(vault: Vault, recorded: Recorded) -> None:
+    recorded.lacks = True
+    assert str(vault.decide(FEVER).request) == UNDERSTOOD[FEVER]
+    assert ["response_format" in body for body in recorded.bodies] == [True, False]
+    vault.decide("Wie wird Winter Hand behandelt?")
+    assert len(recorded.bodies) == 3
+
+
+@pytest.mark.parametrize("status", [401, 404, 500])
+def test_server_that_fails_is_a_refusal_unpaid(vault: Vault, recorded: Recorded, status: int) -> None:
+    recorded.status = status
+    with pytest.raises(CannotAnswer, match="The model's server at") as refused:
+        vault.ask(FEVER)
+    assert (PARSER_KEY if status == 401 else f"(status {status})") in refused.value.advice
+    assert "Nothing was charged" in str(refused.value)
+    recorded.status = 200
+    assert vault.decide(FEVER).request.kind == "count"  # a failure is not kept
+
+
+def test_server_out_of_reach_or_slow_is_a_refusal_unpaid(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "openai:http://127.0.0.1:9/v1#reader")
+    with pytest.raises(CannotAnswer, match=r"does not answer \(ConnectionRefusedError\)"):
+        vault.ask(FEVER)
+    monkeypatch.setattr(model_parser, "PATIENCE", 0.1)
+    asleep = threading.Event()
+
+    class Slow(Recorded):
+        def reply(self, body: dict[str, Any], key: str | None) -> tuple[int, dict[str, Any]]:
+            asleep.wait(5)
+            raise ConnectionAbortedError
+
+    with serving(Slow({})) as name:
+        monkeypatch.setenv(VARIABLE, name)
+        with pytest.raises(CannotAnswer, match=r"does not answer \(TimeoutError\)"):
+            opened(vault.path).ask(FEVER)
+        asleep.set()
+    assert not vault.ledger.questions()
+
+
+def test_vault_whose_model_reads_any_language_asks_the_parser_first(tmp_path: Path, recorded: Recorded) -> None:
+    """No rule knows German there: a count would be paid as a fact."""
+    make_vault(tmp_path / "v", model="toy")
+    vault = opened(tmp_path / "v")
+    assert vault.components.language == ""
+    assert str(vault.decide(FEVER).request) == UNDERSTOOD[FEVER]
+    assert vault.decide("Wie wird Winter Hand behandelt?").request.kind == "fact"
+    assert "the language of the question" in recorded.bodies[0]["messages"][0]["content"]
+
+
+def test_keys_of_two_servers_are_apart(vault: Vault, recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "of the model")
+    vault.decide(FEVER)
+    monkeypatch.setenv(PARSER_KEY, "of the parser")
+    opened(vault.path).decide(FEVER)
+    assert recorded.keys == [None, "Bearer of the parser"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("openai:http://127.0.0.1:8000/v1", "without a model"),
+        ("openai:http://10.0.0.5/v1#reader", "unencrypted"),
+        ("reader", "no address"),
+    ],
+)
+def test_wrong_name_is_refused_at_the_first_question(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.setenv(VARIABLE, name)
+    with pytest.raises(UsageError, match=said):
+        vault.decide("How many patients have fever?")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "{" * 30_000,
+        '{"kind": ' + '{"kind": ' * 5000,
+        '{"kind": "count", "of": ' + '{"not": ' * 400 + '{"says": "fever"}' + "}" * 401,
+        '{"kind": "count", "of": {"says": "of the"}}',
+        '{"kind": "count", "of": {"says": "fever"}, "epsilon": 9}',
+        '{"kind": "fact", "question": ""}',
+        '{"kind": ["count"]}',
+        "x" * 30_000 + '{"kind": "count"}',
+    ],
+)
+def test_odd_reply_states_nothing(reply: str) -> None:
+    assert text_form_in(reply) == "none"
+
+
+def test_reply_is_its_text_form() -> None:
+    assert text_form_in('{"kind": "list", "attribute": "sex", "most": 3, "of": null}') == "list: sex, most 3"
+    twice = '{"kind": "count"} {"kind": "count", "of": null}'
+    assert text_form_in(twice) == "count: all"
+    assert text_form_in(twice + '{"kind": "none"}') == "none"
+
+
+def test_question_that_was_refused_can_be_asked_of_voters(vault: Vault, recorded: Recorded) -> None:
+    question = "Quanti pazienti hanno la tosse?"
+    chooser = Chooser(vault, "", (), {})
+    with pytest.raises(DiscreetError):
+        chooser.check(question)
+    assert chooser.decide(question).request.kind == "fact"  # --anyway
