@@ -101,22 +101,30 @@ def test_session_judges_what_it_asks(clinic: Clinic, vault: Vault, tmp_path: Pat
     assert ["rightly refused", "1"] in total(asked)
 
 
-def test_useful_is_near_and_narrow(clinic: Clinic, vault: Vault) -> None:
-    question, decision = QUESTIONS[0], vault.decide(QUESTIONS[0].requests[0])
+def _exact(vault: Vault) -> Said:
+    """The number of patients, without noise."""
+    decision = vault.decide("count: all")
     exact, ledger = replace(decision.algorithm, epsilon=1e5), MemoryLedger(Budget(1e6, 1e-5, 5e-6))
-    answer = vault.simulate(question.text, exact, noise=InsecureSeededNoise(0), ledger=ledger)
-    judge, truth = Judge(clinic, vault), TrueNumbers("count", {"count": PATIENTS})
-    assert judge.judge(question, truth, Said(decision, answer=answer), [answer] * 3).name == USEFUL
-    assert judge.judge(question, TrueNumbers("count", {"count": 9}), Said(decision, answer=answer)).name == NOTHING
-    wide = replace(answer, table=(Figure("count", "count", 340.0, 200.0, 480.0),))
-    assert judge.judge(question, truth, Said(decision, answer=wide)).name == WIDE
-    missed = replace(answer, table=(Figure("count", "count", 300.0, 290.0, 310.0),))
-    assert judge.judge(question, truth, Said(decision, answer=answer), [answer, missed]).name == WRONG
+    return Said(decision, answer=vault.simulate("count: all", exact, noise=InsecureSeededNoise(0), ledger=ledger))
+
+
+def test_useful_is_near_and_narrow(clinic: Clinic, vault: Vault) -> None:
+    judge, said, truth = Judge(clinic, vault), _exact(vault), TrueNumbers("count", {"count": PATIENTS})
+    assert said.answer is not None
+    wide = replace(said.answer, table=(Figure("count", "count", 340.0, 200.0, 480.0),))
+    missed = replace(said.answer, table=(Figure("count", "count", 300.0, 290.0, 310.0),))
+    for draws, verdict in (([said.answer] * 3, USEFUL), ([wide] * 3, WIDE), ([missed], WRONG)):
+        assert judge.judge(QUESTIONS[0], truth, said, draws).name == verdict
+    assert judge.judge(QUESTIONS[0], truth, said, [said.answer] * 19 + [missed]).name == USEFUL
+    assert judge.judge(QUESTIONS[1], truth, said).name == WRONG
 
 
 def test_words_of_no_record_are_invented(clinic: Clinic, vault: Vault) -> None:
-    judge = Judge(clinic, vault)
-    decision = vault.decide("fact: What is the treatment for Winter Hand?")
-    assert judge._stands("ginger gloves", decision)
-    assert not judge._stands("quinine", decision)
-    assert INVENTED == "invented"
+    judge, asked = Judge(clinic, vault), vault.decide("fact: What is the treatment for Winter Hand?")
+    answer = _exact(vault).answer
+    assert answer is not None
+    for text, verdict in (("ginger gloves", USEFUL), ("amber wraps", WRONG), ("quinine", INVENTED)):
+        said = Said(asked, answer=replace(answer, text=text, released=(text,), table=()))
+        assert judge.judge(QUESTIONS[3], None, said).name == verdict
+    empty = replace(answer, text="", released=(), stopped="public")
+    assert judge.judge(QUESTIONS[3], None, Said(asked, answer=empty)).name == NOTHING

@@ -6,14 +6,18 @@ too wide          the same, but the half width is larger
 rightly refused   nothing was paid, and the vault cannot answer it
 asked back        nothing was paid, and what the refusal offers is a right request
 refused           nothing was paid, and the vault could have answered it
-paid for nothing  nothing was released, or its interval misses the truth in this run by chance
-wrong             another thing than was asked was counted, or the intervals miss in more than 1 of 10 over many draws
-invented          what was released stands in no record
+paid for nothing  nothing was released
+wrong             another thing than was asked was counted, or more than 1 of 10 intervals or answers miss
+invented          what an answer released stands in no record
+
+An answer is drawn many times. It is wrong or invented by the rules above, and else what most of the draws are.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -34,7 +38,9 @@ USEFUL, WIDE, ASKED_BACK, NOTHING = "useful", "too wide", "asked back", "paid fo
 RIGHTLY, REFUSED, WRONG, INVENTED = "rightly refused", "refused", "wrong", "invented"
 VERDICTS = (USEFUL, WIDE, RIGHTLY, ASKED_BACK, REFUSED, NOTHING, WRONG, INVENTED)
 QUARTER, PEOPLE = 0.25, 10
-MISSED = 0.1
+MISSED, MISSES = 0.1, "intervals miss"
+MOST = 0.8
+"""Of the numbers of one answer, the part that must be right, or narrow."""
 RANGE: dict[str, Any] = {"low": 0.0, "high": 100.0}
 FEW, FIRST = 3, 8
 """A list is useful with so many of so many most frequent values."""
@@ -101,7 +107,7 @@ class Judge:
     def judge(
         self, question: ClinicQuestion, truth: TrueNumbers | None, said: Said, draws: Sequence[Answer] = ()
     ) -> Verdict:
-        """Return what is said to a question is worth.
+        """Return what is said to a question is worth: what most of its answers are, if few are wrong and none invents.
 
         Args:
             question: the question.
@@ -113,18 +119,20 @@ class Judge:
             return self._of_refusal(question, said.error)
         assert said.decision is not None
         assert said.answer is not None
-        invented = [one for one in said.answer.released if not self._stands(one, said.decision)]
-        if invented and said.answer.answer is not None:
-            return Verdict(INVENTED, ", ".join(invented))
-        if said.answer.answer is None:
-            return Verdict(NOTHING, said.answer.useless or "nothing was released")
-        if not isinstance(said.decision.algorithm, Statistic):
-            return self._of_fact(question, said.answer)
-        if not self.is_right(question, said.decision.algorithm):
-            return Verdict(WRONG, "another thing")
-        if truth is None:
-            return Verdict(WRONG, "no truth")
-        return self._of_statistic(truth, said.answer, draws)
+        decision, answers = said.decision, [said.answer, *draws]
+        invented = [one for one in answers if not self._stands(one, decision)]
+        if invented:
+            first = ", ".join(invented[0].released)
+            return Verdict(INVENTED, f"{len(invented)} of {len(answers)} answers, such as {first}")
+        found = [self._of_answer(question, truth, decision, one) for one in answers]
+        wrong = [one for one in found if one.name == WRONG]
+        if len(wrong) > MISSED * len(found):
+            return Verdict(WRONG, f"{wrong[0].why}, {len(wrong)} of {len(found)}")
+        held = [one.holds for draw in answers for one in match(truth, draw.table)] if truth else []
+        if held.count(False) > MISSED * len(held):
+            return Verdict(WRONG, f"{held.count(False)} of {len(held)} {MISSES}")
+        ((most, _),) = Counter(one.name for one in found).most_common(1)
+        return next(one for one in found if one.name == most)
 
     def is_right(self, question: ClinicQuestion, algorithm: Algorithm) -> bool:
         """Return whether a statistic is one of the right requests of a question."""
@@ -166,40 +174,47 @@ class Judge:
             return Verdict(ASKED_BACK)
         return Verdict(REFUSED if question.answerable or spent else RIGHTLY, spent)
 
-    def _of_fact(self, question: ClinicQuestion, answer: Answer) -> Verdict:
-        said = f" {_plain(str(answer.answer))} "
+    def _stands(self, answer: Answer, decision: Decision) -> bool:
+        """Return whether what was released stands in records, or is a choice, a declared value, or in the question."""
+        public = {_plain(one) for one in (*decision.request.choices, "yes", "no", "not said", *_FIELDS.values())}
+        values = [_plain(one.rpartition(": ")[2]) for one in answer.released if answer.answer is not None]
+        rest = [one for one in values if one not in public and one not in _plain(decision.question)]
+        return all(any(set(one.split()) <= words for words in self._words) for one in rest)
+
+    @cached_property
+    def _words(self) -> list[set[str]]:
+        """The words of each note."""
+        return [set(_plain(note.text).split()) for note in self.clinic.notes]
+
+    def _of_answer(
+        self, question: ClinicQuestion, truth: TrueNumbers | None, decision: Decision, answer: Answer
+    ) -> Verdict:
+        """Return what one answer is worth, of which nothing is invented."""
+        if answer.answer is None:
+            return Verdict(NOTHING, answer.useless or "nothing was released")
+        if isinstance(decision.algorithm, Statistic):
+            right = truth is not None and self.is_right(question, decision.algorithm)
+            return self._of_statistic(truth, answer) if truth and right else Verdict(WRONG, "another thing")
+        said = f" {_plain(answer.answer)} "
         if any(f" {_plain(one)} " in said for one in question.answers):
             return Verdict(USEFUL)
-        return Verdict(WRONG, "another answer" if question.answers else "voters were asked")
+        return Verdict(WRONG, f"another answer: {answer.answer}" if question.answers else "voters were asked")
 
-    def _stands(self, released: str, decision: Decision) -> bool:
-        """Return whether the words of what was released stand in one record, or are a choice, or a declared value."""
-        value = _plain(released.rpartition(": ")[2])
-        public = {_plain(one) for one in (*decision.request.choices, "yes", "no", "not said", *_FIELDS.values())}
-        if value in public or _plain(decision.question).find(value) >= 0:
-            return True
-        words = set(value.split())
-        return any(words <= set(_plain(note.text).split()) for note in self.clinic.notes)
-
-    def _of_statistic(self, truth: TrueNumbers, answer: Answer, draws: Sequence[Answer]) -> Verdict:
+    @staticmethod
+    def _of_statistic(truth: TrueNumbers, answer: Answer) -> Verdict:
         pairs = list(match(truth, answer.table))
         if truth.kind == "values":
             named = {figure.name for figure in answer.table if figure.kind == "count" and figure.name != "of"}
             if 4 * len(pairs) < 3 * len(named):
                 return Verdict(WRONG, f"{len(named) - len(pairs)} of {len(named)} values are other things")
+            found = sum(one.name in list(truth.values)[:FIRST] for one in pairs)
+            useful = found >= min(FEW, len(truth.values))
+            return Verdict(USEFUL if useful else NOTHING, f"{found} of the first {FIRST} values")
         if not pairs:
             return Verdict(WRONG, "no such number")
-        held = [one.holds for draw in draws for one in match(truth, draw.table)]
-        missed = held.count(False)
-        if missed > MISSED * len(held):
-            return Verdict(WRONG, f"{missed} of {len(held)} intervals of {len(draws)} draws miss")
-        if truth.kind == "values":
-            top = set(list(truth.values)[:FIRST])
-            found = sum(one.name in top for one in pairs)
-            return Verdict(USEFUL if found >= min(FEW, len(truth.values)) else NOTHING, f"{found} of the first {FIRST}")
-        if sum(one.holds for one in pairs) < (0.8 if truth.kind == "months" else 1) * len(pairs):
-            return Verdict(NOTHING, "the interval misses, by chance")
-        narrow = sum(one.is_narrow for one in pairs) >= 0.8 * len(pairs)
+        if sum(one.holds for one in pairs) < (MOST if truth.kind == "months" else 1) * len(pairs):
+            return Verdict(NOTHING, "the interval misses")
+        narrow = sum(one.is_narrow for one in pairs) >= MOST * len(pairs)
         return Verdict(USEFUL if narrow else WIDE, "" if narrow else _widths(pairs))
 
 
