@@ -40,6 +40,7 @@ EXPERIMENTS = {
             "statistics": "accuracy_of_statistics:measure_statistics",
             "wordings": "wordings:measure_wordings",
             "kinds": "kinds:measure_kinds",
+            "understanding": "understanding:ask_clinic",
             "part": "common:take_part",
         },
     ),

@@ -1,0 +1,78 @@
+"""The clinic is the same for a seed and says what it states; its sixty questions can be judged."""
+
+from pathlib import Path
+
+import pytest
+
+from discreet.query.request import parse_request
+from discreet_lab.clinic import COLUMNS, ENGLISH, NOTES, PATIENTS, Clinic, ClinicNote, make_clinic
+from discreet_lab.clinic_questions import THINGS, holds, read_questions, true_numbers
+
+QUESTIONS = read_questions()
+
+
+@pytest.fixture(scope="module")
+def clinic() -> Clinic:
+    return make_clinic()
+
+
+def test_seed_gives_the_same_file(clinic: Clinic, tmp_path: Path) -> None:
+    clinic.write_csv(tmp_path / "a.csv")
+    make_clinic().write_csv(tmp_path / "b.csv")
+    lines = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()
+    assert (tmp_path / "b.csv").read_text(encoding="utf-8").splitlines() == lines
+    assert lines[0] == ",".join(COLUMNS)
+    assert lines[1].split(",")[1] == "01.10.2025"
+    assert len(lines) == NOTES + 1
+    assert len(clinic.people) == PATIENTS
+    assert make_clinic(1).notes != clinic.notes
+
+
+def _says(note: ClinicNote, thing: str) -> bool:
+    return any(form.casefold() in note.text.casefold() for form in (thing, *ENGLISH.get(thing, ())))
+
+
+def test_texts_say_what_notes_state(clinic: Clinic) -> None:
+    """Some words have a typing error. What is neither stated nor denied stands in a text only for a relative."""
+    english = [note for note in clinic.notes if note.language == "en"]
+    stated = [_says(note, thing) for note in english for thing in note.states]
+    denied = [_says(note, thing) for note in english for thing in note.denies]
+    assert len(stated) > 2_000
+    assert len(denied) > 300
+    assert all(sum(some) > 0.95 * len(some) for some in (stated, denied))
+    strange = [
+        (note.text, thing)
+        for note in english
+        for thing in THINGS["all"]
+        if thing not in note.states | note.denies and _says(note, thing)
+    ]
+    assert all(any(word in text for word in ("FH", "Father", "Fathe", "Sister", "Siste")) for text, _ in strange)
+    assert 0 < len(strange) < 60
+
+
+def test_what_is_denied_is_not_stated(clinic: Clinic) -> None:
+    assert not [note for note in clinic.notes if note.states & note.denies]
+    once = [notes for notes in clinic.people.values() if any("nausea" in note.denies for note in notes)]
+    assert 100 < sum(not holds("nausea", notes) for notes in once) <= len(once)
+
+
+def test_sixty_questions_are_sound(clinic: Clinic) -> None:
+    assert len(QUESTIONS) == 60
+    for one in QUESTIONS:
+        assert one.answerable is not bool(one.why), one
+        truth = true_numbers(clinic, one)
+        assert not one.answerable or one.answers or (truth and truth.values), one
+        for request in one.requests:
+            assert request == "fact" or str(parse_request(request)), request
+    assert sum(one.answerable for one in QUESTIONS) == 52
+
+
+def test_truths_of_known_questions(clinic: Clinic) -> None:
+    """Sizes of illnesses are fixed numbers, so some truths are known without a computation."""
+    values = [truth.values if (truth := true_numbers(clinic, one)) else {} for one in QUESTIONS]
+    assert values[0] == {"count": PATIENTS}
+    assert values[1] == values[56] == {"count": 105}
+    assert values[5] == {"difference": 20, "first": 105, "second": 85}
+    assert values[2]["count"] + values[15]["count"] == PATIENTS
+    assert values[1]["count"] + values[57]["count"] == PATIENTS
+    assert values[12]["count"] + values[18]["count"] == 105
