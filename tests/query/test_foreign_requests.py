@@ -165,4 +165,5 @@ def test_set_and_denied_condition_are_exact(question: str, population: str, cond
     request = request_of(question, "patient")
     assert request is not None
     assert (request.population, request.condition, request.negated) == (population, condition, negated)
-    assert build_statistic(request, SETTINGS, {}).parts["condition"] == condition
+    built = build_statistic(request, SETTINGS, {}).parts["condition"]
+    assert built == (f'not "{condition}"@{request.language}' if negated else condition)

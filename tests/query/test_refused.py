@@ -57,7 +57,7 @@ KEPT = [
     ("How many patients lost their case?", Count(condition="lost their case")),
     ("How many patients have migraine without aura?", Count(condition="migraine without aura")),
     ("How many patients have cuts that do not bleed?", Count(condition="cuts that do not bleed")),
-    ("How many patients have no fever?", Count(condition="fever", negated=True)),
+    ("How many patients have no fever?", Count(condition='not "fever"')),
     ("How many patients have fever but no chills?", Count(condition='"fever" and not "chills"')),
     ("How many patients have hepatitis B?", Count(condition="hepatitis B")),
     ("How many patients have vitamin B12 deficiency?", Count(condition="vitamin B12 deficiency")),

@@ -118,4 +118,4 @@ def test_one_denial_is_no_two_things(question: str) -> None:
 def test_one_thing_that_a_text_says_with_without_is_kept(question: str, population: str, condition: str) -> None:
     count = built(question)
     assert isinstance(count, Count)
-    assert (count.population, count.condition, count.negated) == (population, condition, False)
+    assert (count.population, count.condition) == (population, condition)

@@ -205,9 +205,9 @@ def _with_conditions(request: Wording, question: str, settings: VaultConfig) -> 
         found, negated = str(all_of(first if isinstance(first, Not) else ~first, *several.all[1:])), False
     return replace(
         request,
-        negated=negated,
+        negated=False,
         population=condition(request.population),
-        condition=found,
+        condition=str(~parse(found, request.language)) if negated and found else found,
         groups=tuple(map(condition, request.groups)),
     )
 
@@ -250,7 +250,7 @@ def _refuse_lost(request: Wording, kind: type[Statistic]) -> None:
 
 def _of(request: Wording) -> dict[str, Any]:
     """Return the population and the condition."""
-    return {"population": request.population, "condition": request.condition, "negated": request.negated}
+    return {"population": request.population, "condition": request.condition}
 
 
 def _count(request: Wording, settings: VaultConfig) -> Built:

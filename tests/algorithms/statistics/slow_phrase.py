@@ -41,10 +41,11 @@ def split(text: str) -> list[str]:
 
 
 def _says_as_read(phrase: Phrase, text: str) -> bool:
-    whole = phrase._tongue.plain(_TITLE.sub(r"\1", text)).replace("\u2019", "'")
+    case = str if phrase._ordered else str.casefold  # a capital letter may count
+    whole = phrase._tongue.plain(_TITLE.sub(r"\1", case(text))).replace("\u2019", "'")
     if phrase._name:
-        whole = phrase._name.sub(lambda _: re.sub(r"[.:;!?](?=\s)", "", phrase._said), whole)
-    spans = [_in_order(phrase, one) if phrase._ordered else _close(phrase, one.casefold()) for one in split(whole)]
+        whole = phrase._name.sub(lambda _: case(re.sub(r"[.:;!?](?=\s)", "", phrase._said)), whole)
+    spans = [(_in_order if phrase._ordered else _close)(phrase, one) for one in split(whole)]
     return any(not _is_denied(*span, phrase) for span in spans if span)
 
 
