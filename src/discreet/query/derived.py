@@ -13,7 +13,7 @@ from itertools import combinations
 
 from discreet.algorithms.common.algorithm import Algorithm, Figure
 from discreet.algorithms.statistics.compare import Compare, say_shares
-from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed
+from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person
 from discreet.algorithms.statistics.count import Count, say_count
 from discreet.algorithms.statistics.counted import MAY_LACK, Counted
 from discreet.algorithms.statistics.difference import Difference, say_difference
@@ -221,7 +221,7 @@ def asked_of(statistic: Statistic) -> list[Condition]:
         return [narrowed(base, *group) for group in groups]
     if not isinstance(statistic, Share):
         return []
-    held = statistic.apart(statistic.condition, statistic.negated)
+    held = statistic.apart(statistic.condition)
     return [one for group in groups or [()] for one in (narrowed(base, *group, held), narrowed(base, *group))]
 
 
@@ -234,7 +234,7 @@ def _checked(
     """
     yield from ((key_of(weights), _said(one)) for weights, one in zip(sums, asked, strict=True))
     if isinstance(statistic, Share):
-        held = statistic.apart(statistic.condition, not statistic.negated)
+        held = of_person(~statistic.read(statistic.condition))
         for yes, of, whole in zip(sums[::2], sums[1::2], asked[1::2], strict=True):
             yield key_of(minus(of, yes)), _said(narrowed(whole, held))
 

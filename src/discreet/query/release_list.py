@@ -57,7 +57,7 @@ def _entry(released: Released) -> ReleaseEntry:
         released.algorithm if released.algorithm in KINDS else FACT,
         released.algorithm,
         population,
-        ", ".join(one for one in ("not " * bool(said and parts.get("negated")) + said, *more) if one),
+        ", ".join(one for one in (said, *more) if one),
         tuple(str(group) for group in _several(parts.get("groups"))),
         released.answer if released.is_answer else None,
         tuple(Figure(**one) for one in released.table),

@@ -158,7 +158,7 @@ def request_of_statistic(statistic: Statistic) -> Request:
     """Return the request that a statistic answers. The tests of fields are part of its population."""
     own: dict[str, Any] = {"kind": statistic.name}
     if isinstance(statistic, Count | Share):
-        own["of"] = statistic.read(statistic.condition, statistic.negated)
+        own["of"] = statistic.read(statistic.condition)
     groups = getattr(statistic, "groups", ())
     own |= {"groups": tuple(map(statistic.read, groups))} if groups else {}
     own |= {name: getattr(statistic, name) for name in ("attribute", "what", "most") if hasattr(statistic, name)}

@@ -15,7 +15,6 @@ from typing import Protocol, overload, runtime_checkable
 
 from discreet.retrieval.attribute_schema import AttributeSchema
 from discreet.retrieval.store import Store
-from discreet.system.words import as_read
 
 Value = str | float
 """The value of a declared field: a date such as 2026-01-31, a category, or a number."""
@@ -141,6 +140,7 @@ class UnitRecord:
         statements: the statements that were read in its texts.
         fields_of: the declared fields of the document of each text; empty if no document has any.
         document_of: a number for the document of each text; empty if the store cannot tell.
+        said: what was found of phrases in this record, kept as long as the record.
     """
 
     texts: tuple[str, ...] = field(repr=False)
@@ -148,6 +148,7 @@ class UnitRecord:
     statements: Sequence[Statement] = field(default=(), repr=False)
     fields_of: tuple[Fields, ...] = field(default=(), repr=False)
     document_of: tuple[int, ...] = field(default=(), repr=False)
+    said: dict[object, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @staticmethod
     def of(unit: str, stored: UnitTexts, lookup: "Lookup | None") -> "UnitRecord":
@@ -181,21 +182,6 @@ class UnitRecord:
         if isinstance(statements, LazyStatements):
             statements = statements.within(texts)
         return UnitRecord(texts, fields, statements, beside, documents)
-
-    @cached_property
-    def plain(self) -> tuple[str, ...]:
-        """The texts as a person reads them, without case, for a first look at all of them."""
-        return tuple(as_read(text).casefold() for text in self.texts)
-
-    def texts_with(self, words: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the texts that have the letters of all words, each itself and plain: a first look at all of them."""
-        pairs = zip(self.texts, self.plain, strict=True)
-        return [both for both in pairs if all(map(both[1].__contains__, words))]
-
-    @cached_property
-    def said(self) -> dict[object, bool]:
-        """What was found of phrases in this record, kept as long as the record."""
-        return {}
 
     def values(self, name: str) -> list[Value]:
         """Return the values of a declared field."""

@@ -74,12 +74,16 @@ def essence(question: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(text[opening.end() :] if opening else text))
 
 
-_UNSEEN = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]|(?<=\w)[-\u2010]\s*\n\s*(?=[^\W\d_])")
+_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]")
+_BROKEN = re.compile(r"[-\u2010](?<=\w.)[^\S\n]*+\n\s*+(?=[^\W\d_])")
 
 
 def as_read(text: str) -> str:
     """Return a text as a person reads it: each letter in its one form, no invisible signs, no word broken by a line."""
-    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    whole = unicodedata.normalize("NFKC", text)
+    if "\n" in whole:
+        whole = _BROKEN.sub("", whole)
+    return whole if whole.isascii() else _INVISIBLE.sub("", whole)
 
 
 def is_unicode(text: str) -> bool:

@@ -483,7 +483,7 @@ def attempts(uses: int) -> Iterator[Attempt]:
     yield Attempt("the same, in words", [(asked, Count(condition="rash", uses=uses)) for asked in WORDINGS])
     yield Attempt("many counts", counts)
     lacking = [(where, one) for one in HAS_NOT for where in sets()][:uses]
-    without = [Count(where=where, condition=one, negated=True, uses=uses) for where, one in lacking]
+    without = [Count(where=where, condition=f'not "{one}"', uses=uses) for where, one in lacking]
     yield Attempt("complements", [("", one) for one in without])
     yield Attempt("shares", [("", Share(where=where, condition="rash", uses=uses)) for where in some], (1,))
     yield Attempt("a list", [("", ListValues(attribute="drug", each=1, uses=uses))])

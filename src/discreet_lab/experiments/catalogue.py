@@ -100,6 +100,7 @@ EXPERIMENTS = {
             "steps": "scale:measure_steps",
             "embedding": "scale:embed_on_cluster",
             "search": "scale:time_search",
+            "phrases": "scale:time_phrases",
             "postgres": "scale_postgres:compare_stores",
         },
     ),

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.statistics.phrase import Phrase
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.demo.corpus import documents
 from discreet.engines.ray import HERE, RayEmbedder
@@ -36,6 +37,7 @@ from discreet.retrieval.embedded_store import TEXTS, VECTORS, EmbeddedStore
 from discreet.retrieval.embedding import open_embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.store import Piece, Vector
+from discreet.retrieval.unit_records import UnitRecord
 from discreet.retrieval.vectors import HEAD, HEADS, VectorFile
 from discreet.vault import Vault
 from discreet_lab.experiments.common import TableWriter, add_csv_option, write_table
@@ -522,6 +524,25 @@ def time_index(count: int, name: str) -> None:
         taken = time.perf_counter() - start
     characters = statistics.mean(len(document.text) for document in made)
     print(f"{name}: {count / taken:.0f} documents a second ({count} documents of {characters:.0f} characters)")
+
+
+def time_phrases(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """How long a phrase takes in many notes of the hospital: processor seconds of one thread, after they were read.
+
+    "first": in records that nothing was asked of; "again": the same phrase; "in no note": then one that none says.
+    """
+    parser.add_argument("--records", type=int, default=100_000)
+    add_csv_option(parser)
+    given = parser.parse_args(arguments)
+    notes = [note.text for note in made_notes(given.records)]
+    table = TableWriter(("phrase", "it holds of", "first, s", "again, s", "in no note, s"), given.csv)
+    for text in ("Winter Hand", "no fever", "copper", "visit", "weeks"):
+        records, phrase, times, held = [UnitRecord((note,)) for note in notes], Phrase(text), [], []
+        for one in (phrase, phrase, Phrase("zonkitis")):
+            start = time.process_time()
+            held.append(sum(map(one.holds, records)))
+            times.append(time.process_time() - start)
+        table.write([text, f"{held[0]:,}", *(f"{taken:.2f}" for taken in times)])
 
 
 def measure_precision(name: str, texts: Path, asked: Path, path: Path | None) -> None:

@@ -195,8 +195,9 @@ def _essence(statistic: Statistic) -> tuple[object, ...]:
     parts = statistic.parts
     held = tuple(content(parts.get(name, "")) for name in ("population", "condition"))
     about = frozenset(held) - {()} if isinstance(statistic, Count) else held
+    denied = parts.get("condition", "").startswith("not ")
     return (
-        *(statistic.name, about, parts.get("negated", False), frozenset(map(content, parts.get("groups", ())))),
+        *(statistic.name, about, denied, frozenset(map(content, parts.get("groups", ())))),
         *(_plain(parts.get("attribute", "")), parts.get("most", 0), parts.get("by", "")),
     )
 

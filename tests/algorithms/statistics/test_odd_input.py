@@ -30,8 +30,10 @@ LONG = 1_000_000
         "fever " * (LONG // 6),
         "(" * LONG,
         "no fever. " * (LONG // 10),
+        "fever-" + "\n" * LONG + ".",
+        "fever" + " ." * (LONG // 2),
     ],
-    ids=["dots", "spaces", "marks", "words", "brackets", "denials"],
+    ids=["dots", "spaces", "marks", "words", "brackets", "denials", "lines", "dots apart"],
 )
 def test_long_text_takes_linear_time(text: str) -> None:
     started = time.process_time()

@@ -196,10 +196,10 @@ SICK = notes(*["The diagnosis is Winter Hand. A rash."] * 30, *["The diagnosis i
     [
         (Count(), [100]),
         (Count(condition="Winter Hand"), [40]),
-        (Count(condition="Winter Hand", negated=True), [60]),
+        (Count(condition='not "Winter Hand"'), [60]),
         (Count(population="Winter Hand", condition="rash"), [30]),
         (Share(population="Winter Hand", condition="rash"), [0.75, 30, 40]),
-        (Share(population="Winter Hand", condition="rash", negated=True), [0.25, 10, 40]),
+        (Share(population="Winter Hand", condition='not "rash"'), [0.25, 10, 40]),
         (Share(condition="Winter Hand"), [0.4, 40, 100]),
         (Compare(groups=("Winter Hand", "well"), condition="rash"), [0.75, 0.0, 0.75]),
         (Count(condition="Summer Foot"), [0]),
@@ -322,7 +322,7 @@ def test_list_has_the_values_of_many_units_with_their_shares(tmp_path: Path) -> 
     ("statistic", "payers"),
     [
         (Count(condition="Winter Hand"), 40),
-        (Count(condition="Winter Hand", negated=True), 60),
+        (Count(condition='not "Winter Hand"'), 60),
         (Share(population="Winter Hand", condition="rash"), 40),
         (Share(condition="rash"), 100),
         (ListValues(population="Winter Hand", attribute="symptom"), 40),

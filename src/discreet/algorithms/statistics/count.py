@@ -13,17 +13,15 @@ from discreet.retrieval.unit_records import UnitRecord
 
 @dataclass(frozen=True, kw_only=True)
 class Count(CellStatistic):
-    """Parameters: those of `Statistic`, and two more.
+    """Parameters: those of `Statistic`, and one more.
 
     Attributes:
         condition: what is counted, a phrase or a condition; every unit of the population if empty.
-        negated: whether to count the units of which it does not hold.
     """
 
     name: ClassVar[str] = "count"
 
     condition: str = ""
-    negated: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -32,7 +30,7 @@ class Count(CellStatistic):
     @property
     def counted(self) -> Condition:
         """The condition."""
-        return self.read(self.condition, self.negated)
+        return self.read(self.condition)
 
     @cached_property
     def members(self) -> Condition:

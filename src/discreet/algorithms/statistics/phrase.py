@@ -8,11 +8,11 @@ articles, forms of "be" and "have", and the prepositions between two words: "a p
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from discreet.algorithms.text.phrases import Tongue, is_denied, spans_of, split_sentences, tongue_of, words_in
+from discreet.algorithms.text.phrases import Span, Tongue, is_denied, split_sentences, tongue_of, window_of, words_in
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 from discreet.system.words import as_read
@@ -29,13 +29,14 @@ _BETWEEN = frozenset("of in at to for with by from about into onto".split())
 """Words that change nothing between two others."""
 _MOST_KEPT = 64
 """So many phrases are kept of each record."""
+_LETTERS = ("a", "A", "i", "I")
+"""Letters that may be words of their own."""
 _NEAR = 3
 """The most other words between two words of a phrase."""
-_SHORT = re.compile(r"\b(mr|mrs|ms|dr|prof|st)\.(?=\s)", re.IGNORECASE)
-"""A title, whose full stop ends no sentence."""
-_TITLES = ("mr.", "mrs.", "ms.", "dr.", "prof.", "st.")
+_SHORT = re.compile(r"\.(?:(?<=\b(?:mr|ms|dr|st)\.)|(?<=\bmrs\.)|(?<=\bprof\.))(?=\s)", re.IGNORECASE)
+"""The full stop of a title, which ends no sentence."""
 _MARK = re.compile(r"[.:;!?](?=\s)")
-_AT_THE_END = re.compile(r"(?<=\w)[-\u2010]\s*\n\s*(?=\w)")
+_AT_THE_END = re.compile(r"[-\u2010](?<=\w.)[^\S\n]*+\n\s*+(?=\w)")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Phrase:
         if not self.text:
             return True
         if (known := record.said.get(self)) is None:
-            found = self._in_fields(record) or any(self._in_text(*one) for one in record.texts_with(self.words))
+            found = self._in_fields(record) or any(map(self._in_text, record.texts))
             known = found != self.denies
             if len(record.said) < _MOST_KEPT:
                 record.said[self] = known
@@ -124,24 +125,24 @@ class Phrase:
             return place + 1 < len(tokens) and (place == 0 or token.islower() or self._is_upper)
         return low in _SMALL or (low in _BETWEEN and 0 < place < len(tokens) - 1)
 
-    def _spans_in_order(self, sentences: Sequence[str]) -> Iterator[tuple[list[str], int, int]]:
-        for sentence in sentences:
-            tokens = _TOKEN.findall(sentence)
-            found = next(filter(None, (self._end(tokens, start) for start in range(len(tokens)))), None)
-            if found:
-                # The denial check counts words and commas, and no other signs.
-                words = [place for place, one in enumerate(tokens) if one == "," or one[0].isalnum()]
-                first, last = (sum(place < end for place in words) for end in found)
-                yield [tokens[place].casefold() for place in words], first, last
+    def _span_in_order(self, sentence: str) -> Span | None:
+        tokens = _TOKEN.findall(sentence)
+        found = next(filter(None, (self._end(tokens, start) for start in range(len(tokens)))), None)
+        if not found:
+            return None
+        # The denial check counts words and commas, and no other signs.
+        words = [place for place, one in enumerate(tokens) if one == "," or one[0].isalnum()]
+        first, last = (sum(place < end for place in words) for end in found)
+        return [tokens[place].casefold() for place in words], first, last
 
     def _end(self, tokens: Sequence[str], start: int) -> tuple[int, int] | None:
         """Return the start and the end of the phrase among the tokens of a sentence, if it begins at `start`."""
         at = start
-        for number, wanted in enumerate(self._ordered):
+        for number, (wanted, bare) in enumerate(self._forms):
             after_sign = number > 0 and not self._ordered[number - 1][0].isalnum()
             tight = number > 0 and (len(wanted) == 1 or after_sign)
             room = 0 if tight or number == 0 else _NEAR
-            while at < len(tokens) and not self._same(tokens, at, wanted):
+            while at < len(tokens) and not self._same(tokens, at, wanted, bare):
                 if number and tokens[at].casefold() in _SMALL | _BETWEEN and not tight:
                     at += 1
                 elif room and tokens[at][0].isalnum():
@@ -153,15 +154,21 @@ class Phrase:
             at += 1
         return start, at
 
-    def _same(self, tokens: Sequence[str], at: int, wanted: str) -> bool:
+    @cached_property
+    def _forms(self) -> tuple[tuple[str, str], ...]:
+        """Its words and signs in their order, each itself and without its ending; a sign, or a letter, has none."""
+        has_ending = (one[0].isalnum() and one not in _LETTERS for one in self._ordered)
+        pairs = zip(self._ordered, has_ending, strict=True)
+        return tuple((one, self._tongue.stem(one.casefold()) if ends else "") for one, ends in pairs)
+
+    def _same(self, tokens: Sequence[str], at: int, wanted: str, bare: str) -> bool:
         token = tokens[at]
-        if wanted in ("a", "A", "i", "I"):  # an article is no letter
+        if bare:
+            return self._tongue.stem(token.casefold()) == bare
+        if wanted in _LETTERS:  # an article is no letter
             last = at + 1 == len(tokens) or not tokens[at + 1][0].isalnum()
             return token == wanted.upper() or (token == wanted.lower() and last)
-        if not wanted[0].isalnum():
-            return token == wanted or (wanted in "-\u2212\u2013" and token in "-\u2212\u2013")
-        stem = self._tongue.stem
-        return stem(token.casefold()) == stem(wanted.casefold())
+        return token == wanted or (wanted in "-\u2212\u2013" and token in "-\u2212\u2013")
 
     # In the record of a unit
 
@@ -173,35 +180,48 @@ class Phrase:
     def _says(self, name: str, value: str) -> bool:
         """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
         plain = unicodedata.normalize("NFKC", f"{value} {name}").replace("\u2019", "'").casefold()
-        if not all(word in plain for word in self.words):  # most categories; it saves their words
+        if not all(map(plain.__contains__, self.words)):  # most categories; it saves their words
             return False
         orders = (value, f"{value} {name}", f"{name} {value}")
         if self.words not in map(self._tongue.content, orders):
             return False
-        return not self._ordered or any(True for _ in self._spans_in_order(orders))
+        return not self._ordered or any(map(self._span_in_order, orders))
 
-    def _in_text(self, text: str, plain: str) -> bool:
-        """Return whether a text says it: the text itself, and as a person reads it, without case."""
+    def _in_text(self, text: str) -> bool:
+        """Return whether a text says it, as a person reads it; a word that a line breaks is read in two ways."""
+        read = as_read(text)
+        plain = read.casefold()
+        if not all(map(plain.__contains__, self.words)):  # most texts
+            return False
         if "\n" in text and _AT_THE_END.search(text):
-            joined = _AT_THE_END.sub("-", text)
-            if self._in_one_form(joined, as_read(joined).casefold()):
+            joined = as_read(_AT_THE_END.sub("-", text))
+            if self._in_one_form(joined if self._ordered else joined.casefold()):
                 return True
-        return self._in_one_form(text, plain)
+        return self._in_one_form(read if self._ordered else plain)  # a capital letter may count
 
-    def _in_one_form(self, text: str, plain: str) -> bool:
-        whole = as_read(text) if self._ordered else plain  # a capital letter may count
-        if any(map(plain.__contains__, _TITLES)):
-            whole = _SHORT.sub(r"\1", whole)
-        whole = self._tongue.plain(whole).replace("\u2019", "'")
+    def _in_one_form(self, whole: str) -> bool:
+        whole = self._tongue.plain(_SHORT.sub("", whole)).replace("\u2019", "'")
         if self._name:
             said = _MARK.sub("", self._said)
             whole = self._name.sub(lambda _: said if self._ordered else said.casefold(), whole)
+        return any(map(self._in_sentence, split_sentences(whole)))
+
+    def _in_sentence(self, sentence: str) -> bool:
+        """Return whether a sentence says it, and does not deny it."""
+        if self._rarest not in (sentence.casefold() if self._ordered else sentence):  # most sentences
+            return False
         if self._ordered:
-            spans = list(self._spans_in_order(split_sentences(whole)))
+            span = self._span_in_order(sentence)
         else:
-            parts = (part for part in split_sentences(whole) if all(map(part.__contains__, self.words)))
-            spans = spans_of([words_in(part) for part in parts], self.words, self._tongue)
-        return any(not is_denied(*span, self.has_negation, self._tongue) for span in spans)
+            words = words_in(sentence)
+            window = window_of(words, self.words, self._tongue)
+            span = (words, *window) if window else None
+        return span is not None and not is_denied(*span, self.has_negation, self._tongue)
+
+    @cached_property
+    def _rarest(self) -> str:
+        """Letters without which no sentence says it: a word begins with its stem."""
+        return max((bare for _, bare in self._forms) if self._ordered else self.words, key=len)
 
     @cached_property
     def _name(self) -> re.Pattern[str] | None:

@@ -19,17 +19,15 @@ YES, NO = 0, 1
 
 @dataclass(frozen=True, kw_only=True)
 class Share(CellStatistic):
-    """Parameters: those of `Statistic`, and two more.
+    """Parameters: those of `Statistic`, and one more.
 
     Attributes:
         condition: what holds of some units, a phrase or a condition.
-        negated: whether the share is that of the units of which it does not hold.
     """
 
     name: ClassVar[str] = "share"
 
     condition: str = ""
-    negated: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,7 +46,7 @@ class Share(CellStatistic):
 
     @cached_property
     def _condition(self) -> Condition:
-        return self.apart(self.condition, self.negated)
+        return self.apart(self.condition)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

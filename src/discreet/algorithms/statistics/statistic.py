@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Plan
 from discreet.algorithms.common.ensemble import check_number
 from discreet.algorithms.statistics.conditions import (
-    ALL,
     Condition,
     FieldTest,
     narrowed,
@@ -105,14 +104,13 @@ class Statistic(Algorithm):
         parts = (f"{name}={_plain(name, value, self.language)}" for name, value in own.items())
         return (self.name, f"among={written(self.base.facts())}", f"within={tests_of(self.base)}", *parts)
 
-    def apart(self, text: str, negated: bool = False) -> Condition:
+    def apart(self, text: str) -> Condition:
         """Return a condition as `read`, as a statement about an individual of the population."""
-        return of_person(self.read(text, negated))
+        return of_person(self.read(text))
 
-    def read(self, text: str, negated: bool = False) -> Condition:
-        """Return a condition, whose phrases are in the language of the statistic; if `negated`, its opposite."""
-        found = parse(text, self.language)
-        return ~found if negated and found != ALL else found
+    def read(self, text: str) -> Condition:
+        """Return a condition, whose phrases are in the language of the statistic."""
+        return parse(text, self.language)
 
     @property
     def fields_tested(self) -> tuple[str, ...]:

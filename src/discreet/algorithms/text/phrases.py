@@ -126,9 +126,11 @@ def tongue_of(language: str) -> Tongue:
 
 _SPACES = frozenset(",|and|or|but".split("|"))
 _TOKEN = re.compile(r"\w+(?:['.&+]\w+)*|,")
-_MARKS = re.compile(r"[.!?;:()\[\]]+|\n")
-_ALWAYS = frozenset("()[];\n")
-"""Marks that end a sentence inside a word, too; the others where a space or the end follows."""
+_END = re.compile(
+    r"[.!?:;()\[\]\n](?:(?<=\n)|(?<=[;()\[\]])[.!?:;()\[\]]*"
+    r"|(?<![.!?:].)[.!?:]*+(?:(?=\s|\Z)|[;()\[\]][.!?:;()\[\]]*))"
+)
+"""The end of a sentence: a new line, or marks. If they are nothing but .!?: a space or the end of the text follows."""
 _NEGATION = re.compile(r"\b(?:no|not|never|without)\b")
 _BETWEEN = 3
 """The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
@@ -145,14 +147,7 @@ def sentences_of(text: str) -> list[list[str]]:
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of a text."""
-    found, start = list[str](), 0
-    for mark in _MARKS.finditer(text):
-        end = mark.end()
-        if end == len(text) or text[end].isspace() or not _ALWAYS.isdisjoint(mark[0]):
-            found.append(text[start : mark.start()])
-            start = end
-    found.append(text[start:])
-    return found
+    return _END.split(text)
 
 
 def words_in(sentence: str) -> list[str]:
@@ -169,24 +164,22 @@ def spans_of(sentences: Sequence[list[str]], words: Sequence[str], tongue: Tongu
         tongue: what is known of the language of the words; English if None.
     """
     known = tongue or tongue_of("")
-    found = ((sentence, _window(sentence, words, known)) for sentence in sentences)
+    likely = (one for one in sentences if all(map(" ".join(one).__contains__, words)))  # a word begins with its stem
+    found = ((sentence, window_of(sentence, words, known)) for sentence in likely)
     return [(sentence, *window) for sentence, window in found if window]
 
 
-def _window(sentence: list[str], words: Sequence[str], tongue: Tongue) -> tuple[int, int] | None:
+def window_of(sentence: list[str], words: Sequence[str], tongue: Tongue) -> tuple[int, int] | None:
     """Return the start and end of the words in a sentence, in any order; None if they are not close together.
 
     On both sides of a comma, only the order of the phrase counts.
     """
-    letters = " ".join(sentence)
-    if not all(map(letters.__contains__, words)):  # most sentences: a word begins with its stem
-        return None
     begins = tuple(words)
     stems = [tongue.stem(word) if word.startswith(begins) else "" for word in sentence]
     for start, first in enumerate(stems):
-        missing, room = set(words), _BETWEEN
-        if first not in missing:
+        if first not in begins:
             continue
+        missing, room = set(words), _BETWEEN
         for index in range(start, len(stems)):
             if stems[index] in missing:
                 missing.discard(stems[index])
@@ -208,6 +201,8 @@ def is_denied(sentence: list[str], start: int, end: int, without: bool, tongue: 
     A negation within the span counts if the question has none there. If the question has one, its absence counts.
     """
     known = tongue or tongue_of("")
+    if known.negations.isdisjoint(sentence):
+        return without
     before = list(words_back(sentence[max(start - 3, 0) : start]))
     beside = bool(known.negations & {*before}) or _denies_back(sentence[end : end + 3], known)
     return beside or bool(known.negations & set(sentence[start:end])) != without

@@ -1,0 +1,124 @@
+"""What a phrase holds of, said slowly: every sentence of a text is read in whole, and nothing is looked for first."""
+
+import re
+import unicodedata
+
+from discreet.algorithms.text.tongues import Tongue
+
+from discreet.algorithms.statistics.phrase import Phrase
+from discreet.algorithms.text.phrases import words_back
+
+_UNSEEN = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]|(?<=\w)[-\u2010]\s*\n\s*(?=[^\W\d_])")
+_AT_THE_END = re.compile(r"(?<=\w)[-\u2010]\s*\n\s*(?=\w)")
+_TITLE = re.compile(r"\b(mr|mrs|ms|dr|prof|st)\.(?=\s)", re.IGNORECASE)
+_MARKS = re.compile(r"[.!?;:()\[\]]+|\n")
+_WORD = re.compile(r"\w+(?:['.&+]\w+)*|,")
+_TOKEN = re.compile(r"\w+(?:['.&]\w+)*|,|(?<=\w)[-\u2212\u2013](?![\w-])|[^\w\s,\u2013-]")
+_SKIPPED = frozenset(
+    "a an the their his her its my our your himself herself themselves is are was were be been being has have had "
+    "having do does did that which who of in at to for with by from about into onto".split()
+)
+
+
+def says(phrase: Phrase, text: str) -> bool:
+    """Return whether a text says a phrase, and does not deny it; a word that a line breaks is read in two ways."""
+    return any(_says_as_read(phrase, read(one)) for one in (text, _AT_THE_END.sub("-", text)))
+
+
+def read(text: str) -> str:
+    """Return a text as a person reads it."""
+    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+
+
+def split(text: str) -> list[str]:
+    """Return the sentences of a text."""
+    found, start = list[str](), 0
+    for mark in _MARKS.finditer(text):
+        end = mark.end()
+        if end == len(text) or text[end].isspace() or set(mark[0]) & set("()[];\n"):
+            found.append(text[start : mark.start()])
+            start = end
+    return [*found, text[start:]]
+
+
+def _says_as_read(phrase: Phrase, text: str) -> bool:
+    case = str if phrase._ordered else str.casefold  # a capital letter may count
+    whole = phrase._tongue.plain(_TITLE.sub(r"\1", case(text))).replace("\u2019", "'")
+    if phrase._name:
+        whole = phrase._name.sub(lambda _: case(re.sub(r"[.:;!?](?=\s)", "", phrase._said)), whole)
+    spans = [(_in_order if phrase._ordered else _close)(phrase, one) for one in split(whole)]
+    return any(not _is_denied(*span, phrase) for span in spans if span)
+
+
+def _close(phrase: Phrase, sentence: str) -> tuple[list[str], int, int] | None:
+    """Return the first place where the words of a phrase stand close together, in any order."""
+    words = _WORD.findall(sentence)
+    stems = list(map(phrase._tongue.stem, words))
+    for start in range(len(words)):
+        missing, room = set(phrase.words), 3
+        if stems[start] not in missing:
+            continue
+        for at in range(start, len(words)):
+            if stems[at] in missing:
+                missing.remove(stems[at])
+            elif words[at] in (",", "and", "or", "but"):
+                room -= 3 if missing == set(phrase.words[len(phrase.words) - len(missing) :]) else 4
+            elif words[at] not in phrase._tongue.empty:
+                room -= 1
+            if room < 0:
+                break
+            if not missing:
+                return words, start, at + 1
+    return None
+
+
+def _in_order(phrase: Phrase, sentence: str) -> tuple[list[str], int, int] | None:
+    """Return the first place where the words and signs of a phrase stand in their order."""
+    tokens = _TOKEN.findall(sentence)
+    for start in range(len(tokens)):
+        end = _end(phrase, tokens, start)
+        if end is not None:
+            counted = [place for place, one in enumerate(tokens) if one == "," or one[0].isalnum()]
+            first, last = (sum(place < here for place in counted) for here in (start, end))
+            return [tokens[place].casefold() for place in counted], first, last
+    return None
+
+
+def _end(phrase: Phrase, tokens: list[str], at: int) -> int | None:
+    for number, wanted in enumerate(phrase._ordered):
+        tight = number > 0 and (len(wanted) == 1 or not phrase._ordered[number - 1][0].isalnum())
+        room = 0 if tight or number == 0 else 3
+        while at < len(tokens) and not _same(phrase._tongue, tokens[at:], wanted):
+            small = number and tokens[at].casefold() in _SKIPPED and not tight
+            if not small and not (room and tokens[at][0].isalnum()):
+                return None
+            room, at = room if small else room - 1, at + 1
+        if at == len(tokens):
+            return None
+        at += 1
+    return at
+
+
+def _same(tongue: Tongue, tokens: list[str], wanted: str) -> bool:
+    token = tokens[0]
+    if wanted in ("a", "A", "i", "I"):
+        last = len(tokens) == 1 or not tokens[1][0].isalnum()
+        return token == wanted.upper() or (token == wanted.lower() and last)
+    if not wanted[0].isalnum():
+        return token == wanted or (wanted in "-\u2212\u2013" and token in "-\u2212\u2013")
+    return tongue.stem(token.casefold()) == tongue.stem(wanted.casefold())
+
+
+def _is_denied(sentence: list[str], start: int, end: int, phrase: Phrase) -> bool:
+    tongue = phrase._tongue
+    if tongue.negations & {*words_back(sentence[max(start - 3, 0) : start])}:
+        return True
+    for place, word in enumerate(sentence[end : end + 2], end):
+        if word == "," or word in tongue.joins:
+            break
+        if word in tongue.negations:
+            after = sentence[place + 1 : place + 2] if place < end + 2 else []
+            if word not in tongue.forward or not after or after[0] == "," or after[0] in tongue.joins:
+                return True
+            break
+    return bool(tongue.negations & set(sentence[start:end])) != phrase.has_negation
