@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from discreet.privacy.ledger import MemoryLedger
+from discreet.privacy.filter import MemoryLedger
 
 from discreet.algorithms.common.algorithm import Figure
 from discreet.errors import CannotAnswer

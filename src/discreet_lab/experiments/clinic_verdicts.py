@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from discreet.query.request import FACT
+from discreet.questions.request import FACT
 from discreet.query.router import Decision
 
 from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure

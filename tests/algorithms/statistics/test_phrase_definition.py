@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from discreet.algorithms.text.tongues import LANGUAGES
+from discreet.algorithms.text.phrases import LANGUAGES
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -80,7 +80,7 @@ def test_a_vault_answers_and_refuses_at_a_multiple(vault: Vault) -> None:
 def test_the_command_takes_a_step_of_latency(vault: Vault) -> None:
     begun = time.monotonic()
     result = CliRunner().invoke(
-        app, ["ask", str(vault.path), "What is it?", "--algorithm", "rag", "--latency-step", "0.5"]
+        app, ["ask", str(vault.path), "What is fever?", "--algorithm", "rag", "--latency-step", "0.5"]
     )
     assert result.exit_code == 2  # refused, since it promises nothing
     assert time.monotonic() - begun >= 0.5
