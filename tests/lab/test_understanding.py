@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from discreet.privacy.filter import MemoryLedger
 
 from discreet.algorithms.common.algorithm import Figure
 from discreet.errors import CannotAnswer
 from discreet.privacy.accounting import Budget
+from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.vault import Vault
 from discreet_lab.clinic import PATIENTS, Clinic, make_clinic

@@ -20,9 +20,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from discreet.questions.request import FACT
-from discreet.query.router import Decision
-
 from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure
 from discreet.algorithms.statistics.conditions import written
 from discreet.algorithms.statistics.count import Count
@@ -30,6 +27,8 @@ from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.typical import Typical
 from discreet.errors import BudgetExhausted, DiscreetError
+from discreet.questions.request import FACT
+from discreet.questions.router import Decision
 from discreet.vault import Vault
 from discreet_lab.clinic import ENGLISH, GERMAN, Clinic
 from discreet_lab.clinic_questions import ClinicQuestion, TrueNumbers

@@ -3,10 +3,8 @@
 import re
 import unicodedata
 
-from discreet.algorithms.text.tongues import Tongue
-
 from discreet.algorithms.statistics.phrase import Phrase
-from discreet.algorithms.text.phrases import words_back
+from discreet.algorithms.text.phrases import Tongue, words_back
 
 _UNSEEN = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]|(?<=\w)[-\u2010]\s*\n\s*(?=[^\W\d_])")
 _AT_THE_END = re.compile(r"(?<=\w)[-\u2010]\s*\n\s*(?=\w)")

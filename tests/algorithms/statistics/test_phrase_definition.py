@@ -6,12 +6,11 @@ import random
 from pathlib import Path
 
 import pytest
-from discreet.algorithms.text.phrases import LANGUAGES
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.statistics.phrase import Phrase
-from discreet.algorithms.text.phrases import split_sentences
+from discreet.algorithms.text.phrases import LANGUAGES, split_sentences
 from discreet.demo.corpus import documents
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
