@@ -73,16 +73,18 @@ _BETWEEN = re.compile(
     r"counts? )?(?:of )?(?P<a>.+?) (?:and|vs|versus) (?:the )?(?:numbers? |counts? )?(?:of )?(?P<b>.+)",
     FLAGS,
 )
-_EACH_VALUE = re.compile(rf"[\s,:]*\bacross((?: in {MARKED})+)[\s,:]*")
+EACH_VALUE = re.compile(rf"[\s,:]*\bacross((?: in {MARKED})+)[\s,:]*")
 _LESS = re.compile(r"\b(?:fewer|less|rarer|lower|smaller)\b", FLAGS)
 
 
 def compare(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a comparison: of two counts, or of how often one thing holds in several groups."""
-    if each := _EACH_VALUE.search(text):
+    if each := EACH_VALUE.search(text):
         rest = f"{text[: each.start()]} {text[each.end() :]}".strip(" ,:")
         rest = re.sub(r"^(?:compare|break down|split|show|give)(?: me)? ", "", rest, flags=FLAGS)
         found = counted("share", rest, nouns) or counted("count", rest, nouns) or stated("share", rest, nouns)
+        if found is not None and not found.of and not found.among:
+            return Slots("list", attribute=re.findall(MARKED, each[1])[0])
         return found and _in_groups(
             found.of or found.among,
             tuple(re.findall(MARKED, each[1])),

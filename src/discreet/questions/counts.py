@@ -233,7 +233,7 @@ def share(text: str, nouns: Nouns) -> Slots | None:
         return Slots("share", phrase(leads["what"]), among=whom(leads["who"], nouns))
     often = re.fullmatch(
         rf"how (?:often|frequently|commonly) (?:is|are|was|were|do|does|did|has|have) (?P<what>.+?) (?:been )?{NOTED}"
-        rf"(?P<who> {AMONG} .+)?",
+        rf"(?P<who> (?:to|{AMONG}) .+)?",
         text,
         FLAGS,
     )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from discreet.questions.comparisons import compare
+from discreet.questions.comparisons import EACH_VALUE, compare
 from discreet.questions.counts import AMONG, Kind, Slots, count, counted, share, stated, whom, without_closing
 from discreet.questions.lists import list_values, typical
 from discreet.questions.marks import MARKED
@@ -23,6 +23,8 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
     text, by = _without_period(text)
     if kind == "trend" and not by:
         text, by = _without_period(re.sub(r" an? (?=(?:month|quarter|year)$)", " per ", text, flags=FLAGS))
+    if EACH_VALUE.search(text) and kind in ("count", "share", "list"):
+        kind = "compare"
     found = _trend(text, nouns, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind](text, nouns)
     return found and replace(found, by=by or found.by)
 
@@ -83,7 +85,7 @@ _TREND = tuple(
     )
 )
 _NUMBERS_OF = re.compile(
-    r"^(?:the |an? )*(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|for|"
+    r"^(?:the |an? |new )*(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|for|"
     r"with) ",
     FLAGS,
 )

@@ -48,7 +48,7 @@ _MOST = 60
 _ONE = re.compile(
     r"\b(?:[Mm]r|[Mm]rs|[Mm]s|[Mm]iss|[Mm]ister|Herr|Frau|Monsieur|Madame|Se\u00f1ora?)\.? [A-Z]\w+|\b(?:in|of|from) "
     r"(?:bed|room) (?:no\.? )?\d"
-    r"|\b(?:patient|client|customer|case|policy|record)(?: (?:no\.?|number|id|nr\.?)| ?#) ?\w*\d|\S@\S+\.\w"
+    r"|\b(?:patient|client|customer|case|policy|record)(?: (?=\d\d)| (?:no\.?|number|id|nr\.?)| ?#) ?\w*\d|\S@\S+\.\w"
 )
 """Marks of one individual: a title with a name, a bed, a number, an address of mail."""
 

@@ -17,7 +17,7 @@ from discreet.questions.sentences import FLAGS, Nouns
 MARK = "\u16d7"
 """A rune: a letter, so that a mark is a word, and no letter of a question."""
 MARKED = rf"{MARK}[a-z]"
-_AGES = ("age", "alter", "\u00e2ge", "edad")
+AGES = ("age", "alter", "\u00e2ge", "edad")
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
 _MONTH += r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -153,7 +153,8 @@ def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns, *, foreign: bool) 
     for name, (kind, values) in fields.items():
         if kind != "category":
             continue
-        said = re.escape(re.sub(r"[\W_]+", " ", name).strip())
+        said = "|".join(map(re.escape, _called(name, values, nouns)))
+        said = rf"(?:{said})"
         every = (
             r"\b(?:(?:split |broken down |grouped )?by|per|for (?:each|every)|in (?:each|every)|each|every|"
             rf"across(?: (?:the|all))?) {said}s?\b"
@@ -174,7 +175,10 @@ def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns, *, foreign: bool) 
                 rf"(?:\b{at})?\b(?:{some}) (?:{said}|team)\b",
                 rf"(?:\b{at})?\b{said} (?:is |= ?|of )?(?:{some})\b",
             ]
-            labelled = "|".join(map(_forms, labels)) if labels else ""
+            places = [one for one in labels if _is_place(one, nouns)]
+            if places:
+                forms.append(rf"(?:\b{at})?\b(?:the )?(?:{'|'.join(map(_forms, places))})\b")
+            labelled = "|".join(_forms(one) for one in labels if one not in places)
             if labelled:
                 forms.append(rf"(?P<who>)(?<![\w-])(?<!\w\w')(?:{labelled})(?![\w'-])(?!{_CALLED})")
             forms.append(
@@ -187,6 +191,19 @@ def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns, *, foreign: bool) 
             for form in forms:
                 while one := re.search(form, marks.text, FLAGS):
                     marks.put(one.start(), one.end(), test, people="who" in one.re.groupindex)
+
+
+def _called(name: str, values: Mapping[str, Sequence[str]], nouns: Nouns) -> list[str]:
+    """Return the words for a field: its name, and the noun in which the labels of all its values end ("north ward")."""
+    ends = [{one.split()[-1] for one in labels if _is_place(one, nouns)} for labels in values.values()]
+    shared = set.intersection(*ends) if ends else set()
+    return [re.sub(r"[\W_]+", " ", name).strip(), *sorted(shared)]
+
+
+def _is_place(label: str, nouns: Nouns) -> bool:
+    """Return whether a label is no word for people: "north ward", in contrast to "women" and "female patients"."""
+    last = label.split()[-1] if label.split() else ""
+    return len(label.split()) > 1 and re.fullmatch(rf"{nouns.people}|{nouns.narrow}", last, FLAGS) is None
 
 
 def _forms(word: str) -> str:
@@ -216,7 +233,7 @@ def _named_numbers(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
         rf"(?:(?:with|having|whose|of|and|in|at|for|gave|give|rated) )*(?:an? |the |their )?{said}(?: (?:is|was|are|"
         r"score|value))?"
     )
-    if name.casefold() in _AGES:
+    if name.casefold() in AGES:
         own = rf"(?:{own}|(?:who (?:is|are|were) )?(?:aged?|of age)(?: of)?)"
     yield rf"{own} (?:between |from )?{_N} ?(?:-|\u2013|to|and) ?(?P<to>\d+(?:\.\d+)?){_YEARS}", ".."
     for words, sign in _ABOVE.items():
@@ -236,7 +253,7 @@ def _named_numbers(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
 
 def _ages(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
     """Yield patterns of tests of an age that need no name: "over 60", "30- to 39-year-olds"."""
-    if name.casefold() not in _AGES:
+    if name.casefold() not in AGES:
         return
     yield rf"(?:between|from) {_N} (?:and|to) (?P<to>\d+)(?: years?(?: old| of age)?| of age)", ".."
     yield rf"{_N} ?(?:-|\u2013|to) ?(?P<to>\d+)[- ]years?[- ]olds?(?: {nouns.people})?", ".. who"

@@ -11,13 +11,13 @@ from discreet.questions.counts import Kind, Slots, whom
 from discreet.questions.foreign import foreign_slots
 from discreet.questions.grammar import slots_of
 from discreet.questions.joins import as_condition, check_words
-from discreet.questions.marks import MARKED, Marks, mark
+from discreet.questions.marks import AGES, MARKED, Marks, mark
 from discreet.questions.request import Request
 from discreet.questions.sentences import FLAGS, Nouns, phrase, points_back, sentence_of, sentences_of
 from discreet.questions.statements import AND
 
 _NOTHING = re.compile(
-    r"(?:(?>(?:who|that|which|were|was|are|is|have|had|been|seen|came|come|visited|registered|recorded|documented|a "
+    r"(?:(?>(?:treated|cared for|admitted|admitted to|who|that|which|were|was|are|is|have|had|been|seen|came|come|visited|registered|recorded|documented|a "
     r"visit|visits?|in|"
     r"on|at|with|of|and|the|there|we|have|working|work|employed|staying|stayed|living|aged?|from|for|people|patients|"
     r"team|"
@@ -114,7 +114,7 @@ class _Reading:
                 "common symptoms of ...? Or summarise: Summarise what the notes say about ...",
             )
         if slots.kind in ("list", "typical"):
-            own["attribute"] = phrase(re.sub(rf"\bin {MARKED}", "", slots.attribute))
+            own["attribute"] = self._attribute(slots.attribute)
         if slots.kind == "list":
             own["most"] = slots.most
         if slots.kind == "typical":
@@ -125,6 +125,15 @@ class _Reading:
             raise UsageError(f"It is no request: {error}") from None
         check_whole(found, self._nouns)
         return found
+
+    def _attribute(self, said: str) -> str:
+        """Return the name of an attribute: of a declared field, where it is one."""
+        if tests := re.fullmatch(MARKED, said) and self._marks.tests_in(said):
+            return tests[0].field
+        bare = phrase(re.sub(rf"\bin {MARKED}", "", said))
+        if bare.casefold() == "age":
+            return next((name for name in self._nouns.fields if name.casefold() in AGES), bare)
+        return bare
 
     def _parted(self, part: str) -> tuple[Condition | None, tuple[Condition, ...]]:
         """Return what a part says, and the tests that stand in it."""
@@ -158,7 +167,7 @@ class _Reading:
             text,
             flags=FLAGS,
         )
-        return "" if _NOTHING.fullmatch(text) else text.strip(" ,")
+        return "" if re.search(MARKED, part) and _NOTHING.fullmatch(text) else text.strip(" ,")
 
     def _says(self, part: str) -> Condition:
         if points_back(part):

@@ -23,7 +23,7 @@ from discreet.retrieval.unit_records import UnitRecord
 
 What = Literal["median", "mean", "quartiles"]
 QUANTILES = {"lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}
-RANGES = {"age": (0.0, 120.0)}
+RANGES = dict.fromkeys(("age", "alter", "\u00e2ge", "edad"), (0.0, 120.0))
 """Public ranges that need not be given."""
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
