@@ -85,7 +85,8 @@ _TREND = tuple(
     )
 )
 _NUMBERS_OF = re.compile(
-    r"^(?:the |an? |new )*(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|for|"
+    r"^(?:the |an? |new )*"
+    r"(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|for|"
     r"with) ",
     FLAGS,
 )

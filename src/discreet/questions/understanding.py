@@ -17,7 +17,8 @@ from discreet.questions.sentences import FLAGS, Nouns, phrase, points_back, sent
 from discreet.questions.statements import AND
 
 _NOTHING = re.compile(
-    r"(?:(?>(?:treated|cared for|admitted|admitted to|who|that|which|were|was|are|is|have|had|been|seen|came|come|visited|registered|recorded|documented|a "
+    r"(?:(?>(?:treated|cared for|admitted|admitted to|"
+    r"who|that|which|were|was|are|is|have|had|been|seen|came|come|visited|registered|recorded|documented|a "
     r"visit|visits?|in|"
     r"on|at|with|of|and|the|there|we|have|working|work|employed|staying|stayed|living|aged?|from|for|people|patients|"
     r"team|"
