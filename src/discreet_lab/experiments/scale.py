@@ -537,7 +537,8 @@ def time_phrases(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> N
     notes = [note.text for note in made_notes(given.records)]
     table = TableWriter(("phrase", "it holds of", "first, s", "again, s", "in no note, s"), given.csv)
     for text in ("Winter Hand", "no fever", "copper", "visit", "weeks"):
-        records, phrase, times, held = [UnitRecord((note,)) for note in notes], Phrase(text), [], []
+        records, phrase = [UnitRecord((note,)) for note in notes], Phrase(text)
+        times, held = list[float](), list[int]()
         for one in (phrase, phrase, Phrase("zonkitis")):
             start = time.process_time()
             held.append(sum(map(one.holds, records)))

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.text.phrases import Tongue, words_back
@@ -40,7 +41,7 @@ def split(text: str) -> list[str]:
 
 
 def _says_as_read(phrase: Phrase, text: str) -> bool:
-    case = str if phrase._ordered else str.casefold  # a capital letter may count
+    case: Callable[[str], str] = str if phrase._ordered else str.casefold  # a capital letter may count
     whole = phrase._tongue.plain(_TITLE.sub(r"\1", case(text))).replace("\u2019", "'")
     if phrase._name:
         whole = phrase._name.sub(lambda _: case(re.sub(r"[.:;!?](?=\s)", "", phrase._said)), whole)
