@@ -14,7 +14,8 @@ from typing import TypeVar
 import numpy as np
 
 from discreet.privacy.costs import BoundedRange, Cost, Pure
-from discreet.privacy.mechanisms.exponential import vote_range, vote_scale
+from discreet.privacy.mechanisms.counting import vote_range
+from discreet.privacy.mechanisms.exponential import vote_scale
 from discreet.privacy.mechanisms.optimal_selection import count_votes
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change, Relation
