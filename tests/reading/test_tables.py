@@ -129,7 +129,7 @@ def test_packed_table_that_is_cut_off_keeps_what_came_before(tmp_path: Path) -> 
 
 
 def test_line_without_end_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("delimited", "opening"):
+    for module in ("tables", "records"):
         monkeypatch.setattr(f"discreet.reading.{module}.LONGEST", 1000)
     (tmp_path / "a.csv").write_text("text\nfine\n" + "x" * 5000 + "\n")
     assert [type(record) for record in read(tmp_path / "a.csv")] == [Record, BadRecord]

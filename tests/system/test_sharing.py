@@ -158,3 +158,31 @@ def test_fork_hooks_run_while_another_thread_opens_vaults(kind: str) -> None:
     for _ in range(2):  # one process misses the defect one time in four
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+FORK = """
+import os, threading, time
+from discreet.system.sharing import Turn, at_fork
+turn, inner, inside = Turn(), threading.Lock(), threading.Event()
+at_fork(inner.acquire, inner.release)
+
+def work():
+    with turn:
+        inside.set()
+        time.sleep(0.2)
+        with inner:
+            pass
+
+threading.Thread(target=work).start()
+inside.wait()
+child = os.fork()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+else:
+    with turn, inner:
+        os._exit(0)
+"""
+
+
+def test_fork_takes_inner_locks_after_all_turns() -> None:
+    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)

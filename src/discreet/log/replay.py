@@ -35,7 +35,7 @@ from discreet.log.arrays import Arrays
 from discreet.log.chain import GENESIS, Entry, Head, ReplacedError, Row, before_first, first, read
 from discreet.log.postgres import PostgresSchema
 from discreet.log.sqlite import SqliteFile
-from discreet.system.sharing import members
+from discreet.system.sharing import at_fork, members
 from discreet.system.words import quoted
 
 LARGE = 2**22
@@ -481,5 +481,4 @@ def _after_fork() -> None:
         _held.pop().lock.release()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+at_fork(_before_fork, _after_fork)

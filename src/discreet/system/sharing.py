@@ -91,7 +91,16 @@ def closing_with(owner: object, engine: "Engine") -> "Engine":
     return engine
 
 
+def at_fork(before: Callable[[], None], after: Callable[[], None]) -> None:
+    """Run `before` ahead of each fork, when no other thread holds a turn, and `after` behind it in both processes.
+
+    A thread takes such inner locks while it holds a turn. So they are taken after all turns: otherwise both would wait.
+    """
+    _INNER.append((before, after))
+
+
 _TURNS: "WeakSet[Turn]" = WeakSet()
+_INNER: list[tuple[Callable[[], None], Callable[[], None]]] = []
 _ENGINES: "WeakSet[Engine]" = WeakSet()
 _HELD = threading.local()
 
@@ -104,11 +113,15 @@ def _prepare_fork() -> None:
     _HELD.turns = sorted(members(_TURNS), key=id)
     for turn in _HELD.turns:
         turn.__enter__()
+    for before, _ in _INNER:
+        before()
     for engine in members(_ENGINES):
         engine.dispose()
 
 
 def _let_go() -> None:
+    for _, after in _INNER:
+        after()
     for turn in _HELD.turns:
         turn.__exit__()
     _HELD.turns = []
