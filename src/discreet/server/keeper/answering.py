@@ -17,7 +17,7 @@ from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Opener, Served
 from discreet.server.keeper.work import Act, Work
 from discreet.server.wire import (
-    Asked,
+    Call,
     Catalog,
     Catalogued,
     Charge,
@@ -91,7 +91,7 @@ class Answering:
         if self.loaded:  # what is still being opened has paid nothing
             self._thread.join()
 
-    def reply(self, message: Asked) -> Reply:
+    def reply(self, message: Call[Any]) -> Reply:
         """Return the reply to a message; a question waits for its turn, and nothing else does."""
         if isinstance(message, Ready):
             return self._ready()
@@ -101,7 +101,10 @@ class Answering:
             return Catalogued(tuple(served.card() for served in self._served.values()))
         if isinstance(message, Estimate):
             return self._estimate(message)
-        return self._condense(message) if isinstance(message, Condense) else self._ask(message)
+        if isinstance(message, Condense):
+            return self._condense(message)
+        assert isinstance(message, Question)
+        return self._ask(message)
 
     def _ready(self) -> Readied:
         loaded = self.loaded and not self._stopping.is_set()
