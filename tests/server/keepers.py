@@ -17,7 +17,7 @@ from typing import Any
 from discreet.retrieval.documents import Document
 from discreet.server.caller import REPLIED, KeeperGone, call_once
 from discreet.server.config import VARIABLE, PresetConfig, ServeConfig, ServedVault
-from discreet.server.wire import ANALYSTS, Asked, Question, Readied, Ready, decode, encode, path_of
+from discreet.server.wire import ANALYSTS, Call, Question, Readied, Ready, decode, encode, path_of, reply_of
 from discreet.vault import Vault
 from tests.server.toy_keeper import PAUSE
 
@@ -48,7 +48,7 @@ def ask(text: str = "Which disease makes thumbs numb?", **how: Any) -> Question:
     return Question(**{"id": secrets.token_hex(16), "vault": "v", "model": "", "question": text} | how)
 
 
-def exchange(config: ServeConfig, message: Asked) -> Any:
+def exchange(config: ServeConfig, message: Call[Any]) -> Any:
     """Send a message to the keeper, and return its reply."""
     return call_once(config.ask_socket, ANALYSTS, message, patience=60)
 
@@ -67,7 +67,7 @@ def connect(config: ServeConfig) -> Connection:
     return connection
 
 
-def write_message(connection: Connection, message: Asked) -> None:
+def write_message(connection: Connection, message: Call[Any]) -> None:
     """Send a message, and do not wait for its reply."""
     connection.asked, content = type(message), encode(message)
     connection.sendall(request_of(path_of(connection.asked), content))
@@ -95,7 +95,7 @@ def read_message(connection: Connection) -> Any:
         response.begin()
     except (RemoteDisconnected, ConnectionResetError):
         return None
-    kind = ANALYSTS.replies[connection.asked] if response.status == REPLIED else ANALYSTS.refused
+    kind = reply_of(connection.asked) if response.status == REPLIED else ANALYSTS.refused
     return decode(kind, response.read())
 
 

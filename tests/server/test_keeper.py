@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.front.keeper_client import KeeperClient, KeeperGone
+from discreet.server.caller import Caller, KeeperGone
 from discreet.server.keeper.presets import Presets
 from discreet.server.wire import (
+    ANALYSTS,
     Answered,
     Catalog,
     Catalogued,
@@ -244,18 +245,18 @@ def test_log_has_ids_and_types_alone(keeper: Keeper) -> None:
         assert private not in lines
 
 
-def test_keeper_client_asks_estimates_and_reads_the_catalog(keeper: Keeper) -> None:
+def test_caller_asks_estimates_and_reads_the_catalog(keeper: Keeper) -> None:
     async def use() -> None:
-        client = KeeperClient(keeper.config.ask_socket)
+        client = Caller(keeper.config.ask_socket, ANALYSTS)
         question = ask("Which disease makes the thumbs of smiths numb?")
-        estimated = await client.estimate(Estimate(question))
+        estimated = await client.call(Estimate(question))
         assert isinstance(estimated, Estimated)
-        answers = await asyncio.gather(client.ask(question), client.ready(), client.catalog())
+        answers = await asyncio.gather(client.call(question), client.call(Ready()), client.call(Catalog()))
         assert isinstance(answers[0], Answered)
         assert answers[1] == Readied(loaded=True, ledger_writable=True)
-        gone = KeeperClient(keeper.config.run / "none.sock")
+        gone = Caller(keeper.config.run / "none.sock", ANALYSTS)
         with pytest.raises(KeeperGone) as caught:
-            await gone.ask(question)
+            await gone.call(question)
         assert not caught.value.sent
 
     asyncio.run(use())

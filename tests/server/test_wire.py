@@ -20,7 +20,7 @@ from discreet.server.wire import (
     LONGEST_TURN,
     MOST_TURNS,
     Answered,
-    Asked,
+    Call,
     Catalog,
     Catalogued,
     Charge,
@@ -39,6 +39,7 @@ from discreet.server.wire import (
     WireError,
     decode,
     encode,
+    reply_of,
 )
 from discreet.vault import Vault
 from tests.server.keepers import ask, make_vault
@@ -104,11 +105,16 @@ messages = st.one_of(
 )
 
 
-KINDS = (*ANALYSTS.replies, *ANALYSTS.replies.values(), Refused)
+KINDS = (*ANALYSTS.kinds, *map(reply_of, ANALYSTS.kinds), Refused)
+
+
+def spell(fields: dict[str, Any]) -> bytes:
+    """Return fields as JSON without spaces, as messages are written."""
+    return json.dumps(fields, separators=(",", ":")).encode()
 
 
 @given(messages)
-def test_message_survives_the_wire(message: Asked | Reply) -> None:
+def test_message_survives_the_wire(message: Call[Any] | Reply) -> None:
     assert decode(type(message), encode(message)) == message
 
 
@@ -122,7 +128,7 @@ def test_decode_refuses_any_bytes(kind: type, content: bytes) -> None:
 def test_refusal_of_a_message_does_not_repeat_it(field: str) -> None:
     fields = json.loads(encode(ask())) | {field: {"canary": "canary"}}
     with pytest.raises(WireError) as caught:
-        decode(Question, json.dumps(fields).encode())
+        decode(Question, spell(fields))
     assert "canary" not in str(caught.value)
     assert caught.value.__context__ is None
 
@@ -134,21 +140,21 @@ def test_refusal_of_a_value_does_not_repeat_it() -> None:
 
 
 @given(messages, st.data())
-def test_decode_refuses_a_field_too_many_or_too_few(message: Asked | Reply, data: st.DataObject) -> None:
+def test_decode_refuses_a_field_too_many_or_too_few(message: Call[Any] | Reply, data: st.DataObject) -> None:
     fields = json.loads(encode(message))
     with pytest.raises(WireError):
-        decode(type(message), json.dumps(fields | {"secret": 1}).encode())
+        decode(type(message), spell(fields | {"secret": 1}))
     if fields:
         gone = data.draw(st.sampled_from(sorted(fields)))
         with pytest.raises(WireError):
-            decode(type(message), json.dumps({name: fields[name] for name in fields if name != gone}).encode())
+            decode(type(message), spell({name: fields[name] for name in fields if name != gone}))
 
 
 def test_decode_refuses_a_part_with_a_field_too_few() -> None:
     fields = json.loads(encode(Estimate(ask())))
     del fields["question"]["ceiling"]
     with pytest.raises(WireError):
-        decode(Estimate, json.dumps(fields).encode())
+        decode(Estimate, spell(fields))
 
 
 WRONG: list[dict[str, Any]] = [
@@ -185,7 +191,7 @@ WRONG: list[dict[str, Any]] = [
 def test_decode_refuses_a_value_out_of_range(wrong: dict[str, Any]) -> None:
     fields = json.loads(encode(ask()))
     with pytest.raises(WireError):
-        decode(Question, json.dumps(fields | wrong).encode())
+        decode(Question, spell(fields | wrong))
 
 
 @pytest.mark.parametrize(
@@ -202,7 +208,7 @@ def test_decode_refuses_a_value_out_of_range(wrong: dict[str, Any]) -> None:
 def test_decode_refuses_messages_out_of_range(wrong: dict[str, Any]) -> None:
     fields = json.loads(encode(Condense("v", (Turn("user", "What is it?"),))))
     with pytest.raises(WireError):
-        decode(Condense, json.dumps(fields | wrong).encode())
+        decode(Condense, spell(fields | wrong))
     with pytest.raises(ValidationError):
         Condensed("x" * (LONGEST_CONDENSED + 1))
     with pytest.raises(ValidationError):
@@ -218,6 +224,8 @@ def test_decode_refuses_messages_out_of_range(wrong: dict[str, Any]) -> None:
         b'{"loaded":NaN,"ledger_writable":true}',
         b'{"loaded":1,"ledger_writable":true}',
         b'{"loaded":true,"ledger_writable":true}x',
+        b'{"loaded":true,"ledger_writable":true} ',
+        b'{"ledger_writable":true,"loaded":true}',
         b'{"loaded":true,"ledger_writable":true',
         '{"loaded":true,"ledger_writable":true}'.encode("utf-16"),
         b"",
@@ -228,7 +236,7 @@ def test_decode_refuses_messages_out_of_range(wrong: dict[str, Any]) -> None:
     ],
 )
 def test_decode_refuses_what_is_no_such_json(content: bytes) -> None:
-    assert decode(Readied, b'{"loaded":true,"ledger_writable":true} ') == Readied(True, True)
+    assert decode(Readied, b'{"loaded":true,"ledger_writable":true}') == Readied(True, True)
     with pytest.raises(WireError):
         decode(Readied, content)
 

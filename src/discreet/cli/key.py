@@ -232,7 +232,7 @@ def approve(vault: VaultPath, number: Number, state: State = None, as_json: Json
     request, changed = accounts.approve(number)
     log.append("custodian", "request-approve", changed.id, request=number, epsilon=request.epsilon)
     if as_json:
-        print_json(Approval(request.shown(), with_meter(changed, accounts)))
+        print_json(Approval(request, with_meter(changed, accounts)))
         return
     print_request(request, changed)
     say_policy()
@@ -246,7 +246,7 @@ def deny(vault: VaultPath, number: Number, state: State = None, as_json: Json = 
     request = accounts.deny(number)
     log.append("custodian", "request-deny", request.key, request=number, epsilon=request.epsilon)
     if as_json:
-        print_json(Denial(request.shown()))
+        print_json(Denial(request))
         return
     print_request(request, accounts.get(request.key))
 

@@ -11,7 +11,6 @@ from discreet.cli.output import counted, out
 from discreet.server.accounts import CAP_IS_POLICY, Accounts, BudgetRequest, Key, Meter
 from discreet.server.accounts.keys import KeyShown
 from discreet.server.accounts.meters import MeterShown
-from discreet.server.accounts.requests import RequestShown
 from discreet.system.plain import show_as
 
 
@@ -51,7 +50,7 @@ class KeyList:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamedRequest(RequestShown):
+class NamedRequest(BudgetRequest):
     """A request for more budget, with the name of its key.
 
     Attributes:
@@ -81,7 +80,7 @@ class Approval:
         key: the key after the decision.
     """
 
-    request: RequestShown
+    request: BudgetRequest
     key: KeyWithMeter
 
 
@@ -93,7 +92,7 @@ class Denial:
         request: the request that was decided.
     """
 
-    request: RequestShown
+    request: BudgetRequest
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ def print_keys(accounts: Accounts) -> None:
 def with_names(requests: Sequence[BudgetRequest], accounts: Accounts) -> RequestList:
     """Return requests as they leave, each with the name of its key."""
     names = _names(accounts)
-    return RequestList([show_as(NamedRequest, one.shown(), name=names.get(one.key, "")) for one in requests])
+    return RequestList([show_as(NamedRequest, one, name=names.get(one.key, "")) for one in requests])
 
 
 def print_requests(requests: Sequence[BudgetRequest], accounts: Accounts, vault: Path) -> None:
@@ -180,7 +179,7 @@ def print_requests(requests: Sequence[BudgetRequest], accounts: Accounts, vault:
         return
     table, names = Table("request", "key", "name", "epsilon", "made (UTC)", "state", "reason"), _names(accounts)
     for one in requests:
-        name, made = escape(names.get(one.key, "")), f"{one.made:%Y-%m-%d %H:%M}"
+        name, made = escape(names.get(one.key, "")), one.made[:16].replace("T", " ")
         table.add_row(str(one.id), one.key, name, f"{one.epsilon:g}", made, one.state, escape(one.reason))
     out.print(table)
     out.print(f"To decide: discreet key approve {vault} REQUEST, or discreet key deny {vault} REQUEST", markup=False)

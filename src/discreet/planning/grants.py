@@ -10,7 +10,7 @@ SUGGESTED_EPSILON = 8.0
 MOST_DELTA = 1e-3
 """The delta from which on a grant is refused, for any number of people."""
 _LARGEST_SUGGESTED = 1e-6
-_MOST_EPSILON = 1e6
+_LARGEST_EPSILON = 1e6
 
 
 def suggested_delta(people: int) -> float:
@@ -67,7 +67,7 @@ def check_grant(epsilon: float, delta: float, *, people: int = 0, payment: str =
 
 def smallest_grant(delta: float, payment: str = "unit") -> float:
     """Return the smallest epsilon, to three digits, that pays for a question of the default kind; infinite if none."""
-    return smallest(lambda epsilon: _answers(epsilon, delta, payment), _MOST_EPSILON)
+    return smallest(lambda epsilon: _answers(epsilon, delta, payment), _LARGEST_EPSILON)
 
 
 def _delta_too_large(delta: float, people: int) -> str:

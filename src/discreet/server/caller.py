@@ -7,17 +7,21 @@ import asyncio
 from http import HTTPStatus
 from pathlib import Path
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import httpx2
 
 from discreet.errors import DiscreetError
-from discreet.server.wire import Wire, WireError, decode, encode, path_of
+from discreet.server.wire import Call, Refused, Wire, WireError, collect, decode, encode, path_of, reply_of
+
+R = TypeVar("R")
 
 NO_TLS = SSLContext(PROTOCOL_TLS_CLIENT)
 """Given so that none is made, which takes long: nothing is encrypted on a Unix socket."""
 REPLIED, REFUSED = 200, 409
 """The statuses of a reply and of a refusal. With any other, the message was not answered."""
+PATIENCE = 10.0
+"""Seconds to wait for a reply that waits for no question."""
 
 
 class KeeperGone(DiscreetError):  # noqa: N818 - reads better without the suffix
@@ -39,6 +43,13 @@ class KeeperGone(DiscreetError):  # noqa: N818 - reads better without the suffix
         self.sent = sent
 
 
+class Keeper(Protocol):
+    """What the front needs of the keeper: a `Caller`."""
+
+    async def call(self, message: Call[R], patience: float | None = None) -> R | Refused:
+        """Return the reply to a message, or the refusal."""
+
+
 class Caller:
     """Sends messages to one socket. Any number of calls may be under way at once, in one thread.
 
@@ -52,7 +63,7 @@ class Caller:
         limits = httpx2.Limits(max_keepalive_connections=0)
         self._transport = httpx2.AsyncHTTPTransport(uds=str(path), verify=NO_TLS, limits=limits, retries=0)
 
-    async def call(self, message: Any, patience: float | None = None) -> Any:
+    async def call(self, message: Call[R], patience: float | None = None) -> R | Any:
         """Return the reply to a message, or the refusal.
 
         Args:
@@ -70,7 +81,7 @@ class Caller:
             raise KeeperGone(sent=False) from None
         except (httpx2.TransportError, OSError, WireError):  # a timeout is an OSError, too
             raise KeeperGone(sent=True) from None
-        kinds = {REPLIED: self._wire.replies[type(message)], REFUSED: self._wire.refused}
+        kinds = {REPLIED: reply_of(type(message)), REFUSED: self._wire.refused}
         if status not in kinds:  # without a reply of its own the keeper failed while it answered, or took no message
             raise KeeperGone(sent=status == HTTPStatus.INTERNAL_SERVER_ERROR)
         try:
@@ -81,16 +92,11 @@ class Caller:
     async def _exchange(self, request: httpx2.Request) -> tuple[int, bytes]:
         response = await self._transport.handle_async_request(request)
         try:
-            content = bytearray()
-            async for part in response.aiter_raw():
-                content += part
-                if len(content) > self._wire.most_replied:
-                    raise WireError("A reply is longer than the schema allows. Run the same version everywhere.")
-            return response.status_code, bytes(content)
+            return response.status_code, await collect(response.aiter_raw(), self._wire.most_replied)
         finally:
             await response.aclose()
 
 
-def call_once(path: str | Path, wire: Wire, message: Any, patience: float | None = None) -> Any:
+def call_once(path: str | Path, wire: Wire, message: Call[R], patience: float | None = None) -> R | Any:
     """Return the reply to a message, in a thread that may wait; see `Caller.call`."""
     return asyncio.run(Caller(path, wire).call(message, patience))

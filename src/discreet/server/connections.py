@@ -44,18 +44,13 @@ class PatientProtocol(H11Protocol):
     def _wait_or_not(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop()
-        elif self._waits is None and not self.transport.is_closing():
-            self._waits = self.loop.call_later(self.patience, self._end)
+        elif self._waits is None:
+            self._waits = self.loop.call_later(self.patience, self.transport.close)
 
     def _stop(self) -> None:
         if self._waits is not None:
             self._waits.cancel()
             self._waits = None
-
-    def _end(self) -> None:
-        self._waits = None
-        if not self.transport.is_closing():
-            self.transport.close()
 
 
 def uvicorn_config(app: Any, most: int, **how: Any) -> uvicorn.Config:

@@ -1,17 +1,14 @@
 """The schema between the desk and the keeper. Private values may cross here: this socket is the custodian's."""
 
-from dataclasses import field
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from discreet.server.wire import Message, Wire
+from discreet.privacy.accounting import Budget
+from discreet.server.wire import Call, Charge, Message, T, Value, Whole, Wire
 
 PAGE = 50
 """So many entries a page of a list has."""
-T = TypeVar("T")
-Real = Annotated[float, Field(ge=-1e300, le=1e300)]
-Whole = Annotated[int, Field(ge=-(2**62), le=2**62)]
 Many = Annotated[tuple[T, ...], Field(max_length=1_000_000)]
 Plain = Annotated[dict[str, Any], Field(max_length=1_000_000)]
 """Plain data of a `describe()`."""
@@ -50,141 +47,26 @@ class CorpusWanted(Message):
     """
 
     method: str
-    epsilon: Real
+    epsilon: Value
     task: str = ""
     only_new: bool = False
-
-
-class Overview(Message):
-    """A request for the state of all vaults."""
-
-
-class Listing(Message):
-    """A request for a page of a list.
-
-    Attributes:
-        vault: the name of the vault.
-        what: "documents", "units" or "batches".
-        skip: how many entries are left out at the beginning.
-        unit: of documents, those of this unit alone; all if empty.
-    """
-
-    vault: str
-    what: str
-    skip: Whole = 0
-    unit: str = ""
-
-
-class Preview(Message):
-    """A request for what would be added of an upload."""
-
-    vault: str
-    upload: str
-    how: HowRead
-
-
-class Add(Message):
-    """A request to add an upload. The reply comes when it is done."""
-
-    vault: str
-    upload: str
-    how: HowRead
-
-
-class Undo(Message):
-    """A request to erase what a batch brought; `anyway` if earlier texts may be gone with it."""
-
-    vault: str
-    batch: Whole
-    anyway: bool = False
-
-
-class Erase(Message):
-    """A request to erase a unit; `anyway` to keep it out though it has no document."""
-
-    vault: str
-    unit: str
-    anyway: bool = False
-
-
-class Readmit(Message):
-    """A request to let an erased unit come back."""
-
-    vault: str
-    unit: str
-
-
-class Remains(Message):
-    """A request for what is left of a unit."""
-
-    vault: str
-    unit: str
-
-
-class Paper(Message):
-    """A request for the report for the person who signs."""
-
-    vault: str
-
-
-class Plan(Message):
-    """A request for what a synthetic corpus would cost."""
-
-    vault: str
-    wanted: CorpusWanted
-
-
-class Make(Message):
-    """A request to make a synthetic corpus, and to pay for it. The reply comes when it is done."""
-
-    vault: str
-    wanted: CorpusWanted
-    name: str
-
-
-class Corpora(Message):
-    """A request for the synthetic corpora of a vault."""
-
-    vault: str
-
-
-class Progress(Message):
-    """A request for how far the long work is."""
 
 
 class Level(Message):
     """How many units have between `low` and `high` of epsilon left."""
 
-    low: Real
-    high: Real
+    low: Value
+    high: Value
     units: Whole
-
-
-class GrantCard(Message):
-    """The grant of a vault, as the accounts need it: `privacy.accounting.Budget`, and a usual charge.
-
-    Attributes:
-        epsilon, delta, failures, order, accountant: the grant.
-        loss_nano, failure_atto: the charge of a usual question; none if the grant is too small for one.
-        paid: whether the ledger has questions.
-    """
-
-    epsilon: Real
-    delta: Real
-    failures: Real
-    order: Real
-    accountant: str
-    loss_nano: Many[Whole]
-    failure_atto: Whole
-    paid: bool
 
 
 class VaultState(Message):
     """A vault, for its custodian.
 
     Attributes:
-        name, unit, payment: as in the wire's VaultCard.
+        name, unit: as in the wire's VaultCard.
         grant: what was granted.
+        usual: what a usual question costs; None if the grant is too small for one.
         spent: what every unit paid.
         odometer: what all questions may have cost any one unit at most.
         more: about how many default questions fit; None if that cannot be told.
@@ -196,12 +78,12 @@ class VaultState(Message):
 
     name: str
     unit: str
-    payment: str
-    grant: GrantCard
-    spent: Real
-    odometer: Real | None
+    grant: Budget
+    usual: Charge | None
+    spent: Value
+    odometer: Value | None
     more: Whole | None
-    price: Real
+    price: Value
     levels: Many[Level]
     documents: Whole
     units: Whole
@@ -237,23 +119,14 @@ class Refusal(Message):
 
 
 class Added(Message):
-    """What was added; the fields are those of `vault.documents.Added`."""
+    """What was added: fields of `vault.documents.Added`."""
 
     added: Whole
     replaced: Whole
     unchanged: Whole
-    own_unit: Whole
-    repeated: Whole
-    buried: Whole
     batch: Whole
     bad: Many[Refusal]
     in_part: Many[Refusal]
-
-
-class Undone(Message):
-    """How many documents of a batch were erased."""
-
-    documents: Whole
 
 
 class Remained(Message):
@@ -270,17 +143,11 @@ class Remained(Message):
     report: Plain
 
 
-class Reported(Message):
-    """The report for the person who signs: a page of HTML."""
-
-    page: str = field(repr=False)
-
-
 class Planned(Message):
     """What a corpus would cost, and what would run, in lines for a person."""
 
-    epsilon: Real
-    delta: Real
+    epsilon: Value
+    delta: Value
     lines: Many[str]
 
 
@@ -290,8 +157,8 @@ class Made(Message):
     name: str
     texts: Whole
     kept: Whole
-    epsilon: Real
-    delta: Real
+    epsilon: Value
+    delta: Value
 
 
 class CorpusFile(Message):
@@ -299,14 +166,14 @@ class CorpusFile(Message):
 
     name: str
     bytes: Whole
-    time: Real
+    time: Value
 
 
 class PaidCorpus(Message):
     """A corpus that the ledger has payments of."""
 
     id: str
-    epsilon: Real
+    epsilon: Value
     time: str
 
 
@@ -348,23 +215,101 @@ class Failed(Message):
     message: str
 
 
-Asked = Overview | Listing | Preview | Add | Undo | Erase | Readmit | Remains | Paper | Plan | Make | Corpora | Progress
+class OfVault(Call[T]):
+    """A message about one vault.
+
+    Attributes:
+        vault: its name.
+    """
+
+    vault: str
+
+
+class Overview(Call[Overviewed]):
+    """A request for the state of all vaults."""
+
+
+class Listing(OfVault[Listed]):
+    """A request for a page of a list.
+
+    Attributes:
+        what: "documents", "units" or "batches".
+        skip: how many entries are left out at the beginning.
+        unit: of documents, those of this unit alone; all if empty.
+    """
+
+    what: str
+    skip: Whole = 0
+    unit: str = ""
+
+
+class Preview(OfVault[Previewed]):
+    """A request for what would be added of an upload."""
+
+    upload: str
+    how: HowRead
+
+
+class Add(OfVault[Added]):
+    """A request to add an upload. The reply comes when it is done."""
+
+    upload: str
+    how: HowRead
+
+
+class Undo(OfVault[int]):
+    """A request to erase what a batch brought; `anyway` if earlier texts may be gone with it. Replied: how many are."""
+
+    batch: Whole
+    anyway: bool = False
+
+
+class Erase(OfVault[Remained]):
+    """A request to erase a unit; `anyway` to keep it out though it has no document."""
+
+    unit: str
+    anyway: bool = False
+
+
+class Readmit(OfVault[Remained]):
+    """A request to let an erased unit come back."""
+
+    unit: str
+
+
+class Remains(OfVault[Remained]):
+    """A request for what is left of a unit."""
+
+    unit: str
+
+
+class Paper(OfVault[str]):
+    """A request for the report for the person who signs. Replied: a page of HTML."""
+
+
+class Plan(OfVault[Planned]):
+    """A request for what a synthetic corpus would cost."""
+
+    wanted: CorpusWanted
+
+
+class Make(OfVault[Made]):
+    """A request to make a synthetic corpus, and to pay for it. The reply comes when it is done."""
+
+    wanted: CorpusWanted
+    name: str
+
+
+class Corpora(OfVault[CorporaListed]):
+    """A request for the synthetic corpora of a vault."""
+
+
+class Progress(Call[Progressed]):
+    """A request for how far the long work is."""
+
+
 CUSTODY = Wire(
-    {
-        Overview: Overviewed,
-        Listing: Listed,
-        Preview: Previewed,
-        Add: Added,
-        Undo: Undone,
-        Erase: Remained,
-        Readmit: Remained,
-        Remains: Remained,
-        Paper: Reported,
-        Plan: Planned,
-        Make: Made,
-        Corpora: CorporaListed,
-        Progress: Progressed,
-    },
+    (Overview, Listing, Preview, Add, Undo, Erase, Readmit, Remains, Paper, Plan, Make, Corpora, Progress),
     Failed,
     most_asked=64 * 1024 * 1024,
     most_replied=64 * 1024 * 1024,  # a report lists up to a thousand questions, a preview every record that is refused

@@ -6,14 +6,13 @@ are checked where a message is made, and again where it is read. A field that th
     Question -> Answered    Estimate -> Estimated    Condense -> Condensed    Catalog -> Catalogued    Ready -> Readied
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterable
 from dataclasses import dataclass as plain_dataclass
-from dataclasses import field, is_dataclass
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, NotRequired, TypeVar, dataclass_transform
+from dataclasses import field
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NotRequired, TypeVar, dataclass_transform, get_args
 
 import numpy as np
-from pydantic import ConfigDict, Field, GetPydanticSchema, TypeAdapter, with_config
+from pydantic import ConfigDict, Field, GetPydanticSchema, TypeAdapter
 from pydantic.dataclasses import dataclass
 from typing_extensions import TypedDict  # the one of `typing` lacks what pydantic needs before Python 3.12
 
@@ -21,10 +20,14 @@ from discreet.errors import DiscreetError
 from discreet.privacy.accounting import ATTO, CUT, Budget, Spending
 from discreet.privacy.costs import ORDERS
 
-STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
-"""For every message: no value is converted, none is infinite, no field is extra, and no error repeats a value."""
-MOST_EPSILON = 1e9
-"""The largest epsilon that is spoken of."""
+_STRICT = ConfigDict(
+    strict=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True, revalidate_instances="always"
+)
+"""For every message and its parts: none is converted, infinite, extra or unchecked, and no error repeats a value."""
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e9
+"""The limits of an epsilon that is asked for; the larger one, of any that is spoken of."""
+MOST_TOKENS = 4096
+"""Of an answer."""
 LONGEST_QUESTION = LONGEST_ANSWER = 65_536
 """Characters. No model of a vault writes more than a few thousand tokens."""
 LONGEST_TURN, LONGEST_CONDENSED = 600, 500
@@ -37,7 +40,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Reason = Annotated[str, Field(max_length=10_000)]
 Text = Annotated[str, Field(max_length=LONGEST_ANSWER)]
 Size = Annotated[float, Field(ge=0.0)]
-Epsilon = Annotated[float, Field(ge=0.0, le=MOST_EPSILON)]
+Epsilon = Annotated[float, Field(ge=0.0, le=LARGEST_EPSILON)]
 Delta = Annotated[float, Field(ge=0.0, le=1.0)]
 Value = Annotated[float, Field(ge=-1e300, le=1e300)]
 Count = Annotated[int, Field(ge=0, le=10**6)]
@@ -46,6 +49,7 @@ Yes = Annotated[bool, Field(ge=True)]
 Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
 Id = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -53,7 +57,12 @@ class Message:
     """A message, or a part of one: each subclass is a frozen dataclass whose values pydantic checks."""
 
     def __init_subclass__(cls) -> None:
-        dataclass(frozen=True, config=STRICT)(cls)
+        super().__init_subclass__()
+        dataclass(frozen=True, config=_STRICT)(cls)
+
+
+class Call(Message, Generic[R_co]):
+    """A message that is sent for a reply of the kind in brackets."""
 
 
 class WireError(DiscreetError):
@@ -68,7 +77,6 @@ def one_of(*names: str) -> str:
 # --- what an answer may have ------------------------------------------------------------------------------------------
 
 
-@with_config(STRICT)
 class ChargeFields(TypedDict):
     """One charge of a receipt. A claim has no place here: an algorithm without a guarantee is not served."""
 
@@ -78,7 +86,6 @@ class ChargeFields(TypedDict):
     times: Annotated[int, Field(ge=1, le=10**6)]
 
 
-@with_config(STRICT)
 class ReceiptFields(TypedDict):
     """The receipt of an answer."""
 
@@ -98,7 +105,6 @@ class ReceiptFields(TypedDict):
     assumed: NotRequired[Annotated[list[Reason], Field(max_length=32)]]
 
 
-@with_config(STRICT)
 class SupportFields(TypedDict):
     """How many units are behind an answer."""
 
@@ -108,7 +114,6 @@ class SupportFields(TypedDict):
     of: Whole
 
 
-@with_config(STRICT)
 class FigureFields(TypedDict):
     """A number of a table."""
 
@@ -119,7 +124,6 @@ class FigureFields(TypedDict):
     high: Value
 
 
-@with_config(STRICT)
 class PriceFields(TypedDict):
     """What an answer cost."""
 
@@ -128,7 +132,6 @@ class PriceFields(TypedDict):
     uses: Annotated[int, Field(ge=0, le=10**9)] | None
 
 
-@with_config(STRICT)
 class AnswerFields(TypedDict):
     """Every field of an answer that may leave the keeper (`Answer.describe`), and no other.
 
@@ -158,7 +161,7 @@ class AnswerFields(TypedDict):
     text: Text
 
 
-# --- what is asked ----------------------------------------------------------------------------------------------------
+# --- what is replied --------------------------------------------------------------------------------------------------
 
 
 class Charge(Message):
@@ -182,7 +185,7 @@ class Charge(Message):
     def of(cls, spending: Spending, budget: Budget) -> "Charge":
         """Return the charge of a spending under the grant `budget`."""
         losses = tuple(int(loss) for loss in spending.loss_nano)
-        epsilon = min(float(budget.spent(spending)), MOST_EPSILON)
+        epsilon = min(float(budget.spent(spending)), LARGEST_EPSILON)
         return cls(epsilon, float(spending.delta), losses, int(spending.failure_atto))
 
     @classmethod
@@ -192,93 +195,13 @@ class Charge(Message):
 
     @property
     def is_something(self) -> bool:
-        """Whether anything was paid."""
+        """Whether anything is paid."""
         return bool(self.failure_atto or any(self.loss_nano))
 
     @property
     def spending(self) -> Spending:
         """The charge as a sum of costs, to be added to others."""
         return Spending(np.array(self.loss_nano, dtype=np.int64), self.failure_atto)
-
-
-class Question(Message):
-    """A question of an analyst.
-
-    Attributes:
-        id: 32 hexadecimal digits, chosen by the front: the question's id in the vault's ledger, too.
-        vault: the name of the vault, as analysts write it.
-        model: the name of a preset; "" for the vault's default.
-        question: its text.
-        choices: the public answers among which to choose; none for an answer in words.
-        epsilon: the most that it may cost; the preset's if None.
-        max_tokens: the longest answer; the preset's if None.
-        anew: whether to pay again for a question that was answered before.
-        ceiling: the most that any one unit may pay; a question that may cost more is refused before it is paid. None
-            in an estimate.
-        begun, quantum: when the reply leaves: at a multiple of the quantum after `begun`, in seconds since 1970.
-    """
-
-    id: Id
-    vault: Name
-    model: Word
-    question: Annotated[str, Field(max_length=LONGEST_QUESTION)]
-    choices: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], Field(max_length=64)] = ()
-    epsilon: Annotated[float, Field(ge=1e-6, le=MOST_EPSILON)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=4096)] | None = None
-    anew: bool = False
-    ceiling: Charge | None = None
-    begun: Size = 0.0
-    quantum: Size = 0.0
-
-
-class Estimate(Message):
-    """A request for what a question would cost at most, from public values alone.
-
-    Attributes:
-        question: the question.
-        air: the ids of the vault's questions whose replies have not left. Nothing of them is in the estimate.
-    """
-
-    question: Question
-    air: Annotated[tuple[Id, ...], Field(max_length=1000)] = ()
-
-
-@plain_dataclass(frozen=True)
-class Turn:
-    """A message of a chat. It is checked as a part of `Condense`: the front has longer ones, and cuts them.
-
-    Attributes:
-        role: "user" or "assistant".
-        text: its text.
-    """
-
-    __pydantic_config__: ClassVar[ConfigDict] = STRICT | ConfigDict(revalidate_instances="always")
-
-    role: Annotated[str, Field(pattern=one_of("user", "assistant"))]
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TURN)]
-
-
-class Condense(Message):
-    """A request to rewrite the last message of a chat as a question that stands alone. No document is read for it.
-
-    Attributes:
-        vault: the name of the vault whose model rewrites it.
-        messages: the messages, oldest first; the last one is the user's.
-    """
-
-    vault: Name
-    messages: Annotated[tuple[Turn, ...], Field(max_length=MOST_TURNS)]
-
-
-class Catalog(Message):
-    """A request for the vaults and their models."""
-
-
-class Ready(Message):
-    """A request for whether the keeper can answer."""
-
-
-# --- what is replied --------------------------------------------------------------------------------------------------
 
 
 class Estimated(Message):
@@ -425,8 +348,85 @@ class Readied(Message):
     ledger_writable: bool
 
 
-Asked = Question | Estimate | Condense | Catalog | Ready
 Reply = Answered | Estimated | Condensed | Catalogued | Readied | Refused
+
+
+# --- what is asked ----------------------------------------------------------------------------------------------------
+
+
+class Question(Call[Answered]):
+    """A question of an analyst.
+
+    Attributes:
+        id: 32 hexadecimal digits, chosen by the front: the question's id in the vault's ledger, too.
+        vault: the name of the vault, as analysts write it.
+        model: the name of a preset; "" for the vault's default.
+        question: its text.
+        choices: the public answers among which to choose; none for an answer in words.
+        epsilon: the most that it may cost; the preset's if None.
+        max_tokens: the longest answer; the preset's if None.
+        anew: whether to pay again for a question that was answered before.
+        ceiling: the most that any one unit may pay; a question that may cost more is refused before it is paid. None
+            in an estimate.
+        begun, quantum: when the reply leaves: at a multiple of the quantum after `begun`, in seconds since 1970.
+    """
+
+    id: Id
+    vault: Name
+    model: Word
+    question: Annotated[str, Field(max_length=LONGEST_QUESTION)]
+    choices: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], Field(max_length=64)] = ()
+    epsilon: Annotated[float, Field(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=MOST_TOKENS)] | None = None
+    anew: bool = False
+    ceiling: Charge | None = None
+    begun: Size = 0.0
+    quantum: Size = 0.0
+
+
+class Estimate(Call[Estimated]):
+    """A request for what a question would cost at most, from public values alone.
+
+    Attributes:
+        question: the question.
+        air: the ids of the vault's questions whose replies have not left. Nothing of them is in the estimate.
+    """
+
+    question: Question
+    air: Annotated[tuple[Id, ...], Field(max_length=1000)] = ()
+
+
+@plain_dataclass(frozen=True)
+class Turn:
+    """A message of a chat. It is checked as a part of `Condense`: the front has longer ones, and cuts them.
+
+    Attributes:
+        role: "user" or "assistant".
+        text: its text.
+    """
+
+    role: Annotated[str, Field(pattern=one_of("user", "assistant"))]
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TURN)]
+
+
+class Condense(Call[Condensed]):
+    """A request to rewrite the last message of a chat as a question that stands alone. No document is read for it.
+
+    Attributes:
+        vault: the name of the vault whose model rewrites it.
+        messages: the messages, oldest first; the last one is the user's.
+    """
+
+    vault: Name
+    messages: Annotated[tuple[Turn, ...], Field(max_length=MOST_TURNS)]
+
+
+class Catalog(Call[Catalogued]):
+    """A request for the vaults and their models."""
+
+
+class Ready(Call[Readied]):
+    """A request for whether the keeper can answer."""
 
 
 # --- bytes ------------------------------------------------------------------------------------------------------------
@@ -436,19 +436,19 @@ class Wire(NamedTuple):
     """What may cross one socket.
 
     Attributes:
-        replies: the kind of the reply to each kind of message.
+        kinds: the kinds of messages.
         refused: the kind of a refusal.
         most_asked, most_replied: bytes of the longest message, and of the longest reply.
     """
 
-    replies: Mapping[type[Any], type[Any]]
+    kinds: tuple[type[Call[Any]], ...]
     refused: type[Any]
     most_asked: int
     most_replied: int
 
 
 ANALYSTS = Wire(
-    {Question: Answered, Estimate: Estimated, Condense: Condensed, Catalog: Catalogued, Ready: Readied},
+    (Question, Estimate, Condense, Catalog, Ready),
     Refused,
     most_asked=256 * 1024,
     most_replied=4 * 1024 * 1024,  # a catalog of many vaults is long
@@ -460,39 +460,41 @@ def path_of(kind: type[Any]) -> str:
     return f"/{kind.__name__.lower()}"
 
 
+def reply_of(kind: type[Call[T]]) -> type[T]:
+    """Return the kind of the reply to a kind of message."""
+    (reply,) = get_args(kind.__orig_bases__[0])  # type: ignore[attr-defined]
+    return reply  # type: ignore[no-any-return]
+
+
+async def collect(parts: AsyncIterable[bytes], most: int) -> bytes:
+    """Return the whole of a body.
+
+    Raises:
+        WireError: if it has more than `most` bytes.
+    """
+    content = bytearray()
+    async for part in parts:
+        content += part
+        if len(content) > most:
+            raise WireError(f"A message has more than {most} bytes. Run the same version everywhere.")
+    return bytes(content)
+
+
 def encode(message: Any) -> bytes:
     """Return the bytes of a message, which was checked when it was made."""
     return TypeAdapter(type(message)).dump_json(message)
 
 
 def decode(kind: type[T], content: bytes) -> T:
-    """Return the message of a kind that bytes hold.
+    """Return the message of a kind that bytes hold. Each message has one spelling: the one that `encode` writes.
 
     Raises:
         WireError: if they hold none: no JSON, a field too many, too few or twice, or a value out of range.
     """
     try:
-        plain = json.loads(content, object_pairs_hook=_object)
         found = TypeAdapter(kind).validate_json(content)
-        if _has_all(found, plain):
+        if encode(found) == content:
             return found
-    except (ValueError, RecursionError):
+    except ValueError:
         pass
     raise WireError(f"A message does not match the schema of {kind.__name__}. Run the same version everywhere.")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object that names each field once: pydantic would take the last of two."""
-    if len(found := dict(pairs)) != len(pairs):
-        raise ValueError
-    return found
-
-
-def _has_all(found: Any, plain: Any) -> bool:
-    """Return whether a message came with all its fields: a default is for who makes one, never for who reads one."""
-    if is_dataclass(found):
-        return plain.keys() == vars(found).keys() and all(
-            _has_all(one, plain[name]) for name, one in vars(found).items()
-        )
-    many = isinstance(found, tuple) and found and is_dataclass(found[0])
-    return not many or all(map(_has_all, found, plain))

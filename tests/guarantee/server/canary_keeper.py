@@ -24,6 +24,7 @@ from discreet.server.config import ServeConfig
 from discreet.server.keeper import listener, served
 from discreet.server.keeper.hardening import Log, end_with_parent
 from discreet.server.keeper.process import main
+from discreet.server.wire import collect
 from discreet.vault import Vault
 
 FOLDER, TWIN = "CANARY_FOLDER", "CANARY_TWIN"
@@ -91,17 +92,17 @@ def break_replies() -> None:
 
 def break_messages() -> None:
     """Have a private socket repeat what it could not read, as the errors of many frameworks do."""
-    read, came = listener._read, [b""]
+    came = [b""]
 
     async def keep(*given: Any) -> bytes:
-        came[0] = await read(*given)
+        came[0] = await collect(*given)
         return came[0]
 
     class Repeats(Response):
         def __init__(self, content: bytes | None = None, status_code: int = 200, **how: Any) -> None:
             super().__init__(came[0] if status_code == 422 else content, status_code, **how)
 
-    setattr(listener, "_read", keep)  # noqa: B010
+    setattr(listener, "collect", keep)  # noqa: B010
     setattr(listener, "Response", Repeats)  # noqa: B010
 
 

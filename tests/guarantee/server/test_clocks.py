@@ -29,6 +29,7 @@ from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Served
 from discreet.server.wire import (
     Answered,
+    Catalog,
     Catalogued,
     Condense,
     Condensed,
@@ -36,6 +37,7 @@ from discreet.server.wire import (
     Estimated,
     Question,
     Readied,
+    Ready,
     Refused,
 )
 from discreet.system.words import essence
@@ -115,7 +117,11 @@ class KeeperInside:
         self.served, self._clock = served, clock
         self.took, self.answered = took, 0
 
-    async def ask(self, question: Question) -> Answered | Refused:
+    async def call(self, message: Any, patience: float | None = None) -> Any:
+        """Reply by the method of the message's kind."""
+        return await getattr(self, type(message).__name__.lower())(message)
+
+    async def question(self, question: Question) -> Answered | Refused:
         if not self.answered:
             await self._clock.sleep(self.took)
         try:
@@ -134,10 +140,10 @@ class KeeperInside:
     async def condense(self, asked: Condense) -> Condensed | Refused:
         raise NotImplementedError
 
-    async def catalog(self) -> Catalogued:
+    async def catalog(self, _: Catalog) -> Catalogued:
         return Catalogued((self.served.card(),))
 
-    async def ready(self) -> Readied:
+    async def ready(self, _: Ready) -> Readied:
         return Readied(True, True)
 
 
@@ -261,7 +267,7 @@ def test_estimates_tell_no_time_of_an_answer(tmp_path: Path, case: str) -> None:
 
 async def estimate_by_words(self: Estimator, _: str, question: Question) -> Estimated | Refused:
     """Look at what the keeper knows, and call nothing free that is asked in the same words."""
-    found = await self._keeper.estimate(Estimate(question))
+    found = await self._keeper.call(Estimate(question))
     over = (one.question.question for one in self._flights._flights.values())
     same = any(essence(one) == essence(question.question) for one in over)
     return replace(found, free=False) if same and isinstance(found, Estimated) else found

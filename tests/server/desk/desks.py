@@ -15,7 +15,6 @@ from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
 from discreet.server.desk.app import create_app
 from discreet.server.desk.desk import Desk
-from discreet.server.desk.keeper import Keeper
 from discreet.server.desk.links import make_link
 
 ORIGIN = "http://localhost:8001"
@@ -72,7 +71,7 @@ class Opened:
 def make_desk(config: ServeConfig) -> Desk:
     """Return the parts of a desk."""
     config.run.mkdir(parents=True, exist_ok=True)
-    return Desk(config, Keeper(config.desk_socket), Accounts(config.accounts), AuditLog(config.audit_log))
+    return Desk(config, Accounts(config.accounts), AuditLog(config.audit_log))
 
 
 def open_desk(config: ServeConfig) -> Opened:

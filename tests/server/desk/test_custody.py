@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from discreet.errors import UsageError
 from discreet.privacy.filter import Receipt
+from discreet.server.caller import KeeperGone
 from discreet.server.custody_messages import (
     CUSTODY,
     Add,
@@ -28,7 +29,7 @@ from discreet.server.custody_messages import (
     Progress,
     Undo,
 )
-from discreet.server.desk.keeper import Keeper, KeeperBusy, KeeperGone, Refused
+from discreet.server.desk.desk import KeeperBusy, Refused
 from discreet.server.desk.uploads import Quarantine
 from discreet.server.keeper.custody_corpora import list_corpora, make_synthetic
 from discreet.server.wire import ANALYSTS, WireError, decode, encode
@@ -36,6 +37,7 @@ from discreet.synthesis.base import SyntheticText
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.runner import Synthetic
 from discreet.vault import Vault
+from tests.server.desk.desks import make_desk
 from tests.server.keepers import ask, config_of, exchange, keeping, make_vault, wait_for
 
 
@@ -52,13 +54,13 @@ def test_schema_refuses_what_it_does_not_have() -> None:
         {"vault": "v"},
     ):
         with pytest.raises(WireError):
-            decode(Add, json.dumps(wrong).encode())
+            decode(Add, json.dumps(wrong, separators=(",", ":")).encode())
     with pytest.raises(WireError):
         decode(Overview, b'{"x": 1}')
     with pytest.raises(ValidationError) as caught:
         Undo("v", 1.5)  # type: ignore[arg-type]
     assert "1.5" not in str(caught.value)
-    assert all(kind.__name__ not in {one.__name__ for one in ANALYSTS.replies} for kind in CUSTODY.replies)
+    assert all(kind.__name__ not in {one.__name__ for one in ANALYSTS.kinds} for kind in CUSTODY.kinds)
 
 
 def test_plain_data_keeps_its_form() -> None:
@@ -72,11 +74,11 @@ def test_desk_socket_is_for_the_keepers_user_alone(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v").path)
     with keeping(config) as keeper:
         assert stat.S_IMODE(os.stat(config.desk_socket).st_mode) == 0o600
-        assert Keeper(config.desk_socket).ask(Overview()).vaults[0].units == 60
+        assert make_desk(config).ask(Overview()).vaults[0].units == 60
         with pytest.raises(Refused, match="no vault 'w'"):
-            Keeper(config.desk_socket).ask(Listing("w", "units"))
+            make_desk(config).ask(Listing("w", "units"))
         with pytest.raises(Refused, match="no valid id"):
-            Keeper(config.desk_socket).ask(Add("v", "../../v", HowRead()))
+            make_desk(config).ask(Add("v", "../../v", HowRead()))
         assert keeper.end() == 0
     assert not config.desk_socket.exists()
 
@@ -87,7 +89,7 @@ def test_long_work_waits_for_a_question_and_refuses_the_rest(tmp_path: Path) -> 
     pause = tmp_path / "pause"
     pause.mkdir()
     upload = _upload(config.uploads, tmp_path, 3)
-    desk = Keeper(config.desk_socket)
+    desk = make_desk(config)
     with keeping(config, pause):
         question = threading.Thread(target=exchange, args=(config, ask()))
         question.start()
@@ -114,14 +116,14 @@ def test_addition_stops_with_the_keeper_and_goes_on(tmp_path: Path) -> None:
 
     def add() -> None:
         try:
-            Keeper(config.desk_socket).ask(Add("v", upload, HowRead()))
+            make_desk(config).ask(Add("v", upload, HowRead()))
         except (Refused, KeeperGone) as error:
             failed.append(error)
 
     with keeping(config) as keeper:
         adding = threading.Thread(target=add)
         adding.start()
-        while Keeper(config.desk_socket).ask(Progress()).done == 0:
+        while make_desk(config).ask(Progress()).done == 0:
             time.sleep(0.01)
         assert keeper.end() == 0
         adding.join()

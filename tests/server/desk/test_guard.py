@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
+from discreet.server.caller import KeeperGone
 from discreet.server.custody_messages import Overview
 from discreet.server.desk.app import all_routes
 from discreet.server.desk.desk import Desk
 from discreet.server.desk.guard import CSP, MOST_BYTES, OPEN, Guard
-from discreet.server.desk.keeper import Keeper, KeeperGone
 from discreet.server.desk.links import LASTS, make_link, redeem
 from discreet.server.desk.sessions import COOKIE, IDLE, Sessions
 from tests.server.desk.desks import ORIGIN, browse, make_desk, path_of
@@ -141,7 +141,7 @@ def test_keeper_that_is_gone_is_explained(shut: Desk) -> None:
     assert reply.status_code == 503
     assert "The keeper cannot be reached" in reply.text
     with pytest.raises(KeeperGone):
-        Keeper(shut.config.desk_socket).ask(Overview())
+        shut.ask(Overview())
 
 
 @pytest.mark.parametrize("epsilon", ["nan", "inf", "1e308"])

@@ -13,11 +13,12 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
 from discreet.server.accounts import Accounts, Key, Limits
 from discreet.server.audit_log import AuditLog
+from discreet.server.caller import KeeperGone
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.front.app import create_app
-from discreet.server.front.keeper_client import KeeperGone
 from discreet.server.wire import (
     Answered,
+    Catalog,
     Catalogued,
     Charge,
     Condense,
@@ -27,6 +28,7 @@ from discreet.server.wire import (
     ModelCard,
     Question,
     Readied,
+    Ready,
     Refused,
     VaultCard,
     decode,
@@ -64,7 +66,11 @@ class FakeKeeper:
     def paid(self) -> int:
         return len({question.id for question in self.asked if question.model != "free"})
 
-    async def ask(self, question: Question) -> Answered | Refused:
+    async def call(self, message: Any, patience: float | None = None) -> Any:
+        """Reply by the method of the message's kind."""
+        return await getattr(self, type(message).__name__.lower())(message)
+
+    async def question(self, question: Question) -> Answered | Refused:
         assert decode(Question, encode(question)) == question
         if self.gone:
             raise KeeperGone(sent=self.gone.pop(0))
@@ -98,7 +104,7 @@ class FakeKeeper:
         self.condensings.append(asked)
         return self.no_condensing or Condensed(self.condensed)
 
-    async def catalog(self) -> Catalogued:
+    async def catalog(self, _: Catalog) -> Catalogued:
         if not self.loaded:
             raise KeeperGone(sent=False)
         models = (
@@ -111,7 +117,7 @@ class FakeKeeper:
         ]
         return Catalogued(tuple(cards))
 
-    async def ready(self) -> Readied:
+    async def ready(self, _: Ready) -> Readied:
         if not self.loaded:
             raise KeeperGone(sent=False)
         return Readied(True, True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.server.accounts import Accounts, AccountsError
-from discreet.server.wire import Answered, Charge, Estimate, Estimated, Question, Refused
+from discreet.server.wire import Answered, Estimate, Estimated, Question, Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, charge, code, drive, receipt, running
 from tests.server.front.test_replies import INVENTED
 
@@ -289,13 +289,6 @@ def test_crash_of_the_front_leaves_an_error(tmp_path: Path) -> None:
     drive(test)
 
 
-def test_charge_of_nothing_is_free() -> None:
-    from discreet.server.front.preparing import is_free
-
-    assert is_free(Charge.nothing())
-    assert not is_free(charge(0.1))
-
-
 class Watched(FakeKeeper):
     """Answers after `took` seconds. What it has answered is free, as in a vault's history, unless it is in the air."""
 
@@ -304,8 +297,8 @@ class Watched(FakeKeeper):
         self.delay = took
         self.estimates: list[Estimate] = []
 
-    async def ask(self, question: Question) -> Answered | Refused:
-        found = await super().ask(question)
+    async def question(self, question: Question) -> Answered | Refused:
+        found = await super().question(question)
         self.free = True
         return found
 

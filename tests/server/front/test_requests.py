@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.server.front.errors import ERRORS, FrontError
+from discreet.server.front.replies import wrap
 from discreet.server.front.requests import (
     IGNORED,
     LARGEST_BODY,
@@ -38,14 +39,14 @@ def test_request_has_the_last_message_of_the_user() -> None:
     request = parse_chat(chat(messages=messages, temperature=0.2, seed=1, something_else="x"))
     assert request.question == QUESTION
     assert request.ignored == ("system", "earlier messages", "temperature", "seed")
-    assert (request.vault, request.preset) == ("hospital", "")
+    assert request.served == "hospital"
 
 
 def test_request_joins_parts_of_text() -> None:
     parts = [{"type": "text", "text": "What helps"}, {"type": "text", "text": "against it?"}]
     request = parse_chat(chat(messages=[{"role": "user", "content": parts}], model="hospital:triage"))
     assert request.question == "What helps\nagainst it?"
-    assert (request.vault, request.preset) == ("hospital", "triage")
+    assert request.served == "hospital:triage"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +228,7 @@ def test_schema_with_one_enum_becomes_choices(schema: dict[str, Any], content: s
     request = parse_chat(chat(response_format=wanted))
     assert request.choices == ("yes", "no")
     assert request.shape is not None
-    assert request.shape.wrap("yes") == content
+    assert wrap("yes", request.shape) == content
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_task_of_a_client_goes_to_the_free_model() -> None:
     )
     request = parse_chat(body)
     assert request.task
-    assert (request.preset, request.epsilon, request.anew) == ("free", None, False)
+    assert (request.served.endswith(":free"), request.epsilon, request.anew) == (True, None, False)
 
 
 def test_fingerprint_covers_what_decides_the_answer() -> None:

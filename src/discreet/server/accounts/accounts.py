@@ -17,12 +17,11 @@ from discreet.server.accounts.books import Asked, Books
 from discreet.server.accounts.database import Database, Writing
 from discreet.server.accounts.grants import KEPT, Grant, Share
 from discreet.server.accounts.key_format import digest_of, make_public, make_secret, matches, public_of
-from discreet.server.accounts.keys import Columns, Key, Limits, check_name, key_of, moment
-from discreet.server.accounts.meters import Meter
+from discreet.server.accounts.keys import Columns, Key, Limits, check_name, key_of, stamp
+from discreet.server.accounts.meters import Charged, Meter
 from discreet.server.accounts.outcomes import Outcome, Recalled, Settled
 from discreet.server.accounts.questions import Admitted, Asking
 from discreet.server.accounts.requests import APPROVED, DENIED, PENDING, BudgetRequest, check_pending, check_request
-from discreet.server.accounts.sums import Charged
 
 _MOST_RECEIPTS = 1000
 _LONGEST_SECRET = 256
@@ -214,7 +213,7 @@ class Accounts:
             made = self._now(books)
             content = {"key": key, "epsilon": epsilon, "reason": text, "made": made, "state": PENDING, "decided": None}
             found.append("request", str(number), content)
-            return BudgetRequest(number, key, epsilon, text, PENDING, moment(made), None)
+            return BudgetRequest(number, key, epsilon, text, PENDING, stamp(made), None)
 
     def requests(self, *, pending: bool = True) -> list[BudgetRequest]:
         """Return the requests, the oldest first; those that are pending alone, or all."""
@@ -433,7 +432,7 @@ class Accounts:
         request, now = found.books.request(number), self._now(found.books)
         check_pending(request)
         found.append("decide", str(number), {"state": state, "decided": now})
-        return replace(request, state=state, decided=moment(now))
+        return replace(request, state=state, decided=stamp(now))
 
 
 def _live(books: Books, name: str) -> Key:

@@ -28,10 +28,9 @@ from discreet.log.chain import GENESIS, Head, Row
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import ORDERS
 from discreet.server.accounts.grants import Grant, Share, budget_of
-from discreet.server.accounts.keys import Columns, Key, find_named, key_of, moment
-from discreet.server.accounts.meters import Meter, Room
+from discreet.server.accounts.keys import Columns, Key, find_named, key_of, stamp
+from discreet.server.accounts.meters import Meter, Room, Sum
 from discreet.server.accounts.requests import PENDING, BudgetRequest
-from discreet.server.accounts.sums import Sum
 
 Kind = Literal["grant", "share", "issue", "change", "request", "decide", "reserve", "settle", "join"]
 BY_NAME = 86_400.0
@@ -72,7 +71,7 @@ class Asked:
         """Return the receipt as plain data."""
         return {
             "question_id": self.id,
-            "time": moment(self.asked).isoformat(timespec="seconds"),
+            "time": stamp(self.asked),
             "vault": self.vault,
             "model": self.model,
             "epsilon": self.epsilon,
@@ -298,8 +297,8 @@ class Books:
 
     def _request(self, number: str) -> BudgetRequest:
         one = self._requests[number]
-        decided = None if one["decided"] is None else moment(one["decided"])
-        made = moment(one["made"])
+        made = stamp(one["made"])
+        decided = None if one["decided"] is None else stamp(one["decided"])
         return BudgetRequest(int(number), one["key"], one["epsilon"], one["reason"], one["state"], made, decided)
 
     # Questions

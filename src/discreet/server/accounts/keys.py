@@ -198,3 +198,8 @@ def find_named(keys: Sequence[Key], name: str) -> Key:
 def moment(seconds: float) -> datetime:
     """Return a time in UTC."""
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def stamp(seconds: float) -> str:
+    """Return a time in UTC as text, ISO 8601."""
+    return moment(seconds).isoformat(timespec="seconds")

@@ -2,11 +2,8 @@
 
 import math
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
 from discreet.errors import UsageError
-from discreet.system.plain import show_as
 
 PENDING, APPROVED, DENIED = "pending", "approved", "denied"
 LONGEST_REASON = 500
@@ -17,38 +14,6 @@ LARGEST = 1e6
 
 @dataclass(frozen=True)
 class BudgetRequest:
-    """A request for more budget.
-
-    Attributes:
-        id: its number.
-        key: the key's id.
-        epsilon: how much more is asked for.
-        reason: why, in the analyst's words: untrusted text.
-        state: "pending", "approved" or "denied".
-        made: when it was made.
-        decided: when the custodian decided; None if it is pending.
-    """
-
-    id: int
-    key: str
-    epsilon: float
-    reason: str
-    state: str
-    made: datetime
-    decided: datetime | None
-
-    def shown(self) -> "RequestShown":
-        """Return the request as it leaves."""
-        decided = self.decided.isoformat(timespec="seconds") if self.decided else None
-        return show_as(RequestShown, self, made=self.made.isoformat(timespec="seconds"), decided=decided)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the request as plain data."""
-        return vars(self.shown())
-
-
-@dataclass(frozen=True)
-class RequestShown:
     """A request for more budget.
 
     Attributes:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import ValidationError
@@ -17,17 +17,20 @@ from starlette.routing import Route
 from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog, Detail
+from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import ServeConfig
-from discreet.server.custody_messages import Asked
+from discreet.server.custody_messages import CUSTODY, Failed
 from discreet.server.desk.charts import GAP, LABELS, ROW, WIDTH
 from discreet.server.desk.guard import session_of
-from discreet.server.desk.keeper import Keeper, KeeperBusy, KeeperGone
 from discreet.server.desk.sessions import Sessions
 from discreet.server.desk.tasks import Tasks
 from discreet.server.desk.uploads import Quarantine
 from discreet.server.identities import Begun
 from discreet.server.remembered import Remembered
 from discreet.server.state_folder import hand_over
+from discreet.server.wire import Call
+
+R = TypeVar("R")
 
 PAGES = (
     ("/", "Overview"),
@@ -49,13 +52,20 @@ class NoSuchPage(DiscreetError):  # noqa: N818 - reads better without the suffix
     """A path that is no page, or a name that is not there."""
 
 
+class KeeperBusy(DiscreetError):  # noqa: N818
+    """A keeper at long work."""
+
+
+class Refused(DiscreetError):  # noqa: N818
+    """A refusal of the keeper, in words for the custodian."""
+
+
 @dataclass
 class Desk:
     """The parts of a desk.
 
     Attributes:
         config: the server's.
-        keeper: the keeper.
         accounts: the keys.
         log: the audit log.
         sessions: who is logged in.
@@ -67,7 +77,6 @@ class Desk:
     """
 
     config: ServeConfig
-    keeper: Keeper
     accounts: Accounts
     log: AuditLog
     sessions: Sessions = field(default_factory=Sessions)
@@ -97,9 +106,16 @@ class Desk:
             raise NoSuchPage("There is no such vault here. Choose one from the list.")
         return str(name)
 
-    def ask(self, message: Asked) -> Any:
-        """Return the keeper's reply."""
-        return self.keeper.ask(message)
+    def ask(self, message: Call[R]) -> R:
+        """Return the keeper's reply. It may take as long as it takes.
+
+        Raises:
+            KeeperGone, KeeperBusy, Refused: if there is none.
+        """
+        reply = call_once(self.config.desk_socket, CUSTODY, message)
+        if isinstance(reply, Failed):
+            raise KeeperBusy(reply.message) if reply.code == "busy" else Refused(reply.message)
+        return reply
 
     def record(self, act: str, of: str, **details: Detail) -> None:
         """Write an act of the custodian to the audit log."""

@@ -15,7 +15,6 @@ from discreet.server.config import ServeConfig
 from discreet.server.connections import uvicorn_config
 from discreet.server.desk.app import create_app
 from discreet.server.desk.desk import Desk
-from discreet.server.desk.keeper import Keeper
 from discreet.server.desk.links import note_address
 from discreet.server.ports import check_ports
 from discreet.server.state_folder import hand_over
@@ -33,7 +32,7 @@ def main(config: ServeConfig) -> int:
         config.uploads.mkdir(mode=0o700, exist_ok=True)
         # Where the parts of an upload lie until it is whole: not where other users put their files.
         tempfile.tempdir = str(config.uploads)
-        desk = Desk(config, Keeper(config.desk_socket), Accounts(config.accounts), AuditLog(config.audit_log))
+        desk = Desk(config, Accounts(config.accounts), AuditLog(config.audit_log))
         app = create_app(desk)
         hand_over(config)
         note_address(config)

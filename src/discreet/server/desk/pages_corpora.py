@@ -47,7 +47,7 @@ def _start(desk: Desk, request: Request, form: FormData) -> Response:
 def _make_now(desk: Desk, message: Make) -> Made:
     wanted = message.wanted
     desk.record("corpus-begin", message.name, vault=message.vault, method=wanted.method, epsilon=wanted.epsilon)
-    made: Made = desk.ask(message)
+    made = desk.ask(message)
     desk.record("corpus", message.name, vault=message.vault, method=wanted.method, epsilon=made.epsilon)
     return made
 

@@ -9,8 +9,7 @@ from starlette.routing import Route
 
 from discreet.errors import UsageError
 from discreet.server.custody_messages import PAGE, Add, Added, HowRead, Listing, Preview, Undo
-from discreet.server.desk.desk import Desk, action, page, text_of, ticked
-from discreet.server.desk.keeper import Refused
+from discreet.server.desk.desk import Desk, Refused, action, page, text_of, ticked
 from discreet.server.desk.pages_overview import number
 from discreet.server.desk.uploads import Upload
 
@@ -91,7 +90,7 @@ def _add(desk: Desk, request: Request, form: FormData) -> Response:
 def _add_now(desk: Desk, upload: Upload) -> Added:
     """Add an upload, and record it. The counts stay out of the log: they are private."""
     desk.record("add-begin", upload.id, vault=upload.vault, sha256=upload.digest)
-    added: Added = desk.ask(Add(upload.vault, upload.id, upload.how))
+    added = desk.ask(Add(upload.vault, upload.id, upload.how))
     desk.record("add", upload.id, vault=upload.vault, batch=added.batch, sha256=upload.digest)
     desk.quarantine.discard(upload)
     return added
@@ -110,7 +109,7 @@ def _undo(desk: Desk, request: Request, form: FormData) -> Response:
         raise UsageError("The batch has no number. Choose it in the list of batches.")
     undone = desk.ask(Undo(vault, int(text), ticked(form, "anyway")))
     desk.record("undo", text, vault=vault)
-    notice = f"{undone.documents} documents of batch {text} are erased. What their units spent stays spent."
+    notice = f"{undone} documents of batch {text} are erased. What their units spent stays spent."
     return desk.go(request, f"/documents?vault={vault}", notice)
 
 

@@ -32,7 +32,7 @@ def _look(desk: Desk, request: Request, form: FormData) -> Response:
 
 def _erase(desk: Desk, request: Request, form: FormData) -> Response:
     vault, unit = desk.vault(text_of(form, "vault")), text_of(form, "unit")
-    found: Remained = desk.ask(Erase(vault, unit, ticked(form, "anyway")))
+    found = desk.ask(Erase(vault, unit, ticked(form, "anyway")))
     desk.record("erase", found.tag, vault=vault)
     done = f"Erased, with {found.documents} documents. Later additions of this individual are refused."
     return _result(desk, request, vault, found, done)
@@ -40,7 +40,7 @@ def _erase(desk: Desk, request: Request, form: FormData) -> Response:
 
 def _readmit(desk: Desk, request: Request, form: FormData) -> Response:
     vault, unit = desk.vault(text_of(form, "vault")), text_of(form, "unit")
-    found: Remained = desk.ask(Readmit(vault, unit))
+    found = desk.ask(Readmit(vault, unit))
     desk.record("readmit", found.tag, vault=vault)
     return _result(desk, request, vault, found, "The individual may be added again, with the balance that it had.")
 

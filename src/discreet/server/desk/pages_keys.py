@@ -6,12 +6,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from discreet.errors import UsageError
-from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts import CAP_IS_POLICY, Key, Limits
 from discreet.server.accounts.values import parse_expiry, parse_models, parse_rate
-from discreet.server.custody_messages import GrantCard, Overview
+from discreet.server.custody_messages import Overview
 from discreet.server.desk.desk import Desk, action, page, text_of, ticked
-from discreet.server.wire import Charge
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -47,17 +45,17 @@ def _issue(desk: Desk, request: Request, form: FormData) -> Response:
     limits.check()
     chosen = [desk.vault(one) for one in form.getlist("vaults")] or [desk.vault("")]
     reserved, keep = ticked(form, "reserved"), _number(form, "keep")
-    cards = {state.name: state.grant for state in desk.ask(Overview()).vaults}
+    states = {state.name: state for state in desk.ask(Overview()).vaults}
+    usual = {name: state.usual.spending if state.usual else None for name, state in states.items()}
     for vault in chosen:
-        card = cards[vault]
-        desk.accounts.grant(vault, _budget(card), kept=keep, typical=_typical(card))
+        desk.accounts.grant(vault, states[vault].grant, kept=keep, typical=usual[vault])
     key, secret = desk.accounts.issue(
         name,
         chosen,
         limits,
         reserved=reserved,
         footer=ticked(form, "footer"),
-        typical=_typical(cards[chosen[0]]),
+        typical=usual[chosen[0]],
     )
     desk.record("key-issue", key.id, name=key.name, epsilon=key.epsilon, reserved=reserved)
     return _show_secret(desk, request, key, secret)
@@ -132,11 +130,3 @@ def _number(form: FormData, name: str) -> float | None:
         return float(text) if text else None
     except ValueError:
         raise UsageError(f"'{name}' is {text[:50]!r}. Give a number, such as 10.") from None
-
-
-def _budget(card: GrantCard) -> Budget:
-    return Budget(card.epsilon, card.delta, card.failures, card.order, card.accountant)  # type: ignore[arg-type]
-
-
-def _typical(card: GrantCard) -> Spending | None:
-    return Charge(0.0, 0.0, card.loss_nano, card.failure_atto).spending if card.loss_nano else None

@@ -7,10 +7,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from discreet.server.custody_messages import PAGE, Level, Overview, Overviewed, Progress, Progressed, VaultState
+from discreet.server.caller import KeeperGone
+from discreet.server.custody_messages import PAGE, Level, Overview, Progress, Progressed, VaultState
 from discreet.server.desk.charts import bar_chart
 from discreet.server.desk.desk import Desk, page
-from discreet.server.desk.keeper import KeeperGone
 
 DAYS = 30
 _MANY = 0.25
@@ -28,7 +28,7 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _show_overview(desk: Desk, request: Request) -> Response:
-    found: Overviewed = desk.ask(Overview())
+    found = desk.ask(Overview())
     seen = [(state, bar_chart(_rows(state.levels)), _short(state)) for state in found.vaults]
     return desk.show(request, "overview.html", "Overview", seen=seen, pending=len(desk.accounts.requests()))
 
@@ -91,7 +91,7 @@ def _tell_progress(desk: Desk, request: Request) -> Response:
 
 def _progress(desk: Desk) -> Progressed | None:
     try:
-        return desk.ask(Progress())  # type: ignore[no-any-return]
+        return desk.ask(Progress())
     except KeeperGone:
         return None
 

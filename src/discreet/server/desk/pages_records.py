@@ -72,7 +72,7 @@ def _show_report(desk: Desk, request: Request) -> Response:
 def _report_page(desk: Desk, request: Request, form: FormData) -> Response:
     """Return the report as a page of its own. Its style stands in it, so its policy names that style's hash."""
     vault = desk.vault(text_of(form, "vault"))
-    text = desk.ask(Paper(vault)).page
+    text = desk.ask(Paper(vault))
     desk.record("report", vault, sha256=hashlib.sha256(text.encode()).hexdigest())
     proof = section(
         "Audit log of the server",

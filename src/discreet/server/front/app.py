@@ -13,9 +13,10 @@ from starlette.responses import JSONResponse
 
 from discreet.server.accounts import Accounts, AccountsError, Key
 from discreet.server.audit_log import AuditLog
+from discreet.server.caller import Keeper
 from discreet.server.config import ServeConfig
 from discreet.server.front.asking import Asker
-from discreet.server.front.catalog import CatalogCache, Keeper
+from discreet.server.front.catalog import CatalogCache
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import Gate, error_response
 from discreet.server.front.mcp import mcp_app, mcp_server

@@ -27,11 +27,11 @@ from discreet.server.accounts import (
 )
 from discreet.server.accounts import Outcome as Reserved
 from discreet.server.audit_log import AuditLog
-from discreet.server.front.catalog import CatalogCache, Keeper, Servable
+from discreet.server.caller import Keeper, KeeperGone
+from discreet.server.front.catalog import CatalogCache, Servable
 from discreet.server.front.errors import FrontError
-from discreet.server.front.keeper_client import KeeperGone
 from discreet.server.front.pacing import Pacer, Queue
-from discreet.server.front.preparing import Condenser, Estimator, error_of, is_free
+from discreet.server.front.preparing import Condenser, Estimator, error_of
 from discreet.server.front.replay import Boarding, Flight, Flights, meaning, recall
 from discreet.server.front.replies import Outcome, stored_error
 from discreet.server.front.requests import ChatRequest
@@ -137,7 +137,7 @@ class Asker:
             FrontError: if there is no such model, if the key may not ask it, or if the question is too long.
         """
         model = self.catalog.find(key, request.served, task=request.task)
-        if request.preset != "free" and sum(map(len, (request.question, *request.choices))) > LONGEST_ASKED:
+        if model.model.name != "free" and sum(map(len, (request.question, *request.choices))) > LONGEST_ASKED:
             raise FrontError("question_too_long")
         question = Question(
             id=secrets.token_hex(16),
@@ -260,7 +260,7 @@ class Asker:
             note_failure("ask", found, asked.question.id)
             raise await self._fail(asked, FrontError("internal_error", paid=True), most)
         if isinstance(found, Refused):
-            paid = not is_free(found.paid)
+            paid = found.paid.is_something
             lasting = paid or found.code in ("interrupted", "internal_error")
             raise await self._fail(asked, error_of(found), found.paid, lasting=lasting)
         return await self._succeed(asked, found)
@@ -270,8 +270,8 @@ class Asker:
         end, sent = time.monotonic() + RESTART, False
         while True:
             try:
-                found = await self._keeper.ask(question)
-                if not sent or not isinstance(found, Refused) or found.code not in _AWAY or not is_free(found.paid):
+                found = await self._keeper.call(question)
+                if not sent or not isinstance(found, Refused) or found.code not in _AWAY or found.paid.is_something:
                     return found
             except KeeperGone as gone:
                 sent = sent or gone.sent

@@ -12,7 +12,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.server.front.errors import FrontError, invalid
-from discreet.server.front.requests import LARGEST_BODY, expected_of, parse_object, refusal
+from discreet.server.front.requests import LARGEST_BODY, parse, parse_object, refusal
+from discreet.server.wire import WireError, collect
 
 BODY_S = 10.0
 """Seconds in which a body must arrive."""
@@ -24,20 +25,13 @@ async def read_body(request: Request) -> bytes:
     Raises:
         FrontError: if it is larger than 64 KiB, or does not arrive in time.
     """
-    declared = request.headers.get("content-length", "0")
-    if not declared.isdecimal() or len(declared) > len(str(LARGEST_BODY)) or int(declared) > LARGEST_BODY:
-        raise FrontError("too_large")
-    parts, size = [], 0
     try:
         async with asyncio.timeout(BODY_S):
-            async for part in request.stream():
-                parts.append(part)
-                size += len(part)
-                if size > LARGEST_BODY:
-                    raise FrontError("too_large")
+            return await collect(request.stream(), LARGEST_BODY)
+    except WireError:
+        raise FrontError("too_large") from None
     except (TimeoutError, ClientDisconnect):
         raise FrontError("timed_out") from None
-    return b"".join(parts)
 
 
 class BodyRoute(APIRoute):
@@ -46,17 +40,17 @@ class BodyRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the function that answers a request."""
         answer = super().get_route_handler()
-        body = self.body_field.field_info.annotation if self.body_field else None
-        expected = expected_of(body) if isinstance(body, type) and issubclass(body, BaseModel) else {}
-        for one in (*self.dependant.query_params, *self.dependant.header_params):
-            expected[one.alias] = one.field_info.description or ""
+        named = self.body_field.field_info.annotation if self.body_field else None
+        body = named if isinstance(named, type) and issubclass(named, BaseModel) else None
+        params = (*self.dependant.query_params, *self.dependant.header_params)
+        expected = {one.alias: one.field_info.description or "" for one in params}
 
         async def refuse_or_answer(request: Request) -> Response:
             try:
-                return await answer(await _Read.of(request) if body else request)
+                return await answer(await _read(request, body) if body else request)
             except FrontError as error:
                 failed = error
-            except RequestValidationError as error:
+            except RequestValidationError as error:  # of the address or a header
                 failed = refusal(error.errors()[0]["loc"][1:], expected)
             return await self.refuse(request, failed)
 
@@ -67,33 +61,18 @@ class BodyRoute(APIRoute):
         raise error
 
 
-class _Read(Request):
-    """A request whose body was read. The framework finds it as JSON, of any type that the client named."""
+async def _read(request: Request, kind: type[BaseModel]) -> Request:
+    """Return a request whose body was read. The framework finds the model in it, of any type that the client named.
 
-    _object: dict[str, Any]
-
-    @classmethod
-    async def of(cls, request: Request) -> "_Read":
-        """Read the body of a request.
-
-        Raises:
-            FrontError: if it is no such body, or if fields stand in the address or in headers, where none counts.
-        """
-        _check_places(request)
-        found = parse_object(await read_body(request))
-        headers = [one for one in request.scope["headers"] if one[0] != b"content-type"]
-        headers.append((b"content-type", b"application/json"))
-        made = cls({**request.scope, "headers": headers}, request.receive)
-        made._object = found
-        return made
-
-    async def body(self) -> bytes:
-        """Return that there is a body."""
-        return b"{}"
-
-    async def json(self) -> dict[str, Any]:
-        """Return the object."""
-        return self._object
+    Raises:
+        FrontError: if it is no such body, or if fields stand in the address or in headers, where none counts.
+    """
+    _check_places(request)
+    found = parse(kind, await read_body(request))
+    headers = [one for one in request.scope["headers"] if one[0] != b"content-type"]
+    made = Request({**request.scope, "headers": [*headers, (b"content-type", b"application/json")]}, request.receive)
+    made._body, made._json = b"{}", found
+    return made
 
 
 def _check_places(request: Request) -> None:

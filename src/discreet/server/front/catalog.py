@@ -3,48 +3,16 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from discreet.errors import DiscreetError
 from discreet.server.accounts import Key
+from discreet.server.caller import PATIENCE, Keeper
 from discreet.server.front.errors import FrontError
-from discreet.server.wire import (
-    Answered,
-    Catalogued,
-    Charge,
-    Condense,
-    Condensed,
-    Estimate,
-    Estimated,
-    ModelCard,
-    Question,
-    Readied,
-    Refused,
-    VaultCard,
-)
+from discreet.server.wire import Catalog, Catalogued, Charge, ModelCard, VaultCard
 
 REFRESH = 60.0
 RETRY = 0.5
 """Seconds between readings, and until the first one that succeeds."""
-
-
-class Keeper(Protocol):
-    """What the front needs of the keeper: `KeeperClient`."""
-
-    async def ask(self, question: Question) -> Answered | Refused:
-        """Return the answer to a question, or the refusal."""
-
-    async def estimate(self, asked: Estimate) -> Estimated | Refused:
-        """Return what a question would cost at most."""
-
-    async def condense(self, asked: Condense) -> Condensed | Refused:
-        """Return the last message of a chat as a question that stands alone."""
-
-    async def catalog(self) -> Catalogued:
-        """Return the vaults and models that are served."""
-
-    async def ready(self) -> Readied:
-        """Return whether the keeper can answer."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +51,10 @@ class CatalogCache:
     async def read(self) -> bool:
         """Read the catalog; keep the old one if the keeper does not reply. Return whether it replied."""
         try:
-            found = await self._keeper.catalog()
+            found = await self._keeper.call(Catalog(), PATIENCE)
         except DiscreetError:
+            return False
+        if not isinstance(found, Catalogued):
             return False
         self._models = {name: Servable(name, vault, model) for vault in found.vaults for name, model in _named(vault)}
         self._on_change([vault.longest_answer_s for vault in found.vaults])

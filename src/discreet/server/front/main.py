@@ -15,14 +15,15 @@ import uvicorn
 from discreet.errors import DiscreetError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
+from discreet.server.caller import Caller
 from discreet.server.config import ServeConfig
 from discreet.server.connections import uvicorn_config
 from discreet.server.front.app import create_app
 from discreet.server.front.asking import Asker, settle_lost
-from discreet.server.front.keeper_client import KeeperClient
 from discreet.server.front.telling import LOGGER, metrics_app, type_name
 from discreet.server.ports import check_ports
 from discreet.server.shared_accounts import read_server_id
+from discreet.server.wire import ANALYSTS
 
 CONNECTIONS = 2048
 """So many connections at most; a further one gets 503 at once."""
@@ -58,7 +59,7 @@ def main(config: ServeConfig) -> int:
         check_ports(config, "front")
         accounts = Accounts(config.accounts, server=read_server_id(Path(config.state)))
         settle_lost(accounts)
-        app = create_app(config, KeeperClient(config.ask_socket), accounts, AuditLog(config.audit_log))
+        app = create_app(config, Caller(config.ask_socket, ANALYSTS), accounts, AuditLog(config.audit_log))
     except DiscreetError as error:
         print(error, file=sys.stderr)
         return error.exit_code

@@ -13,15 +13,13 @@ late. So what follows, such as the estimate and the reservation, waits for a mul
 import asyncio
 from weakref import WeakValueDictionary
 
-from discreet.server.front.catalog import Keeper
+from discreet.server.caller import PATIENCE, Keeper, KeeperGone
 from discreet.server.front.errors import KIND_ADVICE, FrontError
-from discreet.server.front.keeper_client import KeeperGone
 from discreet.server.front.pacing import Pacer, Queue
 from discreet.server.front.replay import Flight, Flights
 from discreet.server.wire import (
     LONGEST_TURN,
     MOST_TURNS,
-    Charge,
     Condense,
     Estimate,
     Estimated,
@@ -65,7 +63,8 @@ class Estimator:
             while True:
                 air = self._flights.in_the_air(question.vault)
                 try:
-                    found = await self._keeper.estimate(Estimate(question, air))
+                    # Four times as long: it may wait for the model that reads questions (`questions.model_parser`).
+                    found = await self._keeper.call(Estimate(question, air), 4 * PATIENCE)
                 except KeeperGone:
                     raise FrontError("starting") from None
                 if set(self._flights.in_the_air(question.vault)) <= set(air):
@@ -80,13 +79,8 @@ def error_of(refused: Refused) -> FrontError:
         asked=refused.asked,
         left=refused.left,
         would_fit=refused.would_fit,
-        paid=not is_free(refused.paid),
+        paid=refused.paid.is_something,
     )
-
-
-def is_free(charge: Charge) -> bool:
-    """Return whether a charge is none."""
-    return charge.failure_atto == 0 and not any(charge.loss_nano)
 
 
 class Condenser:
@@ -113,7 +107,7 @@ class Condenser:
         try:
             await self._queue.wait(place)
             flight.start_over(self._pacer)
-            found = await self._keeper.condense(Condense(flight.question.vault, _last(turns, question)))
+            found = await self._keeper.call(Condense(flight.question.vault, _last(turns, question)))
         except KeeperGone:
             raise FrontError("starting") from None
         finally:

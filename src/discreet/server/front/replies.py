@@ -3,6 +3,7 @@
 The reply is OpenAI's completion object, with a receipt in `usage.discreet`.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -127,7 +128,7 @@ def content_and_refusal(outcome: Outcome, request: ChatRequest, left: float | No
     """
     sentence = no_answer(outcome)
     if request.shape is not None:
-        return (None, sentence) if sentence else (request.shape.wrap(str(outcome.answer["text"])), None)
+        return (None, sentence) if sentence else (wrap(str(outcome.answer["text"]), request.shape), None)
     text = sentence or cut(str(outcome.answer["text"]).strip(), request.stops)
     if left is not None and not outcome.task:
         understood = outcome.answer.get("understood")
@@ -135,6 +136,14 @@ def content_and_refusal(outcome: Outcome, request: ChatRequest, left: float | No
         lines.append(FOOTER.format(epsilon=outcome.epsilon, left=left))
         text = "\n\n".join([text, *lines])
     return text, None
+
+
+def wrap(chosen: str, shape: tuple[str, ...]) -> str:
+    """Return a chosen answer in the JSON objects of `shape`."""
+    value: Any = chosen
+    for name in reversed(shape):
+        value = {name: value}
+    return json.dumps(value, ensure_ascii=False)
 
 
 def cut(text: str, stops: tuple[str, ...]) -> str:

@@ -9,17 +9,16 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from discreet.server.front.errors import FrontError, invalid
-from discreet.server.wire import Turn
+from discreet.server.wire import LARGEST_EPSILON, MOST_TOKENS, SMALLEST_EPSILON, Turn
 
+Body = TypeVar("Body", bound=BaseModel)
 LARGEST_BODY = 64 * 1024
 """Bytes."""
-SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e9
-MOST_TOKENS = 4096
 _DEEPEST = 9
 """So many objects and references of a JSON schema are looked into for its enum."""
 
@@ -248,24 +247,6 @@ def refusal(places: Iterable[str | int], expected: Mapping[str, str]) -> FrontEr
 
 
 @dataclass(frozen=True)
-class AnswerShape:
-    """The shape of an answer that a JSON schema with one enum asks for.
-
-    Attributes:
-        path: the names of the objects around the chosen value, from the outermost.
-    """
-
-    path: tuple[str, ...] = ()
-
-    def wrap(self, chosen: str) -> str:
-        """Return the chosen answer as JSON that is valid for the schema."""
-        value: Any = chosen
-        for name in reversed(self.path):
-            value = {name: value}
-        return json.dumps(value, ensure_ascii=False)
-
-
-@dataclass(frozen=True)
 class ChatRequest:
     """A chat completion request that was found valid.
 
@@ -278,7 +259,7 @@ class ChatRequest:
         anew: whether to pay again for a question that was asked before.
         turns: the earlier messages with which the question is rewritten; none to ask it as it stands.
         task: whether a client made the request by itself, so that the free model answers it.
-        shape: the JSON that the client expects; None for plain text.
+        shape: names of the JSON objects around the chosen answer, from the outermost; None for plain text.
         stops: texts before which the released text is cut.
         stream: whether the reply is a stream of events.
         stream_usage: whether the last event of a stream has the usage.
@@ -293,32 +274,21 @@ class ChatRequest:
     anew: bool = False
     turns: tuple[Turn, ...] = ()
     task: bool = False
-    shape: AnswerShape | None = None
+    shape: tuple[str, ...] | None = None
     stops: tuple[str, ...] = ()
     stream: bool = False
     stream_usage: bool = False
     ignored: tuple[str, ...] = ()
 
     @property
-    def vault(self) -> str:
-        """The name of the vault."""
-        return self.model.partition(":")[0]
-
-    @property
-    def preset(self) -> str:
-        """The name of the preset; "" for the vault's default. A task goes to the free model."""
-        return "free" if self.task else self.model.partition(":")[2]
-
-    @property
     def served(self) -> str:
-        """The name of the model that answers."""
-        return f"{self.vault}:free" if self.task else self.model
+        """The name of the model that answers: a task goes to the free one."""
+        return f"{self.model.partition(':')[0]}:free" if self.task else self.model
 
     @property
     def fingerprint(self) -> str:
         """The SHA-256 of what decides the answer and its cost. How the answer is shown is no part of it."""
-        fields: list[Any] = [self.vault, self.preset, self.question, self.choices, self.epsilon, self.max_tokens]
-        fields.append(self.anew)
+        fields: list[Any] = [self.served, self.question, self.choices, self.epsilon, self.max_tokens, self.anew]
         if self.turns:
             fields.append([[turn.role, turn.text] for turn in self.turns])
         return hashlib.sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()
@@ -330,11 +300,20 @@ def parse_chat(body: bytes) -> ChatRequest:
     Raises:
         FrontError: if it is too large, is no JSON, or asks for something that is refused.
     """
+    return request_of(parse(ChatBody, body))
+
+
+def parse(kind: type[Body], body: bytes) -> Body:
+    """Return the model of a kind that a body holds.
+
+    Raises:
+        FrontError: if it holds none.
+    """
     try:
-        return request_of(ChatBody.model_validate(parse_object(body)))
+        return kind.model_validate(parse_object(body))
     except ValidationError as error:
         places = error.errors(include_input=False, include_url=False, include_context=False)[0]["loc"]
-    raise refusal(places, expected_of(ChatBody))
+    raise refusal(places, expected_of(kind))
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
@@ -418,7 +397,7 @@ def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
     return tuple(Turn(one.role, text) for one in spoken if (text := one.text))
 
 
-def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], AnswerShape | None]:
+def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """Return the choices, which stand in one of four fields or are the same in each, and the shape of the answer."""
     named: list[tuple[str, ...] | None] = [body.guided_choice, options.choices]
     shape = None
@@ -426,8 +405,7 @@ def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], Answe
         named.append(body.structured_outputs.choice)
     if body.response_format is not None and body.response_format.type == "json_schema":
         schema = body.response_format.json_schema
-        path, enum = _find_enum(schema.schema_ if schema else {})
-        shape = AnswerShape(path)
+        shape, enum = _find_enum(schema.schema_ if schema else {})
         named.append(enum)
     found = {one for one in named if one is not None}
     if len(found) > 1:

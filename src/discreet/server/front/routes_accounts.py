@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, Response
 
 from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, Key, Meter
+from discreet.server.accounts.meters import Charged
 from discreet.server.accounts.requests import LARGEST, LONGEST_REASON
-from discreet.server.accounts.sums import Charged
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.errors import RESPONSES, FrontError, invalid
@@ -90,7 +90,7 @@ def accounts_router(
     async def list_requests(key: Caller) -> JSONResponse:
         """List the key's requests for more budget, the oldest first."""
         found = await asyncio.to_thread(accounts.requests_of, key.id)
-        return JSONResponse({"object": "list", "data": [one.describe() for one in found]})
+        return JSONResponse({"object": "list", "data": list(map(vars, found))})
 
     @router.post("/v1/budget/requests", status_code=201, response_model=dict[str, Any])
     async def ask_for_more(body: MoreBudget, key: Caller) -> JSONResponse:
@@ -100,7 +100,7 @@ def accounts_router(
         except UsageError:
             raise invalid("reason", "Too many requests are pending, or a value is out of range.") from None
         await asyncio.to_thread(log.append, key.id, "request", key.id, request=made.id, epsilon=made.epsilon)
-        return JSONResponse({"object": "discreet.budget_request"} | made.describe(), 201)
+        return JSONResponse({"object": "discreet.budget_request"} | vars(made), 201)
 
     return router
 

@@ -11,7 +11,6 @@ from discreet.server.accounts import Key
 from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import RESPONSES, invalid
-from discreet.server.front.preparing import is_free
 from discreet.server.front.requests import ChatBody, ChatRequest, request_of
 from discreet.server.front.services import Services
 from discreet.server.wire import Charge
@@ -50,7 +49,7 @@ def describe_model(model: Servable) -> dict[str, Any]:
         "epsilon_most": most.epsilon,
         "delta": most.delta,
         "unit": model.vault.unit,
-        "free": is_free(most),
+        "free": not most.is_something,
         "private": model.model.private,
         "algorithm": model.model.algorithm,
         "language": model.vault.language,
@@ -72,16 +71,16 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> dict
     vault = asked.model.vault.name
     fits = await asyncio.to_thread(meter.fits, most.spending, vault)
     limited = key.per_question is not None and most.epsilon > key.per_question
-    none_left = meter.questions_left == 0 and not is_free(most)
+    none_left = meter.questions_left == 0 and most.is_something
     return {
         "object": "discreet.estimate",
         "model": asked.model.name,
         "epsilon_most": most.epsilon,
         "delta_most": most.delta,
-        "free": found.free or is_free(most),
+        "free": found.free or not most.is_something,
         "understood": found.understood or None,
         "unit": asked.model.vault.unit,
-        "fits": is_free(most) or (fits and not limited and not none_left),
+        "fits": not most.is_something or (fits and not limited and not none_left),
         "key": {
             "granted": meter.granted,
             "spent": meter.spent,

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 from discreet.errors import DiscreetError
 from discreet.server.accounts import Accounts, AccountsError, Key
+from discreet.server.caller import PATIENCE, Keeper
 from discreet.server.front.asking import Asker
-from discreet.server.front.catalog import CatalogCache, Keeper, Servable
+from discreet.server.front.catalog import CatalogCache, Servable
 from discreet.server.front.errors import FrontError
 from discreet.server.front.pacing import Arrival, Pacer
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import KeyNumbers
 from discreet.server.front.telling import Metrics
+from discreet.server.wire import Readied, Ready
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Services:
 async def is_ready(keeper: Keeper) -> bool:
     """Return whether the keeper has loaded its model and can write its ledger."""
     try:
-        found = await keeper.ready()
+        found = await keeper.call(Ready(), PATIENCE)
     except DiscreetError:
         return False
-    return found.loaded and found.ledger_writable
+    return isinstance(found, Readied) and found.loaded and found.ledger_writable

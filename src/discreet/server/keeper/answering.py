@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,9 +15,8 @@ from discreet.server.keeper.measuring import measure_longest, what_is_not_covere
 from discreet.server.keeper.presets import NoSuchModel
 from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Opener, Served
-from discreet.server.keeper.work import Act, Work
 from discreet.server.wire import (
-    Asked,
+    Call,
     Catalog,
     Catalogued,
     Charge,
@@ -33,6 +32,28 @@ from discreet.server.wire import (
 PATIENCE, PAUSE = 5.0, 0.25
 """Seconds to wait for a ledger that cannot be read, and between two looks at it."""
 _Job = tuple[Question, "Future[Reply]"]
+Act = Callable[[Mapping[str, Served]], Any]
+
+
+class Work:
+    """Something that the custodian does between two questions, in the thread that holds the vaults.
+
+    Args:
+        act: gets the vaults by name; what it returns or raises goes to the thread that waits.
+    """
+
+    def __init__(self, act: Act) -> None:
+        self._act = act
+        self.done: Future[Any] = Future()
+
+    def do(self, served: Mapping[str, Served], *, stopping: bool) -> None:
+        """Do it, in the thread of the vaults; no error leaves."""
+        try:
+            if stopping:
+                raise UsageError("The server stops, so nothing was done. Start it again: discreet serve VAULT")
+            self.done.set_result(self._act(served))
+        except BaseException as error:
+            self.done.set_exception(error)
 
 
 class Answering:
@@ -91,7 +112,7 @@ class Answering:
         if self.loaded:  # what is still being opened has paid nothing
             self._thread.join()
 
-    def reply(self, message: Asked) -> Reply:
+    def reply(self, message: Call[Any]) -> Reply:
         """Return the reply to a message; a question waits for its turn, and nothing else does."""
         if isinstance(message, Ready):
             return self._ready()
@@ -101,7 +122,10 @@ class Answering:
             return Catalogued(tuple(served.card() for served in self._served.values()))
         if isinstance(message, Estimate):
             return self._estimate(message)
-        return self._condense(message) if isinstance(message, Condense) else self._ask(message)
+        if isinstance(message, Condense):
+            return self._condense(message)
+        assert isinstance(message, Question)
+        return self._ask(message)
 
     def _ready(self) -> Readied:
         loaded = self.loaded and not self._stopping.is_set()

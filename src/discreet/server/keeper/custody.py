@@ -15,12 +15,12 @@ from discreet.operations.report import gather
 from discreet.server.config import ServeConfig
 from discreet.server.custody_messages import (
     Add,
-    Asked,
     Corpora,
     Erase,
     Failed,
     Listing,
     Make,
+    OfVault,
     Overview,
     Paper,
     Plan,
@@ -29,7 +29,6 @@ from discreet.server.custody_messages import (
     Progressed,
     Readmit,
     Remains,
-    Reported,
     Undo,
 )
 from discreet.server.keeper.answering import Answering
@@ -37,6 +36,7 @@ from discreet.server.keeper.custody_corpora import list_corpora, make_synthetic,
 from discreet.server.keeper.custody_intake import add_upload, preview_upload
 from discreet.server.keeper.custody_vault import erase, list_entries, overview, readmit, remains, undo
 from discreet.server.keeper.served import Served
+from discreet.server.wire import Call
 
 Told = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much; 0 if that is not known)."""
@@ -57,7 +57,7 @@ class Custody:
         self._lock = threading.Lock()
         self._progress = Progressed(running=False)
 
-    def reply(self, message: Asked) -> Any:
+    def reply(self, message: Call[Any]) -> Any:
         """Return the reply; no error leaves but as a message for the custodian."""
         if isinstance(message, Progress):
             return self._progress
@@ -75,7 +75,7 @@ class Custody:
     def _in_turn(self, act: Callable[[Mapping[str, Served]], Any]) -> Any:
         return self._answering.work(act)
 
-    def _at_length(self, message: Asked) -> Any:
+    def _at_length(self, message: Call[Any]) -> Any:
         with self._lock:
             if self._progress.running:
                 return Failed("busy", BUSY)
@@ -90,10 +90,10 @@ class Custody:
             raise UsageError("The server stops. What was done before stays; start the same again to go on.")
         self._progress = Progressed(True, self._progress.what, step, done, of)
 
-    def _do(self, message: Asked, served: Mapping[str, Served]) -> Any:
+    def _do(self, message: Call[Any], served: Mapping[str, Served]) -> Any:
         if isinstance(message, Overview):
             return overview(served)
-        assert not isinstance(message, Progress)
+        assert isinstance(message, OfVault)
         vault = _find(served, message.vault).vault
         match message:
             case Listing():
@@ -111,7 +111,7 @@ class Custody:
             case Remains():
                 return remains(vault, message.unit)
             case Paper():
-                return Reported(as_page(gather(vault.path)))
+                return as_page(gather(vault.path))
             case Plan():
                 return plan_corpus(vault, message.wanted)
             case Make():

@@ -12,7 +12,6 @@ from discreet.retrieval.store_registry import stored_dimension
 from discreet.server.custody_messages import (
     PAGE,
     Erase,
-    GrantCard,
     Level,
     Listed,
     Listing,
@@ -20,10 +19,10 @@ from discreet.server.custody_messages import (
     Readmit,
     Remained,
     Undo,
-    Undone,
     VaultState,
 )
 from discreet.server.keeper.served import Served
+from discreet.server.wire import Charge
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
 
@@ -48,8 +47,8 @@ def list_entries(vault: Vault, listing: Listing) -> Listed:
     return Listed(tuple(entry.describe() for entry in entries[:PAGE]), len(entries) > PAGE)
 
 
-def undo(vault: Vault, message: Undo) -> Undone:
-    """Erase what a batch brought.
+def undo(vault: Vault, message: Undo) -> int:
+    """Erase what a batch brought; return how many documents.
 
     Raises:
         UsageError: if there is no such batch, or earlier texts would be gone with it and `anyway` is not given.
@@ -63,7 +62,7 @@ def undo(vault: Vault, message: Undo) -> Undone:
             f"{entry.replaced} of the {entry.documents} documents of batch {message.batch} took the place of earlier "
             "texts, which are not kept. Nothing was erased. Tick the box to erase them. Add the earlier texts then."
         )
-    return Undone(vault.inventory.remove_batch(message.batch))
+    return vault.inventory.remove_batch(message.batch)
 
 
 def erase(vault: Vault, message: Erase) -> Remained:
@@ -132,32 +131,19 @@ def _state(served: Served) -> VaultState:
     vault = served.vault
     report, filled = vault.budget(), is_filled(vault)
     plan = served.presets.plan(served.presets.find(""))
+    budget: Budget = vault.ledger.budget
+    usual = usual_charge(vault.settings.payment, budget)
     return VaultState(
         name=served.name,
         unit=vault.settings.unit_field,
-        payment=vault.settings.payment,
-        grant=_grant(vault, bool(report.questions)),
+        grant=budget,
+        usual=None if usual is None else Charge.of(usual, budget),
         spent=report.spent,
         odometer=report.odometer,
         more=report.more,
-        price=plan.price(vault.ledger.budget) if plan else 0.0,
+        price=plan.price(budget) if plan else 0.0,
         levels=tuple(Level(one.low, one.high, one.units) for one in report.levels),
         documents=vault.store.count_documents() if filled else 0,
         units=vault.store.count_units() if filled else 0,
         questions=len(report.questions),
-    )
-
-
-def _grant(vault: Vault, paid: bool) -> GrantCard:
-    budget: Budget = vault.ledger.budget
-    usual = usual_charge(vault.settings.payment, budget)
-    return GrantCard(
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        failures=budget.failures,
-        order=budget.order,
-        accountant=budget.accountant,
-        loss_nano=() if usual is None else tuple(int(one) for one in usual.loss_nano),
-        failure_atto=0 if usual is None else int(usual.failure_atto),
-        paid=paid,
     )

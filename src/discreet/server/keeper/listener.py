@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from discreet.server.caller import REFUSED, REPLIED
 from discreet.server.connections import PATIENCE, PatientProtocol, uvicorn_config
 from discreet.server.keeper.hardening import Log
-from discreet.server.wire import Wire, WireError, decode, encode, path_of
+from discreet.server.wire import Call, Wire, WireError, collect, decode, encode, path_of, reply_of
 
 MOST_CONNECTIONS = 256
 """A further one is closed at once. So many replies may be under way, too: their callers may have gone away."""
@@ -53,15 +54,10 @@ class Listener:
     ) -> None:
         self._path = path
         bound = _bind(path, owner)
-        how = {
-            "http": _LimitedProtocol,
-            "loop": "asyncio",
-            "lifespan": "off",
-            "date_header": False,
-            "backlog": _BACKLOG,
-        }
+        how = {"loop": "asyncio", "lifespan": "off", "date_header": False, "backlog": _BACKLOG}
         most = MOST_CONNECTIONS + 1  # it counts the connection that asks
-        self._server = uvicorn.Server(uvicorn_config(make_app(wire, reply, log), most, **how))
+        config = uvicorn_config(make_app(wire, reply, log), most, http=_LimitedProtocol, **how)
+        self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([bound],), name="listener", daemon=True)
         self._thread.start()
 
@@ -82,7 +78,7 @@ class _LimitedProtocol(PatientProtocol):
             transport.close()
 
 
-def make_app(wire: Wire, reply: Callable[[Any], Any], log: Log) -> FastAPI:
+def make_app(wire: Wire, reply: Callable[[Any], Any], log: Log) -> Starlette:
     """Return the app of a wire: a path for each kind of message. No reply and no log line repeats what came.
 
     Args:
@@ -90,16 +86,17 @@ def make_app(wire: Wire, reply: Callable[[Any], Any], log: Log) -> FastAPI:
         reply: returns the reply to a message; it is called in a thread of its own.
         log: where errors are named.
     """
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
 
-    def route(kind: type[Any]) -> Callable[[Request], Awaitable[Response]]:
+    def route(kind: type[Call[Any]]) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             try:
-                message = decode(kind, await _read(request, wire.most_asked))
+                async with asyncio.timeout(PATIENCE):  # the head of a message may take as long
+                    content = await collect(request.stream(), wire.most_asked)
+                message = decode(kind, content)
             except (WireError, TimeoutError, ClientDisconnect) as error:
                 log.write("a message was not read:", error=error)
                 return Response(status_code=422, headers=_CLOSE)
-            return await _in_thread(lambda: respond(message, (wire.replies[kind], wire.refused)))
+            return await _in_thread(lambda: respond(message, (reply_of(kind), wire.refused)))
 
         return answer
 
@@ -116,26 +113,10 @@ def make_app(wire: Wire, reply: Callable[[Any], Any], log: Log) -> FastAPI:
     async def refuse(_: Request, error: Exception) -> Response:
         return Response(status_code=getattr(error, "status_code", 500), headers=_CLOSE)
 
-    for kind in wire.replies:
-        app.add_api_route(path_of(kind), route(kind), methods=["POST"])
-    app.add_exception_handler(HTTPException, refuse)
+    routes = [Route(path_of(kind), route(kind), methods=["POST"]) for kind in wire.kinds]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: refuse})
+    app.router.redirect_slashes = False  # a redirect would repeat the path
     return app
-
-
-async def _read(request: Request, most: int) -> bytes:
-    """Return the body of a request.
-
-    Raises:
-        WireError: if it is longer than `most` bytes.
-        TimeoutError: if it does not come.
-    """
-    content = bytearray()
-    async with asyncio.timeout(PATIENCE):  # the head of a message may take as long
-        async for part in request.stream():
-            content += part
-            if len(content) > most:
-                raise WireError(f"A message has more than {most} bytes.")
-    return bytes(content)
 
 
 async def _in_thread(act: Callable[[], Response]) -> Response:

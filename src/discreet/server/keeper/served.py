@@ -24,7 +24,7 @@ from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.condensing import condense
 from discreet.server.keeper.presets import PUBLIC, Preset, Presets
 from discreet.server.wire import (
-    MOST_EPSILON,
+    LARGEST_EPSILON,
     Answered,
     Charge,
     Condense,
@@ -244,7 +244,7 @@ class Served:
         return ModelCard(preset.name, preset.algorithm, preset.algorithm not in FREE_ALGORITHMS, price)
 
     def _price(self, most: Spending, epsilon: float) -> Charge:
-        return replace(self._charge(most), epsilon=min(epsilon, MOST_EPSILON))
+        return replace(self._charge(most), epsilon=min(epsilon, LARGEST_EPSILON))
 
     def _charge(self, spending: Spending) -> Charge:
         return Charge.of(spending, self.vault.ledger.budget)
