@@ -14,12 +14,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Column, Integer, Table, create_engine, delete, func, select, update
+from sqlalchemy import Column, Connection, Engine, Integer, Table, create_engine, delete, func, select, update
 from sqlalchemy.pool import NullPool
 
 from discreet.errors import StoreError
@@ -63,6 +65,23 @@ _OTHER = "The store cannot be used ({}). If it is damaged, restore the vault fro
 _NO_TEXTS = "The store has vectors but no texts. Restore the vault from a copy."
 
 
+_FOLDER: ContextVar[Path] = ContextVar("folder")
+"""The folder of the store to which a connection is made at this moment."""
+
+
+@cache
+def _engine() -> Engine:
+    """Return the engine of all stores: to make one takes longer than to open a store."""
+    return create_engine("sqlite://", creator=_connect, poolclass=NullPool, hide_parameters=True)
+
+
+def _connect() -> sqlite3.Connection:
+    made = sqlite3.connect(_FOLDER.get() / TEXTS, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    # The journal keeps its default mode: each commit removes it, and a reader blocks the commits of writers.
+    made.executescript("pragma secure_delete = on; pragma synchronous = full; pragma temp_store = memory")
+    return made
+
+
 class SqliteDatabase(StoreDatabase):
     """The connection to the tables of a store in a folder."""
 
@@ -70,15 +89,14 @@ class SqliteDatabase(StoreDatabase):
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        engine = create_engine("sqlite://", creator=self._connect, poolclass=NullPool, hide_parameters=True)
-        super().__init__(engine, _SAID, _OTHER)
+        super().__init__(self._connected, _SAID, _OTHER)
 
-    def _connect(self) -> sqlite3.Connection:
-        made = sqlite3.connect(self._folder / TEXTS, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        # The journal keeps its default mode: each commit removes it, and a reader blocks the commits of writers.
-        for pragma in ("secure_delete = on", "synchronous = full", "temp_store = memory"):
-            made.execute(f"pragma {pragma}")
-        return made
+    def _connected(self) -> Connection:
+        before = _FOLDER.set(self._folder)
+        try:
+            return _engine().connect()
+        finally:
+            _FOLDER.reset(before)
 
     @contextmanager
     def alone(self, *, wait: bool = True) -> Iterator[bool]:

@@ -151,7 +151,7 @@ class PostgresDatabase(StoreDatabase):
             hide_parameters=True,
             use_native_hstore=False,
         )
-        super().__init__(engine, _SAID, _OTHER)
+        super().__init__(engine.connect, _SAID, _OTHER)
         digest = hashlib.blake2b(f"discreet {name}".encode(), digest_size=8).digest()
         self._lock = int.from_bytes(digest, "big", signed=True)
 

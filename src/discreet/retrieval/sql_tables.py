@@ -8,7 +8,7 @@ Errors contain neither a part of the documents nor the address of a server, nor 
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from threading import RLock
 from typing import Any
@@ -19,7 +19,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Engine,
     Executable,
     Index,
     Integer,
@@ -169,7 +168,7 @@ class StoreDatabase(ABC):
     """One connection to the tables of a store. Threads take turns; a broken connection is made again.
 
     Args:
-        engine: makes connections.
+        connect: makes a connection.
         said: the message of each meaning of an error (`meaning_of`).
         other: the message of all other errors.
 
@@ -178,8 +177,8 @@ class StoreDatabase(ABC):
         turn: the lock by which threads take turns.
     """
 
-    def __init__(self, engine: Engine, said: Mapping[str, str], other: str) -> None:
-        self._engine, self._said, self._other = engine, said, other
+    def __init__(self, connect: Callable[[], Connection], said: Mapping[str, str], other: str) -> None:
+        self._connect, self._said, self._other = connect, said, other
         self._connection: Connection | None = None
         self._process, self._busy = 0, False
         self.turn = RLock()
@@ -220,13 +219,16 @@ class StoreDatabase(ABC):
     # -- what is common --------------------------------------------------------------------------------------
 
     def rows(self, statement: Executable | str, values: Any = None) -> list[Any]:
-        """Run one statement, in SQLAlchemy or in the database's own words, and return its rows, if it returns any."""
+        """Run one statement, in SQLAlchemy or in the database's own words, and return its rows, if it returns any.
+
+        The driver gets its own words as they are written: SQLAlchemy would only take its time.
+        """
         with self.explained(), self.turn:
             connection = self.opened()
             if isinstance(statement, str):
-                found = connection.exec_driver_sql(statement, tuple(values) if values else None)
-            else:
-                found = connection.execute(statement, values)
+                own = self.driver.execute(statement, *([tuple(values)] if values else []))
+                return own.fetchall() if own.description else []
+            found = connection.execute(statement, values)
             return list(found.fetchall()) if found.returns_rows else []
 
     def of_keys(self, columns: str, table: str, key: str, values: Iterable[bytes]) -> Iterator[Any]:
@@ -290,7 +292,7 @@ class StoreDatabase(ABC):
                 before.close()
         elif before is not None:
             _OF_PARENTS.append(before)
-        connection = self._engine.connect()
+        connection = self._connect()
         self.driver = connection.connection.driver_connection
         self._connection, self._process = connection, os.getpid()
         return connection

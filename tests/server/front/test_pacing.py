@@ -50,9 +50,9 @@ class UnequalKeeper(FakeKeeper):
         super().__init__()
         self._took = took
 
-    async def ask(self, question: Question) -> Answered | Refused:
+    async def question(self, question: Question) -> Answered | Refused:
         await asyncio.sleep(self._took if "third" in question.question else 0.0)
-        return await super().ask(question)
+        return await super().question(question)
 
 
 @pytest.mark.parametrize("took", [0.0, 0.5])
