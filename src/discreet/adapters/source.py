@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from discreet.errors import UsageError
 from discreet.server.front.replies import EMPTY
-from discreet.server.front.requests import LARGEST_EPSILON, SMALLEST_EPSILON
+from discreet.server.wire import LARGEST_EPSILON, SMALLEST_EPSILON
 
 Status = Literal["answered", "no_answer", "refused"]
 FIELDS = (

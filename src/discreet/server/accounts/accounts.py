@@ -18,11 +18,10 @@ from discreet.server.accounts.database import Database, Writing
 from discreet.server.accounts.grants import KEPT, Grant, Share
 from discreet.server.accounts.key_format import digest_of, make_public, make_secret, matches, public_of
 from discreet.server.accounts.keys import Columns, Key, Limits, check_name, key_of, stamp
-from discreet.server.accounts.meters import Meter
+from discreet.server.accounts.meters import Charged, Meter
 from discreet.server.accounts.outcomes import Outcome, Recalled, Settled
 from discreet.server.accounts.questions import Admitted, Asking
 from discreet.server.accounts.requests import APPROVED, DENIED, PENDING, BudgetRequest, check_pending, check_request
-from discreet.server.accounts.sums import Charged
 
 _MOST_RECEIPTS = 1000
 _LONGEST_SECRET = 256

@@ -29,9 +29,8 @@ from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import ORDERS
 from discreet.server.accounts.grants import Grant, Share, budget_of
 from discreet.server.accounts.keys import Columns, Key, find_named, key_of, stamp
-from discreet.server.accounts.meters import Meter, Room
+from discreet.server.accounts.meters import Meter, Room, Sum
 from discreet.server.accounts.requests import PENDING, BudgetRequest
-from discreet.server.accounts.sums import Sum
 
 Kind = Literal["grant", "share", "issue", "change", "request", "decide", "reserve", "settle", "join"]
 BY_NAME = 86_400.0

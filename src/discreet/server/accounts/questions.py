@@ -13,7 +13,7 @@ from typing import Any
 from discreet.server.accounts.books import BY_NAME, Asked, Books
 from discreet.server.accounts.database import Reading, Writing
 from discreet.server.accounts.keys import Key
-from discreet.server.accounts.meters import Meter, refusal
+from discreet.server.accounts.meters import Charged, Meter, refusal
 from discreet.server.accounts.outcomes import (
     InFlight,
     Mismatch,
@@ -25,7 +25,6 @@ from discreet.server.accounts.outcomes import (
     Reservation,
     Settled,
 )
-from discreet.server.accounts.sums import Charged
 
 BY_CONTENT = 600.0
 """Seconds for which the same request finds the question that was asked."""

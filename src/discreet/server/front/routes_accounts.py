@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, Response
 
 from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, Key, Meter
+from discreet.server.accounts.meters import Charged
 from discreet.server.accounts.requests import LARGEST, LONGEST_REASON
-from discreet.server.accounts.sums import Charged
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.errors import RESPONSES, FrontError, invalid

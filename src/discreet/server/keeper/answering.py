@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,7 +15,6 @@ from discreet.server.keeper.measuring import measure_longest, what_is_not_covere
 from discreet.server.keeper.presets import NoSuchModel
 from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Opener, Served
-from discreet.server.keeper.work import Act, Work
 from discreet.server.wire import (
     Call,
     Catalog,
@@ -33,6 +32,28 @@ from discreet.server.wire import (
 PATIENCE, PAUSE = 5.0, 0.25
 """Seconds to wait for a ledger that cannot be read, and between two looks at it."""
 _Job = tuple[Question, "Future[Reply]"]
+Act = Callable[[Mapping[str, Served]], Any]
+
+
+class Work:
+    """Something that the custodian does between two questions, in the thread that holds the vaults.
+
+    Args:
+        act: gets the vaults by name; what it returns or raises goes to the thread that waits.
+    """
+
+    def __init__(self, act: Act) -> None:
+        self._act = act
+        self.done: Future[Any] = Future()
+
+    def do(self, served: Mapping[str, Served], *, stopping: bool) -> None:
+        """Do it, in the thread of the vaults; no error leaves."""
+        try:
+            if stopping:
+                raise UsageError("The server stops, so nothing was done. Start it again: discreet serve VAULT")
+            self.done.set_result(self._act(served))
+        except BaseException as error:
+            self.done.set_exception(error)
 
 
 class Answering:

@@ -15,6 +15,16 @@ from discreet.retrieval.store import Store
 from discreet.system.atomic_write import replace_file
 
 
+def _saved(name: str) -> Callable[..., Any]:
+    """Return a method that changes the store in memory by its method of this name, and saves the file."""
+
+    def change(self: "WholeFileStore", *given: Any, **how: Any) -> Any:
+        with self._change():
+            return getattr(super(WholeFileStore, self), name)(*given, **how)
+
+    return change
+
+
 class WholeFileStore(Store):
     """A mixin for a store in memory: class MyStore(WholeFileStore, MyStoreInMemory). For one process at a time.
 
@@ -54,40 +64,9 @@ class WholeFileStore(Store):
         with self._change():
             yield
 
-    def remove(self, document_id: str) -> int:
-        """Erase a document, also from the file."""
-        with self._change():
-            return super().remove(document_id)  # type: ignore[safe-super]
-
-    def remove_unit(self, unit: str) -> int:
-        """Erase all documents of a unit together, also from the file."""
-        with self._change():
-            return super().remove_unit(unit)  # type: ignore[safe-super]
-
-    def remove_batch(self, number: int) -> int:
-        """Erase all documents of a batch together, also from the file."""
-        with self._change():
-            return super().remove_batch(number)  # type: ignore[safe-super]
-
-    def remove_source(self, source: str) -> int:
-        """Erase all documents of a source together, also from the file."""
-        with self._change():
-            return super().remove_source(source)  # type: ignore[safe-super]
-
-    def bury(self, unit: str, *, anyway: bool = False) -> int:
-        """Erase all documents of a unit, and save that it is buried."""
-        with self._change():
-            return super().bury(unit, anyway=anyway)  # type: ignore[safe-super]
-
-    def join(self, unit: str, into: str, pay: Callable[[], None]) -> int:
-        """Give all documents of a unit to another one, and save it after the payments were moved."""
-        with self._change():
-            return super().join(unit, into, pay)  # type: ignore[safe-super]
-
-    def readmit(self, unit: str) -> bool:
-        """Save that a unit is no longer buried."""
-        with self._change():
-            return super().readmit(unit)  # type: ignore[safe-super]
+    remove, remove_unit = _saved("remove"), _saved("remove_unit")
+    remove_batch, remove_source = _saved("remove_batch"), _saved("remove_source")
+    bury, join, readmit = _saved("bury"), _saved("join"), _saved("readmit")
 
     @contextmanager
     def _change(self) -> Iterator[None]:
