@@ -118,7 +118,7 @@ def test_message_survives_the_wire(message: Call[Any] | Reply) -> None:
     assert decode(type(message), encode(message)) == message
 
 
-@given(st.sampled_from(KINDS), st.binary(max_size=200))
+@given(st.sampled_from(KINDS), st.binary(max_size=200).filter(lambda content: content != b"{}"))  # some have no field
 def test_decode_refuses_any_bytes(kind: type, content: bytes) -> None:
     with pytest.raises(WireError):
         decode(kind, content)

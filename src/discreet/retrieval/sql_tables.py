@@ -221,7 +221,7 @@ class StoreDatabase(ABC):
     def rows(self, statement: Executable | str, values: Any = None) -> list[Any]:
         """Run one statement, in SQLAlchemy or in the database's own words, and return its rows, if it returns any.
 
-        The driver gets its own words as they are written: SQLAlchemy would only take its time.
+        The database's own words go to the driver directly, which saves the time of SQLAlchemy.
         """
         with self.explained(), self.turn:
             connection = self.opened()
