@@ -15,6 +15,7 @@ from discreet.errors import UsageError
 from discreet.planning.askable import fewest_units
 from discreet.planning.grants import SUGGESTED_EPSILON, check_grant, check_people, suggested_delta
 from discreet.planning.models import check_parts
+from discreet.planning.odds import odds
 from discreet.planning.prices import times, usual_algorithm, vault_budget
 from discreet.query.words import unit_word
 from discreet.reading.fields import check_types
@@ -214,6 +215,11 @@ def _print_summary(made: Vault) -> None:
         markup=False,
     )
     out.print(_meaning(made), markup=False)
+    out.print(
+        f"All answers together change the odds that a {unit_word(settings.unit_field)} is in it by at most "
+        f"{odds(settings.epsilon)}. A second vault over the same people is a second grant: the two add up.",
+        markup=False,
+    )
     if settings.accept_claims:
         out.print("The vault accepts claims that are no guarantees. Use it for research only, without personal data.")
     out.print(f"Next: discreet add {quoted(made.path)} FILES", markup=False)

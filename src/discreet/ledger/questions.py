@@ -18,6 +18,7 @@ from discreet.ledger.balances import (
     SETTLE,
     counted,
     dearest,
+    settled,
     spending,
 )
 from discreet.ledger.keys import Numbers, payers_of
@@ -68,7 +69,7 @@ class Costs:
             if row.question not in parts:
                 return
             parts[row.question][key] = counted(parts[row.question].get(key, spending(row)), spending(row))
-            self._charges[row.question] += len(_parsed(row))
+            self._charges[row.question] += len(settled(row)[0])
         elif row.kind in (CHARGE, RESERVE):
             parts[row.question][row.kind, row.part] = spending(row)
             self._charges[row.question] += row.kind == CHARGE
@@ -114,7 +115,7 @@ def list_corpora(rows: Iterable[Row], budget: Budget) -> list[Corpus]:
             times.setdefault(row.question, time_of(row))
             mechanisms[row.question].append(_parsed(row)["mechanism"])
         elif row.kind == SETTLE:
-            mechanisms[row.question] += [charge["mechanism"] for charge in _parsed(row)]
+            mechanisms[row.question] += [charge["mechanism"] for charge in settled(row)[0]]
     return [
         Corpus(name, budget.spent(spent), times.get(name, ""), tuple(dict.fromkeys(mechanisms[name])))
         for name in costs.questions()

@@ -6,6 +6,15 @@ FOUND = 0.01
 """The least share of the vault's individuals that a counted attack accuses."""
 
 
+def odds(epsilon: float) -> str:
+    """Return the factor by which the odds may grow, e^epsilon, in words: "2,980 to 1", "10^43 to 1"."""
+    power = epsilon / math.log(10)
+    if power >= 15:
+        return f"10^{power:.0f} to 1"
+    digits = max(0, 2 - math.floor(power))
+    return f"{round(math.exp(epsilon), 2 - math.floor(power)):,.{digits}f} to 1"
+
+
 def posterior(prior: float, epsilon: float, delta: float, found: float = FOUND) -> float:
     """Return the largest posterior probability that an accused individual is in the vault.
 

@@ -197,7 +197,12 @@ class PrivacyFilter:
     """The filter of one question: it lets mechanisms open private values after payment.
 
     Its ceiling and the ledger's budget must both admit a payment.
+
+    Attributes:
+        unable: how many units at most could not pay what this filter spends; None if it may be any number: public.
     """
+
+    unable: int | None = 0
 
     def __init__(
         self,
@@ -269,6 +274,11 @@ class PrivacyFilter:
         """
         paid = Reservation(most, self._ledger.budget, simulation=self._ledger.simulation)
         return PrivacyFilter(paid, self._ledger.budget, self._question, unit=self._unit, noise=noise or self._noise)
+
+    def note_payers(self, most: int) -> None:
+        """Note the most units that paid what this filter spends. It must follow from released values alone."""
+        if isinstance(self._ledger, Reservation):
+            self._ledger.payers = most
 
     def fits(self, mechanisms: Sequence[Priced], change: Change) -> bool:
         """Return whether all of `mechanisms` can be paid for now. A round is begun only if it can be completed."""
