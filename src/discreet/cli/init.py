@@ -119,7 +119,7 @@ def init(
     if unit_field is None:
         missing = epsilon is None or delta is None
         unit_field = _asked_unit_field() if asking and missing else "unit"
-    declared = _declared(field or [], unit_field)
+    fields = declared(field or [], unit_field)
     epsilon, delta, people = _numbers(vault, epsilon, delta, people, ask=asking)
     if payment in PAYMENTS:
         check_grant(epsilon, delta, people=people, payment=payment, force=force)
@@ -138,7 +138,7 @@ def init(
         ledger=ledger,
         store=store,
         accept_claims=accept_claims,
-        fields=declared,
+        fields=fields,
         people=people,
     )
     if as_json:
@@ -153,7 +153,7 @@ def _asked_unit_field() -> str:
     return Prompt.ask("Unit field", console=err, default="unit")
 
 
-def _declared(options: list[str], unit_field: str) -> dict[str, str]:
+def declared(options: list[str], unit_field: str) -> dict[str, str]:
     """Return the types of the declared fields by name, from NAME:TYPE.
 
     Raises:

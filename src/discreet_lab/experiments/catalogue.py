@@ -39,6 +39,7 @@ EXPERIMENTS = {
             "out-of-reach": "accuracy:count_out_of_reach",
             "statistics": "accuracy_of_statistics:measure_statistics",
             "wordings": "wordings:measure_wordings",
+            "grants": "grants:tabulate_grants",
             "part": "common:take_part",
         },
     ),
