@@ -37,7 +37,7 @@ def test_field_is_declared_later_and_balances_stay(tmp_path: Path, files: Path) 
     assert "0 added, 40 replaced" in run("add", path, files, "--yes")[1]
     again = Vault.open(path)
     assert again.ledger.unit_balances() == before
-    count = again.ask("How many are in the north?", Count(where="ward=north", epsilon=5.0))
+    count = again.ask("How many are in the north?", Count(where=("ward=north",), epsilon=5.0))
     assert count.table[0].value == pytest.approx(40, abs=5)
 
 

@@ -103,7 +103,7 @@ def say_shares(
         said += " The noise does not tell whether there is any in each group."
     if len(shares) > 2:
         return said, shares
-    difference = less(*shares, counted.figure("difference", "difference", Difference(*reckons)))
+    difference = less(shares[0], shares[1], counted.figure("difference", "difference", Difference(*reckons)))
     return f"{said} {_which(difference, groups)}", [*shares, difference]
 
 
