@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from discreet.algorithms.common.answer import Answer, Figure, Support
@@ -20,11 +22,13 @@ from discreet.algorithms.statistics.share import say_share
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.app import app
 from discreet.errors import BudgetExhausted
+from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import Released
 from discreet.query.derived import derive
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical
 from discreet.retrieval.documents import Document
 from discreet.server.keeper.served import describe
+from discreet.server.wire import AnswerFields
 from discreet.vault import Vault
 
 GRANT = 10.0
@@ -162,6 +166,19 @@ def test_intervals_have_room_for_units_in_any_cell(statistic: CellStatistic) -> 
         true[cell] += 5
         there = statistic.conclude(Counted(tuple(true), (1e-9,) * len(counts)))[1]
         assert all(one.low - 1e-6 <= other.value <= one.high + 1e-6 for one, other in zip(found, there, strict=True))
+
+
+@pytest.mark.parametrize("unable", [12, None])
+def test_keeper_lets_the_bound_and_an_open_end_leave(unable: int | None) -> None:
+    counted = Counted((40,), (1.0,), unable=unable)
+    text, table = Count(condition="fever").conclude(counted)
+    receipt = replace(released_before("patient"), private=True)
+    answer = Answer(
+        text + counted.note, "end", 0, table=tuple(table), receipt=receipt, unable=unable, algorithm="count"
+    )
+    left = TypeAdapter(AnswerFields).validate_python(describe(answer))
+    assert left["unable"] == unable
+    assert (left["table"][0]["high"] is None) == (unable is None)
 
 
 def test_number_without_a_bound_has_no_upper_end() -> None:
