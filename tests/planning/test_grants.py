@@ -22,6 +22,8 @@ def test_suggested_deltas_by_hand(people: int, delta: float) -> None:
         (8, 0.5, 1, "guarantee fails"),
         (0.4, 1e-6, 0, "--epsilon 0.54"),
         (8, 1e-300, 0, "no epsilon pays"),
+        (20.1, 1e-6, 0, "536,000,000 to 1"),
+        (1000, 1e-6, 0, "434 to 1. Give at most --epsilon 20"),
     ],
 )
 def test_bad_grant_is_refused_unless_forced(epsilon: float, delta: float, people: int, says: str) -> None:

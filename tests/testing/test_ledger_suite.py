@@ -29,8 +29,10 @@ class PaysByRank(MemoryLedger):
 class ReturnsTwice(MemoryLedger):
     """Returns the unspent reserve at each settlement."""
 
-    def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
-        super().settle(question, part, spent, charges)
+    def settle(
+        self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = (), payers: int | None = None
+    ) -> None:
+        super().settle(question, part, spent, charges, payers)
         self._parts[question, part].spent = None
 
 

@@ -27,6 +27,7 @@ from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE, Count, together
 from discreet.privacy.private import Private
+from discreet.privacy.transcript import MISSED
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 FEW_BINS, MANY_BINS = 16, 40
@@ -104,7 +105,9 @@ class MuRAGAda(AllVoteRAG):
                 enough, noise = rounds.enough, count.deviation
         for bin_ in corpus.bins(query.searched, self.edges):  # line 2
             able, paid = account.admit(bin_, rounds.plan.selection_cost, disjoint=True)  # lines 3, 6-7
-            counted += paid.release(count, able.map(lambda _: True))  # line 4
+            found = paid.release(count, able.map(lambda _: True))  # line 4
+            paid.note_payers(max(0, found + count.tail(MISSED)))
+            counted += found
             visited.append(able)  # line 5
             deviation = noise * math.sqrt(len(visited))
             if counted > max(enough + deviation, ABOVE_NOISE * deviation):  # line 8

@@ -11,7 +11,7 @@ from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.cli.output import counted, err, out
 from discreet.errors import UsageError
 from discreet.planning.plot import check_plot
-from discreet.query.words import minutes, nothing_released, part_of_grant, unit_word, who_said_so
+from discreet.query.words import could_not_pay, minutes, nothing_released, part_of_grant, unit_word, who_said_so
 from discreet.questions.choices import NOT_SAID
 from discreet.system.output_path import check_output_path
 
@@ -43,6 +43,8 @@ def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = F
         out.print(f"  released: {', '.join(answer.released)}", markup=False)
     if answer.algorithm in _OF_A_PHRASE and MAY_LACK not in answer.text and _may_be_none(answer.table):
         out.print("  Note: this may be none. A misspelled word, or another word for the same thing, is not found.")
+    if MAY_LACK not in answer.text and (note := could_not_pay(answer.unable)):
+        out.print(f"  {note}")
     print_receipt(answer, verbose=verbose)
     if answer.remaining is not None:
         out.print(f"  left of the grant: epsilon {answer.remaining:.4g}")

@@ -12,7 +12,7 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.config import DEFAULT_STORE, PAYMENTS
 from discreet.errors import UsageError
-from discreet.planning.grants import SUGGESTED_EPSILON, check_grant, check_people, suggested_delta
+from discreet.planning.grants import SUGGESTED_EPSILON, check_grant, check_people, odds, suggested_delta
 from discreet.planning.models import check_parts
 from discreet.planning.prices import fewest_units, times, usual_algorithm, vault_budget
 from discreet.query.words import unit_word
@@ -117,7 +117,7 @@ def init(
     if unit_field is None:
         missing = epsilon is None or delta is None
         unit_field = _asked_unit_field() if asking and missing else "unit"
-    declared = _declared(field or [], unit_field)
+    fields = declared(field or [], unit_field)
     epsilon, delta, people = _numbers(vault, epsilon, delta, people, ask=asking)
     if payment in PAYMENTS:
         check_grant(epsilon, delta, people=people, payment=payment, force=force)
@@ -136,7 +136,7 @@ def init(
         ledger=ledger,
         store=store,
         accept_claims=accept_claims,
-        fields=declared,
+        fields=fields,
         people=people,
     )
     if as_json:
@@ -151,7 +151,7 @@ def _asked_unit_field() -> str:
     return Prompt.ask("Unit field", console=err, default="unit")
 
 
-def _declared(options: list[str], unit_field: str) -> dict[str, str]:
+def declared(options: list[str], unit_field: str) -> dict[str, str]:
     """Return the types of the declared fields by name, from NAME:TYPE.
 
     Raises:
@@ -213,6 +213,11 @@ def _print_summary(made: Vault) -> None:
         markup=False,
     )
     out.print(_meaning(made), markup=False)
+    out.print(
+        f"All answers together change the odds that a {unit_word(settings.unit_field)} is in it by at most "
+        f"{odds(settings.epsilon)}. A second vault over the same people is a second grant: the two add up.",
+        markup=False,
+    )
     if settings.accept_claims:
         out.print("The vault accepts claims that are no guarantees. Use it for research only, without personal data.")
     out.print(f"Next: discreet add {quoted(made.path)} FILES", markup=False)

@@ -6,11 +6,14 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.value_counts import ValueCounts
 from discreet.cli.output import err, out, print_json
 from discreet.cli.parameters import choose_algorithm, parse_for_any
 from discreet.errors import UnknownName
 from discreet.parameters import read_assignments
 from discreet.planning.prices import times
+from discreet.planning.statistics import open_questions_left, value_needs
+from discreet.privacy.accounting import Spending
 from discreet.query.words import such_questions, unit_word
 from discreet.questions.request import FACT, KINDS
 from discreet.questions.router import Decision
@@ -36,6 +39,9 @@ class QuestionPriced(Sparse):
         request: what is asked, in its text form.
         set: the set of units, in words; absent for a fact.
         deviation: the standard deviation of the noise, in units; absent for a fact.
+        value_needs: how many units must share a value of a list so that it is shown with probability 0.9.
+        open_questions: in how many default open questions a unit can take part that paid nothing before, and after this
+            statistic; absent if in as many.
     """
 
     kind: str
@@ -46,6 +52,8 @@ class QuestionPriced(Sparse):
     request: str
     set: str | None = None
     deviation: Unbounded | None = None
+    value_needs: int | None = None
+    open_questions: tuple[int, int] | None = None
 
 
 def reads_before(vault: Vault, param: Sequence[str] | None, question: str = "") -> bool:
@@ -150,6 +158,11 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
     about = QuestionPriced(FACT, algorithm.name, price, grant.epsilon, uses, str(decision.request))
     if isinstance(algorithm, Statistic):
         about = replace(about, kind=algorithm.name, set=str(algorithm.members), deviation=algorithm.deviation(grant))
+        before, after = (open_questions_left(grant, paid) for paid in (Spending.nothing(), estimate.most))
+        if price and after < before:
+            about = replace(about, open_questions=(before, after))
+    if isinstance(algorithm, ValueCounts):
+        about = replace(about, value_needs=value_needs(algorithm, grant))
     if as_json:
         print_json(about)
         return
@@ -158,6 +171,9 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
         out.print(f"Understood as: {decision.echo}", markup=False)
         out.print(f"Set: {about.set}. Only {unit}s in it pay.", markup=False)
         out.print(f"Noise of each count: a standard deviation of {about.deviation:.3g} {unit}s.", markup=False)
+    if about.value_needs:
+        needs = f"{about.value_needs:,} {unit}s must share a value so that it is shown nine times in ten"
+        out.print(f"Shown are common values alone: {needs}.", markup=False)
     if not price:
         out.print("Price: nothing, since its answer was released before.")
         return
@@ -166,3 +182,7 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
         f"Price: at most epsilon {price:.4g} of {grant.epsilon:g} for each {unit}{part}. Nothing is paid yet.",
         markup=False,
     )
+    if about.open_questions is not None:
+        before, after = about.open_questions
+        left = f"{after:,} of {before:,} open questions" if after else "no open question any more"
+        out.print(f"A {unit} in the set, which paid nothing before, can then take part in {left}.", markup=False)

@@ -61,6 +61,12 @@ def _show(plan: Plan) -> None:
         f"'in all': an estimate, if each question uses about {plan.used:,} people, and questions fall evenly on all "
         f"{plan.people:,}. With *, every person pays for every question. A repeated question is free."
     )
+    out.print("\nStatistics, each at its default price:")
+    out.print(_statistics(plan))
+    out.print(
+        "'within': half of the interval that covers with probability 0.95; of a list, the people that must share a "
+        "value so that it is shown with probability 0.9. Fewer questions are more precise (--uses)."
+    )
     if out.is_terminal:
         _bars(plan)
     out.print("\nAn attacker's largest belief that one person is in the vault:")
@@ -82,6 +88,15 @@ def _questions(plan: Plan) -> Table:
         cost = f"{row.epsilon:.3g}" if row.times else "-"
         agree = (_votes(row.likely), _votes(row.surely))
         table.add_row(_name(row), row.what, cost, str(row.times), f"{row.vault:,}", *agree)
+    return table
+
+
+def _statistics(plan: Plan) -> Table:
+    table = _table("statistic", "", "epsilon", "a person", "within")
+    for row in plan.statistics:
+        cost = f"{row.epsilon:.3g}" if row.times else "-"
+        within = f"{100 * row.within:.2g} points" if row.name == "share" else f"{row.within:,.0f} people"
+        table.add_row(row.name, row.what, cost, str(row.times), within if row.times else "never")
     return table
 
 

@@ -9,7 +9,8 @@ unit can pay depends only on its own balance and on the common sum of all units.
     begin     its id           -                  algorithm, text, and whether it is private, as JSON
     charge    its id, number   what all units pay the record of the release, as JSON
     reserve   its id, part     what is reserved   the payers; empty if all units pay
-    settle    its id, part     what was spent     the records of the releases, as JSON
+    settle    its id, part     what was spent     the records of the releases, as JSON; {"payers", "charges"} if the
+                                                  most units that paid are known
     finish    its id, rank     -                  why it ended
     join      its number       -                  pairs of keys: the payments of the first count for the second
 
@@ -27,7 +28,7 @@ import json
 import secrets
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from functools import lru_cache
 from typing import Any, Self
 
@@ -42,6 +43,7 @@ from discreet.log.replay import Reached
 from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending, Sums
 from discreet.privacy.costs import ORDERS
 from discreet.privacy.filter import APART
+from discreet.privacy.transcript import Transcript
 
 KEY = 16
 """The length of a unit's key, in bytes."""
@@ -278,6 +280,7 @@ class Units:
         earlier: the number of questions in logs that were closed, and of those that have an end.
         units_pay: whether single units were asked to pay.
         open: the reservations that are not settled, by question and part.
+        transcript: what is public of the payments of single units.
     """
 
     head: Head
@@ -289,6 +292,7 @@ class Units:
         self.earlier = (0, 0)
         self.units_pay = False
         self.open: dict[tuple[str, int], Reservation] = {}
+        self.transcript = Transcript()
         self._keys, self._count = KeyTable(), 0
         self._readings: Readings = np.zeros((3, _ROOM), dtype=np.int64)
         self._joined: dict[int, int] = {}  # a unit that was joined, and the unit that has its payments
@@ -313,7 +317,7 @@ class Units:
         if row.kind == RESERVE:
             self._reserve(key, Reservation(spending(row), row.content))
         elif row.kind == SETTLE:
-            self._settle(key, spending(row))
+            self._settle(key, spending(row), settled(row)[1])
             return  # it is not durable
         elif row.kind == CHARGE:
             self.total += spending(row)
@@ -342,18 +346,20 @@ class Units:
             self.total += part.most
             return
         self.units_pay = True
+        self.transcript.reserve(self._cost(part.most))
         start, new, known = unpack_payers(part.content)
         self._add_units(start, new)
         numbers = np.concatenate([known, np.arange(start, self._count)])
         self._readings[:, numbers] = plus(self._readings[:, numbers], as_column(self._cost(part.most)))
 
-    def _settle(self, key: tuple[str, int], spent: Spending) -> None:
+    def _settle(self, key: tuple[str, int], spent: Spending, most_payers: int | None) -> None:
         part = self.open.pop(key)
         self._count_part(key, part.most, counted(part.most, spent))
         payers = part.payers
         if payers is None:
             self.total = self.total - part.most + spent
             return
+        self.transcript.settle(self._cost(part.most), self._cost(spent), most_payers)
         back = as_column(self._cost(part.most) - self._cost(spent))
         if self._joined:  # a unit that two payers became gets both parts back
             payers, times = np.unique(self.current(payers), return_counts=True)
@@ -528,6 +534,7 @@ class Units:
             "gone": sorted(self._gone),
             "joined": sorted(self._joined.items()),
             "failures": [self.total.failure_atto, self._sums.failures],
+            "paid": [[payers, *astuple(state), times] for (payers, state), times in self.transcript.paid.items()],
             "open": [[*key, *_plain(part.most), _text(part.content)] for key, part in sorted(self.open.items())],
             "apart": [
                 [question, part, *_plain(paid)]
@@ -556,6 +563,10 @@ class Units:
             self._joins.setdefault(new, set()).add(old)
         self.total, failures = Spending(loss, header["failures"][0]), header["failures"][1]
         self._sums = Sums(sums, failures)
+        # Of a state of an earlier version, only the sum is known; the least price there is leaves its parts open.
+        whole = [[None, *astuple(self._cost(self._sums.total())), 1], [None, 1, 1, 1, 1]]
+        paid = header.get("paid", whole)
+        self.transcript = Transcript(((payers, FilterState(*state)), times) for payers, *state, times in paid)
         self.open = {
             (question, part): Reservation(Spending.unpack(_bytes(most), failure), _bytes(payers))
             for question, part, most, failure, payers in header["open"]
@@ -591,6 +602,14 @@ def dearest(sums: Iterable[Spending]) -> Spending:
     for paid in sums:
         found = found.or_more(paid)
     return found
+
+
+def settled(row: Row) -> tuple[list[dict[str, Any]], int | None]:
+    """Return the records of a settled part's releases, and the most units that paid for it; None if not known."""
+    if not row.content.startswith(b"{"):
+        return json.loads(row.content), None
+    found = json.loads(row.content)
+    return found["charges"], found["payers"]
 
 
 def spending(row: Row) -> Spending:

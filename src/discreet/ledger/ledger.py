@@ -82,6 +82,7 @@ class LogLedger:
         with place.reading() as connection:  # the state of a large ledger may be long in coming
             self._grant = Units.begin(chain.first(connection)).grant
         self.budget, self.simulation = self._grant.budget, self._grant.simulation
+        self._unable = dict[tuple[str, int], int | None]()
 
     # Transactions
 
@@ -230,8 +231,19 @@ class LogLedger:
             able = self._admit(state, common, numbers)
             new = choose(keys, able & (numbers == UNKNOWN))
             content = pack_payers(state.next_number, new, numbers[able & (numbers != UNKNOWN)])
+            self._unable[question, part] = state.transcript.unable(self.budget.limit, common)
             self._append(found, Entry(question, RESERVE, part, *most.pack(), content=content))
         return frozenset(units if able.all() else split(choose(keys, able)))
+
+    def unable(self, question: str, part: int) -> int | None:
+        """Return how many units at most could not pay when this process reserved a part; None if not known: public."""
+        return self._unable.pop((question, part), None)
+
+    def unable_now(self, most: Spending) -> int | None:
+        """Return how many units at most cannot pay `most` now; None if it may be any number: public."""
+        with self._reading() as found:
+            common = self.budget.filter_state(found.state.total) + self.budget.filter_state(most)
+            return found.state.transcript.unable(self.budget.limit, common)
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the payers of a reserved part; None if the part was not reserved, or if all units pay."""
@@ -241,7 +253,9 @@ class LogLedger:
                 return None
             return frozenset(found.state.keys_of(found.state.current(payers_of(held.content))))
 
-    def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
+    def settle(
+        self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = (), payers: int | None = None
+    ) -> None:
         """Settle a part: return the reservation beyond `spent` to its payers, and record the charges.
 
         Settling again with the same `spent` changes nothing. A power cut may undo it: then the whole reservation counts
@@ -254,7 +268,8 @@ class LogLedger:
             held = found.state.open.get((question, part))
             if held is not None:
                 check_settlement(held.most, None, spent)
-                content = _json([charge.describe() for charge in charges])
+                records = [charge.describe() for charge in charges]
+                content = _json(records if payers is None else {"payers": payers, "charges": records})
                 found.append(Entry(question, SETTLE, part, *spent.pack(), content=content))
                 return
             reserved = chain.find(found.connection, question, RESERVE, part)

@@ -20,6 +20,7 @@ from discreet.ledger.balances import (
     counted,
     dearest,
     payers_of,
+    settled,
     spending,
 )
 from discreet.log import CORRUPT
@@ -160,7 +161,7 @@ class Costs:
             if row.question not in parts:
                 return
             parts[row.question][key] = counted(parts[row.question].get(key, spending(row)), spending(row))
-            self._charges[row.question] += len(_parsed(row))
+            self._charges[row.question] += len(settled(row)[0])
         elif row.kind in (CHARGE, RESERVE):
             parts[row.question][row.kind, row.part] = spending(row)
             self._charges[row.question] += row.kind == CHARGE
@@ -206,7 +207,7 @@ def list_corpora(rows: Iterable[Row], budget: Budget) -> list[Corpus]:
             times.setdefault(row.question, time_of(row))
             mechanisms[row.question].append(_parsed(row)["mechanism"])
         elif row.kind == SETTLE:
-            mechanisms[row.question] += [charge["mechanism"] for charge in _parsed(row)]
+            mechanisms[row.question] += [charge["mechanism"] for charge in settled(row)[0]]
     return [
         Corpus(name, budget.spent(spent), times.get(name, ""), tuple(dict.fromkeys(mechanisms[name])))
         for name in costs.questions()

@@ -7,6 +7,8 @@ from discreet.errors import UsageError
 from discreet.planning.prices import LIKELY, VOCABULARY, chance, smallest, usual_algorithm, vault_budget
 
 SUGGESTED_EPSILON = 8.0
+MOST_EPSILON = 20.0
+"""The largest epsilon of a grant that needs no `force`: the odds may grow by a factor of 485 million."""
 MOST_DELTA = 1e-3
 """The delta from which on a grant is refused, for any number of people."""
 _LARGEST_SUGGESTED = 1e-6
@@ -54,13 +56,14 @@ def check_grant(epsilon: float, delta: float, *, people: int = 0, payment: str =
 
     Raises:
         UsageError: if epsilon, delta or people is invalid. Without `force`, also if delta is too large for the number
-            of people, or if the grant pays for no question of the default kind.
+            of people, if epsilon bounds nothing, or if the grant pays for no question of the default kind.
     """
     check_number("epsilon", epsilon)
     check_delta(delta)
     if people:
         check_people(people)
-    wrong = "" if force else (_delta_too_large(delta, people) or _nothing_fits(epsilon, delta, payment))
+    reasons = (_delta_too_large(delta, people), _epsilon_too_large(epsilon))
+    wrong = "" if force else next(filter(None, reasons), "") or _nothing_fits(epsilon, delta, payment)
     if wrong:
         raise UsageError(f"{wrong} A grant cannot be changed later. To make the vault nevertheless: --force.")
 
@@ -84,6 +87,17 @@ def _delta_too_large(delta: float, people: int) -> str:
             f"{MOST_DELTA:g}. {advice}"
         )
     return ""
+
+
+def _epsilon_too_large(epsilon: float) -> str:
+    """Return the reason why epsilon is too large; "" if it is not."""
+    if epsilon <= MOST_EPSILON:
+        return ""
+    return (
+        f"Epsilon {epsilon:g} promises little: the odds that a person is in the vault may change by {odds(epsilon)}. "
+        f"Give at most --epsilon {MOST_EPSILON:g}; {SUGGESTED_EPSILON:g} is the default: "
+        f"{odds(SUGGESTED_EPSILON)}."
+    )
 
 
 def _nothing_fits(epsilon: float, delta: float, payment: str) -> str:
@@ -111,3 +125,12 @@ def _answers(epsilon: float, delta: float, payment: str) -> bool:
         return False
     voters, rounds = counted
     return budget.admits(rounds.plan.max_cost) and (chance(voters, rounds, voters.voters) or 0.0) >= LIKELY
+
+
+def odds(epsilon: float) -> str:
+    """Return the factor by which the odds may grow, e^epsilon, in words: "2,980 to 1", "10^43 to 1"."""
+    power = epsilon / math.log(10)
+    if power >= 15:
+        return f"10^{power:.0f} to 1"
+    digits = max(0, 2 - math.floor(power))
+    return f"{round(math.exp(epsilon), 2 - math.floor(power)):,.{digits}f} to 1"

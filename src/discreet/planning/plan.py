@@ -21,6 +21,7 @@ from discreet.planning.prices import (
     times,
     vault_budget,
 )
+from discreet.planning.statistics import StatisticRow, statistic_rows
 from discreet.privacy.accounting import Budget
 from discreet.system.notebook_html import plan_html
 from discreet.system.plain import KEY, Sparse, to_plain
@@ -128,6 +129,7 @@ class Plan:
         odds: the bounds on an attacker's belief.
         questions: the wanted number of questions; 0 if none was given.
         wanted: the cost of the wanted questions, by kind.
+        statistics: the statistics that the grant pays for, by kind.
     """
 
     people: int
@@ -139,6 +141,7 @@ class Plan:
     odds: tuple[Odds, ...]
     questions: int = 0
     wanted: tuple[Wanted, ...] = ()
+    statistics: tuple[StatisticRow, ...] = ()
 
     def describe(self) -> dict[str, Any]:
         """Return the plan as plain data, with the keys of `discreet plan --json`."""
@@ -175,7 +178,8 @@ def make_plan(people: int, epsilon: float, delta: float | None = None, *, questi
     wanted = tuple(_wanted(kind, budget, people, used, questions) for kind in KINDS) if questions else ()
     one = min(epsilon, rows[0].epsilon if rows[0].times else PRICE)
     odds = tuple(Odds(prior, posterior(prior, one, delta), posterior(prior, epsilon, delta)) for prior in PRIORS)
-    return Plan(people, epsilon, delta, suggested, used, rows, odds, questions, wanted)
+    statistics = statistic_rows(budget, people)
+    return Plan(people, epsilon, delta, suggested, used, rows, odds, questions, wanted, statistics)
 
 
 def _row(kind: Kind, budget: Budget, people: int, used: int) -> Row:

@@ -16,6 +16,7 @@ from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Claimed, Cost
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.private import Change, Private, unseal
+from discreet.privacy.transcript import Transcript
 from discreet.system.notebook_html import receipt_html
 from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
 
@@ -94,6 +95,12 @@ class UnitLedger(Ledger, Protocol):
             LedgerError: if this part of the question was reserved before, or the ledger cannot be written.
         """
 
+    def unable(self, question: str, part: int) -> int | None:
+        """Return how many units at most could not pay when this process reserved a part: public (`Transcript`).
+
+        None: it may be any number, or is not known any more.
+        """
+
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the units that pay for a part that was reserved before; None if it was not, or every unit pays."""
 
@@ -105,11 +112,14 @@ class UnitLedger(Ledger, Protocol):
             LedgerError: if this part of the question was reserved before, or the ledger cannot be written.
         """
 
-    def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
+    def settle(
+        self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = (), payers: int | None = None
+    ) -> None:
         """Return to all payers of a part the reserved amount beyond `spent`, and record the charges.
 
-        `spent` must follow from released values alone. A second call with the same `spent` changes nothing. The call
-        need not be durable: if it is lost, the ledger counts too much as spent, never too little.
+        `spent` and `payers`, the most units that paid, must follow from released values alone. A second call with the
+        same `spent` changes nothing. The call need not be durable: if it is lost, the ledger counts too much as spent,
+        never too little.
 
         Raises:
             LedgerError: if the part was never reserved, was settled with another sum, or spent more than reserved.
@@ -140,6 +150,7 @@ class MemoryLedger:
         self._units: dict[bytes, FilterState] = {}
         self._parts: dict[tuple[str, int], _Part] = {}
         self._merged: dict[bytes, bytes] = {}
+        self._transcript, self._unable = Transcript(), dict[tuple[str, int], int | None]()
 
     def spent(self) -> Spending:
         """Return the sum of all charges so far."""
@@ -174,7 +185,13 @@ class MemoryLedger:
         for unit in paying:
             self._units[unit] = self._units.get(unit, FilterState()) + cost
         self._parts[question, part] = _Part(most, paying)
+        self._unable[question, part] = self._transcript.unable(self.budget.limit, common)
+        self._transcript.reserve(cost)
         return paying
+
+    def unable(self, question: str, part: int) -> int | None:
+        """Return how many units at most could not pay when a part was reserved."""
+        return self._unable.pop((question, part), None)
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the units that pay for a part that was reserved."""
@@ -192,7 +209,9 @@ class MemoryLedger:
         common = self.budget.filter_state(total)
         return frozenset(u for u, own in self._units.items() if not self.budget.admits_state(common + own))
 
-    def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
+    def settle(
+        self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = (), payers: int | None = None
+    ) -> None:
         """Return the reserved amount that was not spent."""
         held = self._parts.get((question, part))
         if held is None:
@@ -204,6 +223,7 @@ class MemoryLedger:
         if held.paying is None:
             self._spent = self._spent - held.most + spent
         else:
+            self._transcript.settle(self.budget.filter_state(held.most), self.budget.filter_state(spent), payers)
             back = self.budget.filter_state(held.most) - self.budget.filter_state(spent)
             for unit in map(self._current, held.paying):
                 self._units[unit] = self._units[unit] - back
@@ -296,11 +316,16 @@ def exhausted(budget: Budget, spent: Spending, total: Spending) -> BudgetExhaust
 
 
 class Reservation:
-    """The amount reserved for a part of a question, as the ledger of the filter that spends it."""
+    """The amount reserved for a part of a question, as the ledger of the filter that spends it.
+
+    Attributes:
+        payers: the most units that paid it, if a release tells.
+    """
 
     def __init__(self, most: Spending, budget: Budget, *, simulation: bool) -> None:
         self.most, self.budget, self.simulation = most, budget, simulation
         self.charges: list[Charge] = []
+        self.payers: int | None = None
         self._spent = Spending.nothing()
 
     def spent(self) -> Spending:
@@ -515,7 +540,12 @@ class PrivacyFilter:
     """The filter of one question: it lets mechanisms open private values after payment.
 
     Its ceiling and the ledger's budget must both admit a payment.
+
+    Attributes:
+        unable: how many units at most could not pay what this filter spends; None if it may be any number: public.
     """
+
+    unable: int | None = 0
 
     def __init__(
         self,
@@ -587,6 +617,11 @@ class PrivacyFilter:
         """
         paid = Reservation(most, self._ledger.budget, simulation=self._ledger.simulation)
         return PrivacyFilter(paid, self._ledger.budget, self._question, unit=self._unit, noise=noise or self._noise)
+
+    def note_payers(self, most: int) -> None:
+        """Note the most units that paid what this filter spends. It must follow from released values alone."""
+        if isinstance(self._ledger, Reservation):
+            self._ledger.payers = most
 
     def fits(self, mechanisms: Sequence[Priced], change: Change) -> bool:
         """Return whether all of `mechanisms` can be paid for now. A round is begun only if it can be completed."""

@@ -94,7 +94,10 @@ class UnitAccount:
         if members.change != ADD_REMOVE_ONE:
             # With payment by rank, the removal of one unit would make another unit pay.
             raise DiscreetError(f"Only units above a threshold can be admitted, not values with {members.change}.")
-        return Private(unseal(members, paying), ADD_REMOVE_ONE), self._part(part, most)
+        admitted = Private(unseal(members, paying), ADD_REMOVE_ONE)
+        paid = self._part(part, most)
+        paid.unable = self._ledger.unable(self._question, part)
+        return admitted, paid
 
     def charge_every_unit(self, most: Spending) -> PayingUnits:
         """Charge every unit of the vault `most`, later ones included; return those that pay and the filter.
@@ -115,7 +118,7 @@ class UnitAccount:
         """Return to the units what was reserved and not spent. Call it once, when the question is over."""
         # The reverse order saves writes: a ledger writes less if no other part was settled in between.
         for part, reservation in reversed(self._parts.items()):
-            self._ledger.settle(self._question, part, reservation.spent(), reservation.charges)
+            self._ledger.settle(self._question, part, reservation.spent(), reservation.charges, reservation.payers)
 
     def receipt(self) -> Receipt:
         """Return what the question cost any one unit at most."""

@@ -1,12 +1,15 @@
 """The admission of questions: whether a vault can pay for a question, and the largest one that it can pay. Public."""
 
+import math
 from dataclasses import replace
 
 from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.admission import STEP, largest_step
+from discreet.query.derived import Releases
 
 
 def question_budget(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary: int) -> Budget:
@@ -41,6 +44,30 @@ def question_budget(algorithm: Algorithm, budget: Budget, spent: Spending, vocab
         asked=asked,
         left=left,
         would_fit=fit,
+    )
+
+
+def check_counted(statistic: Statistic, unable: int | None, releases: Releases, budget: Budget) -> None:
+    """Refuse a statistic if publicly each unit that it is about may be unable to pay: its numbers would mean nothing.
+
+    Args:
+        statistic: the statistic.
+        unable: how many units at most cannot pay; None if it may be any number.
+        releases: what was released; it says how many units the statistic is about at most.
+        budget: the grant.
+
+    Raises:
+        BudgetExhausted: if it is so. Nothing was charged.
+    """
+    most = releases.at_most(statistic.members) if unable else math.inf
+    if unable is None or unable < most or not unable:
+        return
+    raise BudgetExhausted(
+        f"Earlier questions may have used up the grant of all units that this is about: up to {unable:,} cannot pay, "
+        f"and it is about {most:,.0f} at most. Nothing was released or charged. What was released before is free. A "
+        "question at a smaller price (--epsilon, --uses) leaves more units that can pay.",
+        asked=budget.spent(statistic.plan(budget, 0).max_cost),
+        left=0.0,
     )
 
 

@@ -7,15 +7,16 @@ and on the releases alone. So it reveals nothing of the documents, not even whet
 numbers of different moments are about the documents of these moments, and the answer names them.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 
 from discreet.algorithms.common.algorithm import Algorithm, Figure
 from discreet.algorithms.statistics.compare import Compare, say_shares
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person
 from discreet.algorithms.statistics.count import Count, say_count
-from discreet.algorithms.statistics.counted import MAY_LACK, Counted
+from discreet.algorithms.statistics.counted import MAY_LACK, Counted, Reckon
 from discreet.algorithms.statistics.difference import Difference, say_difference
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.share import Share, say_share
@@ -100,6 +101,8 @@ class Releases:
             if not isinstance(statistic, Count | Share | Difference) or released.counts is None:
                 continue
             counted = Counted.described(released.counts)
+            if MAY_LACK in released.answer and not counted.unable:  # of an earlier version, without the number
+                counted = replace(counted, unable=None)
             if len(counted.counts) != statistic.cells:
                 continue
             self._counted[number] = released, counted
@@ -119,14 +122,22 @@ class Releases:
         counted = self._joined(cells)
         if sample is not None:
             checked = {key: sample.check(said) for key, said in _checked(statistic, asked, weights)}
-            counted = Widened(counted.counts, counted.deviations, counted.gaussian, checked)
+            counted = Widened(counted.counts, counted.deviations, counted.gaussian, counted.unable, checked)
         text, table = _say(statistic, counted, weights)
+        if isinstance(statistic, Share) and sample is None:
+            text, table = statistic.with_words((text, table))
         if sample is not None and any(one.pooled for one in checked.values()):
             text = f"{text} {_POOLED}"
         of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
         text = f"{text} {_combines(of)}" if len(of) > 1 else text
-        text = f"{text}\n{MAY_LACK}" if any(MAY_LACK in one.answer for one in of) else text
-        return Derived(question, text, "end", statistic.name, 0, table=tuple(map(asdict, table)), of=of)
+        return Derived(question, text + counted.note, "end", statistic.name, 0, table=tuple(map(asdict, table)), of=of)
+
+    def at_most(self, units: Condition) -> float:
+        """Return the upper end of the number of units of a condition, of released counts of it or of a larger one."""
+        region = units.facts()
+        sums = (cells for known, cells in self._direct.items() if known <= region)
+        ends = (self._joined(list(cells)).figure("", "count", Reckon(list(range(len(cells))))).high for cells in sums)
+        return min(ends, default=math.inf)
 
     def _sum(self, region: Region) -> Sum | None:
         """Return the sum of counts that is the number of units of a region: one release, or the least noise of two."""
@@ -184,10 +195,12 @@ class Releases:
     def _joined(self, cells: list[Cell]) -> Counted:
         """Return counts of several releases as one. The noise of each is independent of the others."""
         found = [(self._counted[number][1], cell) for number, cell in cells]
+        unable = {number: self._counted[number][1].unable for number, _ in cells}.values()
         return Counted(
             tuple(one.counts[cell] for one, cell in found),
             tuple(one.deviations[cell] for one, cell in found),
             tuple(one.laws[cell] for one, cell in found),
+            None if None in unable else sum(filter(None, unable)),
         )
 
 

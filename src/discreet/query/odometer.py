@@ -8,15 +8,12 @@ A unit is defined by its name at the time of a question. If two names become one
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.algorithms.common.algorithm import Plan, UnitCost
 from discreet.privacy.accounting import Budget, Spending, how_many
 from discreet.privacy.filter import Receipt
 from discreet.query.words import percent
-
-if TYPE_CHECKING:  # the module imports a library that takes 0.2 seconds
-    from discreet.ledger.ledger import LogLedger
 
 _MANY = 10_000
 
@@ -58,16 +55,6 @@ class Odometer:
             "part": self.part,
             "questions": self.questions,
         }
-
-
-def may_lack_units(ledger: "LogLedger") -> bool:
-    """Return whether a unit may have been unable to pay for the last question: public.
-
-    A unit that takes part in all questions of the ledger, of any process and key, pays the sum of their prices. The
-    prices are on receipts, and do not depend on who paid: with one unit more or less, they are the same. So are they if
-    no unit took part. No balance and no number of refused units is looked at, as these are private.
-    """
-    return not ledger.budget.admits(ledger.spent_at_most())
 
 
 def unit_cost(budget: Budget, receipt: Receipt | None, uses: int | None) -> UnitCost | None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Answer, Plan, Query
-from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
 from discreet.generation.capabilities import check_ready
@@ -17,12 +16,13 @@ from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import MemoryLedger, UnitLedger, public_texts
 from discreet.privacy.noise import Noise
-from discreet.query.admission import question_budget, simulation_budget
+from discreet.query.admission import check_counted, question_budget, simulation_budget
 from discreet.query.answer_cache import AnswerCache, Released, alone_with
 from discreet.query.components import QueryComponents
+from discreet.query.derived import Releases
 from discreet.query.execution import Execution
 from discreet.query.latency import AT_ONCE, Pace
-from discreet.query.odometer import Odometer, may_lack_units, times, unit_cost
+from discreet.query.odometer import Odometer, times, unit_cost
 from discreet.query.proposals import propose
 from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
 from discreet.query.validation import (
@@ -310,19 +310,23 @@ class QueryPipeline:
             found = propose(request.question, request.options.propose, before, algorithm, model)
             asked = algorithm.with_proposals(found)
         number, assumed = request.options.id or uuid.uuid4().hex, self._assumed(algorithm)
+        unable = self._unable(request.plan)
         execution = Execution(number, query, asked, ceiling, by_unit, unit, assumed=assumed)
         parts.ledger.begin(execution.id, algorithm.name, request.question, private=algorithm.private)
         parts.asked.append(execution.id)
         answered = execution.answer(self._corpus(algorithm), model, parts.ledger)
         parts.ledger.finish(execution.id, answered.stopped)
-        if isinstance(algorithm, Statistic) and answered.table and may_lack_units(parts.ledger):
-            answered = replace(answered, text=f"{answered.text}\n{MAY_LACK}")
         if parts.settings.history and request.plan:
             kept, pace = _as_kept(request), request.options.pace
             answered = keep_answer(parts.history, request.question, kept, answered, request.asked, pace)
         used = texts.digest if texts else ""
         receipt = answered.receipt and replace(answered.receipt, reused=len(before), public_corpus=used)
-        return replace(answered, receipt=receipt)
+        return replace(answered, receipt=receipt, unable=answered.counts.unable if answered.counts else unable)
+
+    def _unable(self, plan: Plan | None) -> int | None:
+        """Return how many units at most cannot pay for a question now: public."""
+        by_unit = plan is not None and self._parts.settings.payment == "unit"
+        return self._parts.ledger.unable_now(plan.max_cost) if plan is not None and by_unit else 0
 
     def _remembers(self, request: Request) -> bool:
         return request.options.reuse and self._parts.settings.history and request.plan is not None
@@ -342,7 +346,11 @@ class QueryPipeline:
         """Return the question's own budget, if it can be paid."""
         ledger, landed = self._parts.ledger, request.options.landed
         spent = landed.spent if landed else ledger.spent()
-        return question_budget(request.algorithm, ledger.budget, spent, ANY_VOCABULARY)
+        budget = question_budget(request.algorithm, ledger.budget, spent, ANY_VOCABULARY)
+        if isinstance(request.algorithm, Statistic) and self._parts.settings.history:
+            unable, history = self._unable(request.plan), landed.history if landed else self._parts.history
+            check_counted(request.algorithm, unable, history.made_of_all(Releases), ledger.budget)
+        return budget
 
 
 def _understood(request: Request) -> str:

@@ -2,9 +2,26 @@
 
 from collections.abc import Iterable
 
-from discreet.system.words import nothing_released, part_of_grant, percent, such_questions, unit_word, who_said_so
+from discreet.system.words import (
+    could_not_pay,
+    nothing_released,
+    part_of_grant,
+    percent,
+    such_questions,
+    unit_word,
+    who_said_so,
+)
 
-__all__ = ["minutes", "nothing_released", "part_of_grant", "percent", "such_questions", "unit_word", "who_said_so"]
+__all__ = [
+    "could_not_pay",
+    "minutes",
+    "nothing_released",
+    "part_of_grant",
+    "percent",
+    "such_questions",
+    "unit_word",
+    "who_said_so",
+]
 
 
 def minutes(moments: Iterable[str]) -> list[str]:

@@ -120,8 +120,8 @@ class FigureFields(TypedDict):
     name: Text
     kind: Word
     value: Value
-    low: Value
-    high: Value
+    low: Value | None
+    high: Value | None
 
 
 class PriceFields(TypedDict):
@@ -158,6 +158,7 @@ class AnswerFields(TypedDict):
     released_at: NotRequired[Annotated[list[Word], Field(max_length=1000)]]
     asked: NotRequired[Text]
     understood: NotRequired[Text]
+    unable: NotRequired[Annotated[int, Field(ge=0, le=10**15)] | None]
     text: Text
 
 

@@ -175,7 +175,9 @@ def _notes(receipt: Plain) -> Iterator[Markup]:
         yield paragraph(f"assumed, not checked: {assumption}")
 
 
-def _figure(value: float, kind: str) -> str:
+def _figure(value: float | None, kind: str) -> str:
+    if value is None or math.isinf(value):
+        return "not known"
     return f"{value:,.0f}" if kind == "count" else f"{value:,.4g}"
 
 

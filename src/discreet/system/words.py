@@ -17,6 +17,14 @@ def nothing_released(field: str) -> str:
     return f"No answer: too few of the {unit_word(field)}s' notes agree (or could pay)."
 
 
+def could_not_pay(unable: int | None) -> str:
+    """Return the note of an answer for which so many units at most could not pay; "" if all could."""
+    if unable == 0:
+        return ""
+    some = "Units" if unable is None else f"Up to {unable:,} units" if unable > 1 else "Up to 1 unit"
+    return f"Note: {some} had no part in this: earlier questions may have used up their grant."
+
+
 def who_said_so(support: Mapping[str, int | None]) -> str:
     """Return how many units gave an answer, from the plain data of its `Support`."""
     among = f" of about {support['of']}" if support["of"] else ""

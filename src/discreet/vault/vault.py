@@ -96,6 +96,32 @@ def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None
         raise StoreError(f"The vault could not be made at {path}: {error.strerror}.") from error
 
 
+def change_settings(path: Path, fields: Mapping[str, str], model: str = "") -> VaultConfig:
+    """Declare more fields in a vault, or name another model. Return the settings.
+
+    The settings are public, and no document has any influence on them. The ledger, the balances and what was released
+    stay. A record gets a value of the field when it is added again: then it is another record, and replaces the first.
+
+    Args:
+        path: the folder of the vault.
+        fields: the types of the new fields, by name.
+        model: the model; empty for the same.
+
+    Raises:
+        UsageError: if a field was declared before. Nothing was changed.
+    """
+    settings = read_config(path)
+    if again := [name for name in fields if name in settings.fields]:
+        raise UsageError(
+            f"The field '{again[0]}' is declared as {settings.fields[again[0]]}, which stays: its values were added as "
+            "such. Declare a field of another name. Nothing was changed."
+        )
+    if model and not is_plugin_model(model):
+        check_spelling("language model", model, [PACKAGED, *find_names(MODELS)])
+    fields = check_types({**settings.fields, **fields}, settings.unit_field)
+    return write_config(path, replace(settings, fields=fields, model=model or settings.model))
+
+
 @contextmanager
 def _made(store: Any) -> Iterator[None]:
     """Make a store in a database. If the block fails, remove it."""

@@ -41,6 +41,7 @@ EXPERIMENTS = {
             "wordings": "wordings:measure_wordings",
             "kinds": "kinds:measure_kinds",
             "understanding": "understanding:ask_clinic",
+            "grants": "grants:tabulate_grants",
             "part": "common:take_part",
         },
     ),

@@ -50,9 +50,11 @@ class Counted:
         self._took_part[question, part] = len(admitted)
         return admitted
 
-    def settle(self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = ()) -> None:
+    def settle(
+        self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = (), payers: int | None = None
+    ) -> None:
         """Noted: what they paid."""
-        self._ledger.settle(question, part, spent, charges)
+        self._ledger.settle(question, part, spent, charges, payers)
         count = self._took_part.pop((question, part), 0)
         self.paid = added(self.paid, self._ledger.budget.filter_state(spent), count)
 

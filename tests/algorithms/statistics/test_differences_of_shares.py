@@ -45,5 +45,5 @@ def test_widened_difference_is_no_narrower() -> None:
     checked = {key_of([cell]): right for cell in range(4)}
     for counts in ((43, -3, -6, 204), (36, 4, 5, 190), (50, 50, 20, 80)):
         alone = Counted(counts, (4.7,) * 4).figure("x", "difference", OF)
-        wide = Widened(counts, (4.7,) * 4, True, checked).figure("x", "difference", OF)
+        wide = Widened(counts, (4.7,) * 4, True, checked=checked).figure("x", "difference", OF)
         assert wide.low <= alone.low <= alone.high <= wide.high <= 1

@@ -78,7 +78,7 @@ def test_interval_covers_the_true_number(false: float, missed: float) -> None:
         noise = np.rint(source.normal(scale=5.0, size=2)).astype(int)
         counts = int(found[vault].sum() + noise[0]), int((~found[vault]).sum() + noise[1])
         known = {key_of([0]): yes, key_of([1]): no, key_of([0, 1]): Checked()}
-        wide = Widened(counts, (5.0, 5.0), True, known)
+        wide = Widened(counts, (5.0, 5.0), True, checked=known)
         right = true[vault].sum()
         share = Reckon([0], [0, 1])
         for name, of, value in (

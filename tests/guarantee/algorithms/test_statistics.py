@@ -325,12 +325,13 @@ def test_list_has_the_values_of_many_units_with_their_shares(tmp_path: Path) -> 
         (Count(condition='not "Winter Hand"'), 60),
         (Share(population="Winter Hand", condition="rash"), 40),
         (Share(condition="rash"), 100),
-        (ListValues(population="Winter Hand", attribute="symptom"), 40),
+        (ListValues(population="Winter Hand", attribute="symptom"), 0),  # nothing was read, so nobody has a value
+        (Compare(groups=("rash", "cough"), condition="Winter Hand"), 30),
         (Difference(groups=("Winter Hand", "rash")), 40),
         (Difference(population="Winter Hand", groups=("rash", "cough")), 30),
     ],
 )
-def test_only_the_population_pays(tmp_path: Path, statistic: Statistic, payers: int) -> None:
+def test_only_units_that_can_change_a_number_pay(tmp_path: Path, statistic: Statistic, payers: int) -> None:
     _, ledger = answer(corpus_of(tmp_path, SICK), statistic, BUDGET)
     assert sum(count for _, count in ledger.unit_balances()) == payers
 

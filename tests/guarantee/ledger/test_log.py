@@ -315,7 +315,7 @@ def filled(kept: Kept) -> tuple[Any, Any]:
         for part in range(6):
             used.reserve("q", part, of(0.1), UNITS[part : part + 4])
         used.reserve_all("r", 0, of(0.2))
-        used.settle("q", 1, of(0.05))
+        used.settle("q", 1, of(0.05), (), 7)
         used.merge([(UNITS[1], UNITS[2]), (UNITS[2], UNITS[9])])
         used.reserve("s", APART, of(0.02), UNITS[:2])
         used.reserve("s", APART + 1, of(0.03), UNITS[4:5])
@@ -326,6 +326,8 @@ def check_same(ledger: Any, reference: Any) -> None:
     assert ledger.spent() == reference.spent()
     assert Multiset(dict(ledger.unit_balances())) == Multiset(dict(reference.unit_balances()))
     assert ledger.spent_at_most() == of(0.1).times(5) + of(0.05) + of(0.2) + of(0.03)
+    with ledger._reading() as found:
+        assert found.state.transcript.paid == reference._transcript.paid
 
 
 @pytest.mark.usefixtures("large")

@@ -63,6 +63,29 @@ def test_question_shows_what_its_parts_paid(kept: Callable[..., Any]) -> None:
     assert (found["s"].epsilon, found["s"].spending) == (0.0, Spending.nothing())
 
 
+@pytest.mark.parametrize("paying", [UNITS[:3], UNITS[1:4], []])
+def test_how_many_cannot_pay_is_a_bound_of_public_numbers(kept: Callable[..., Any], paying: list[bytes]) -> None:
+    """It is the same whoever paid, and after a reopening and a closing; parts in the air may be those of all units."""
+    ledger = kept()
+    for part in range(3):
+        ledger.reserve("q", part, of(0.9), paying)
+        ledger.settle("q", part, of(0.9), (), 5)
+    ledger.reserve("r", 0, of(0.5), UNITS)
+    assert ledger.unable("r", 0) == 5  # each took part in all three
+    assert ledger.unable("r", 0) is None  # it is said once
+
+    def check(found: Any) -> None:
+        assert found.unable_now(of(0.1)) == 5
+        assert found.unable_now(of(0.4)) == 6  # 2.7 of 3 are too much, of which the part in the air has 0.5
+        assert found.unable_now(of(2.6)) is None
+
+    check(ledger)
+    check(kept(found=True))
+    ledger.close_log(keep=False)
+    check(ledger)
+    check(kept(found=True))
+
+
 def test_many_units_pay_in_one_reservation(kept: Callable[..., Any]) -> None:
     ledger, many = kept(), [number.to_bytes(16, "big") for number in range(2500)]
     assert ledger.reserve("q", 0, of(2.0), many) == frozenset(many)

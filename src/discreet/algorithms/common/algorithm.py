@@ -26,7 +26,7 @@ from discreet.privacy.filter import Receipt, ReceiptShown
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.system.frames import frame
 from discreet.system.notebook_html import answer_html
-from discreet.system.plain import Sparse, show_as, to_plain
+from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
 
 if TYPE_CHECKING:
     from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
@@ -121,14 +121,14 @@ class Figure:
         name: what the number is of: a value, a group or a period.
         kind: "count" (of units), "share" (between 0 and 1), "difference" (of two shares, or of two counts) or "number".
         value: the number.
-        low, high: the interval.
+        low, high: the interval; `high` is infinite if units of an unknown number may be missing.
     """
 
     name: str
     kind: str
     value: float
     low: float
-    high: float
+    high: Unbounded
 
     @staticmethod
     def is_described(value: object) -> bool:
@@ -147,11 +147,13 @@ class NoisyCounts:
         counts: the counts.
         deviations: the standard deviation of the noise of each.
         gaussian: whether the noise is Gaussian, of all or of each; else Laplace.
+        unable: how many units at most are not counted, since they could not pay; None if it may be any number.
     """
 
     counts: tuple[int, ...]
     deviations: tuple[float, ...]
     gaussian: bool | tuple[bool, ...] = True
+    unable: int | None = 0
 
     @property
     def laws(self) -> tuple[bool, ...]:
@@ -161,9 +163,12 @@ class NoisyCounts:
     @staticmethod
     def is_described(value: object) -> bool:
         """Return whether a value is the plain data of noisy counts (`dataclasses.asdict`, or JSON of it)."""
-        if not isinstance(value, dict) or set(value) != {field.name for field in fields(NoisyCounts)}:
+        known = {field.name for field in fields(NoisyCounts)}
+        if not isinstance(value, dict) or set(value) | {"unable"} != known:  # lines of earlier versions lack it
             return False
         counts, deviations, laws = value["counts"], value["deviations"], value["gaussian"]
+        if type(value.get("unable", 0)) not in (int, type(None)):
+            return False
         several = all(isinstance(one, list | tuple) for one in (counts, deviations))
         if not several or not 0 < len(counts) == len(deviations):
             return False
@@ -255,6 +260,7 @@ class Answer(GeneratedAnswer):
         understood: of a statistic, its kind and its parts, as the question was understood; empty otherwise.
         released_at: the minutes in which the releases left that the answer repeats or follows from, if it was free.
         follows: whether it follows from other releases; false if it is one of them again.
+        unable: how many units at most could not pay for a new answer; None if it may be any number: public.
     """
 
     algorithm: str = ""
@@ -267,6 +273,7 @@ class Answer(GeneratedAnswer):
     understood: str = ""
     released_at: tuple[str, ...] = ()
     follows: bool = False
+    unable: int | None = 0
 
     @classmethod
     def of(
@@ -343,6 +350,8 @@ class AnswerShown(Sparse):
             none.
         asked: the question that was asked in place of the given one; absent if it was.
         understood: how a question for a statistic was understood: its kind and its parts; absent for another question.
+        unable: how many units at most could not pay, since earlier questions used up their grant; null: it may be any
+            number; absent if none.
         public_answer: what the model says without documents; only with --show-public.
     """
 
@@ -367,6 +376,7 @@ class AnswerShown(Sparse):
     released_at: tuple[str, ...] = ()
     asked: str = ""
     understood: str = ""
+    unable: int | None = 0
     public_answer: str | None = ""
 
 

@@ -32,6 +32,7 @@ from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Count, RowRule
 from discreet.privacy.private import Private
+from discreet.privacy.transcript import MISSED
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
 PRICE = 2.5
@@ -362,6 +363,7 @@ class AllVoteRAG(PrivateRAG):
             return super().answer(query, corpus, model, account, rounds)
         paying, paid = self.retrieve(query, corpus, rounds, account)
         counted = paid.release(rounds.rule.count, paying.map(lambda _: True))
+        paid.note_payers(max(0, counted + rounds.rule.count.tail(MISSED)))
         rows = rounds.rule.rows(counted)
         documents = corpus.partition_to_rows(paying, rows, account.noise)
         inner = replace(rounds.inner, voters=rows.number)

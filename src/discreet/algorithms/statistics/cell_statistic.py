@@ -1,9 +1,9 @@
 """A statistic over public cells, each unit in one cell at most. Privacy-spec, part 11.
 
-1  every unit of the population that can pay, pays      `Statistic.admit`
-2  each of them is put into one public cell, or none    `cell`
-3  the cells are counted, with noise                    `choose_histogram`
-4  the answer follows from the noisy counts alone       `conclude`
+1  each unit of the population has one public cell, or none  `cell`
+2  of those with a cell, all that can pay, pay               `Statistic.admit`
+3  the cells are counted, with noise                         `choose_histogram`
+4  the answer follows from the noisy counts alone            `conclude`
 """
 
 from abc import abstractmethod
@@ -41,13 +41,18 @@ class CellStatistic(Statistic):
         return choose_histogram(self.price(budget), self.cells)
 
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
-        """Charge the units of the population that can pay (1), count them by cell (2, 3), and conclude (4)."""
+        """Charge the units with a cell that can pay (1, 2), count them (3), and conclude (4)."""
         histogram = self.histogram(account.budget)
-        able, paid = self.admit(corpus, account)
-        counts = paid.release(histogram, able.read(lambda member: self.cell(member.value), otherwise=OUTSIDE))
-        counted = Counted.by(histogram, counts)
+        able, paid = self.admit(corpus, account, lambda _, record: self._place(record))
+        counts = paid.release(histogram, able.map(lambda member: member.value))
+        counted = Counted.by(histogram, counts, paid.unable)
+        paid.note_payers(counted.most_payers)
         text, table = self.conclude(counted)
-        return GeneratedAnswer(text, "end", 0, table=tuple(table), counts=counted)
+        return GeneratedAnswer(text + counted.note, "end", 0, table=tuple(table), counts=counted)
+
+    def _place(self, record: UnitRecord) -> int | None:
+        place = self.cell(record)
+        return None if place == OUTSIDE else place
 
     @property
     @abstractmethod

@@ -12,7 +12,7 @@ from typing import ClassVar
 from discreet.algorithms.common.algorithm import Figure
 from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.conditions import Condition, Known, Region, narrowed, written
-from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights, percent
+from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights, less, percent
 from discreet.algorithms.statistics.share import Share
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
@@ -80,7 +80,7 @@ class Compare(Share):
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the share of each group and, of two groups, their difference."""
         parts = [(self._held(place), self._inside(place)) for place in range(len(self.groups))]
-        return say_shares(counted, self.groups, parts)
+        return self.with_words(say_shares(counted, self.groups, parts))
 
     def _held(self, place: int) -> list[int]:
         """Return the cells of a group of which the condition holds."""
@@ -103,7 +103,7 @@ def say_shares(
         said += " The noise does not tell whether there is any in each group."
     if len(shares) > 2:
         return said, shares
-    difference = counted.figure("difference", "difference", Difference(*reckons))
+    difference = less(shares[0], shares[1], counted.figure("difference", "difference", Difference(*reckons)))
     return f"{said} {_which(difference, groups)}", [*shares, difference]
 
 

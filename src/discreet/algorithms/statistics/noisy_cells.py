@@ -100,7 +100,7 @@ def choose_counts(price: Price, each: int) -> tuple[GaussianHistogram, KeywordCo
     if not price.admits(ZeroConcentrated(rho, delta)):
         raise UsageError("The price of the list is too small for any noise. Raise epsilon, or lower `uses`.")
     size = GaussianHistogram.calibrated(_SIZE_SHARE * rho, 1, ADD_REMOVE_ONE)
-    rest = (1 - _SIZE_SHARE) * rho * (1 - 1e-9)
+    rest = (1 - _SIZE_SHARE) * rho * (1 - 1e-6)  # both parts are rounded up
     return size, KeywordCounts.calibrated(rest, delta, each, ADD_REMOVE_ONE, "values")
 
 

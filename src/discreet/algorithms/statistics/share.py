@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Figure
 from discreet.algorithms.statistics.cell_statistic import CellStatistic
-from discreet.algorithms.statistics.conditions import Condition, Known, narrowed
+from discreet.algorithms.statistics.conditions import Condition, Known, Says, narrowed
 from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon, Weights, at_most, percent, whole
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
@@ -64,7 +64,15 @@ class Share(CellStatistic):
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the share, and both counts."""
-        return say_share(counted, [YES], [YES, NO])
+        return self.with_words(say_share(counted, [YES], [YES, NO]))
+
+    def with_words(self, said: tuple[str, list[Figure]]) -> tuple[str, list[Figure]]:
+        """Return an answer that says whose other words its intervals leave out."""
+        phrases = dict.fromkeys(leaf.says for leaf in self._condition.leaves() if isinstance(leaf, Says))
+        if not phrases:
+            return said
+        named = " or ".join(f'"{one}"' for one in phrases)
+        return f"{said[0]} Other words for {named} are not found, and the intervals do not cover them.", said[1]
 
 
 def say_share(counted: Counted, held: Weights, of: Weights) -> tuple[str, list[Figure]]:

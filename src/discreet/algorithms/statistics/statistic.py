@@ -1,13 +1,14 @@
 """What all statistics share: the population, the price, and the payment. Privacy-spec, part 11.
 
-A unit outside the population does not pay, since it has no influence. No model and no embedder is needed.
+A unit that has no influence does not pay: it is outside the population, or has nothing that counts. No model and no
+embedder is needed.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Plan
 from discreet.algorithms.common.ensemble import check_number
@@ -30,6 +31,7 @@ from discreet.privacy.private import Private
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord
 
+S = TypeVar("S")
 LEAST_EPSILON = 1e-4
 """At a smaller price, the noise is more than the population of any vault."""
 
@@ -141,10 +143,16 @@ class Statistic(Algorithm):
         """The attributes whose values it reads: declared fields, or statements that the model read."""
         return ()
 
-    def admit(self, corpus: SealedCorpus, account: Account) -> tuple[Private[Member[UnitRecord]], PrivacyFilter]:
-        """Charge the units of the population that can pay. Return their records and the filter that spends it.
+    def admit(
+        self, corpus: SealedCorpus, account: Account, own: Callable[[bytes, UnitRecord], S | None]
+    ) -> tuple[Private[Member[S]], PrivacyFilter]:
+        """Charge the units of the population that can pay. Return what they bring, and the filter that spends it.
 
-        A record is the part of it that counts (`Condition.part`).
+        Args:
+            corpus: the documents.
+            account: the account of the question.
+            own: returns what a unit brings, from its key and the part of its record that counts (`Condition.part`);
+                None, or an error, for nothing. Then it has no influence, and does not pay.
         """
         members = corpus.records()
         if self.fields_tested or self.dates_read or any(one.is_of_records for one in self.conditions):
@@ -155,7 +163,10 @@ class Statistic(Algorithm):
                 )
             members = members.map(lambda member: replace(member, value=self.members.part(member.value)))
         members = members.keep(lambda member: self.members.holds(member.value))
-        return account.admit(members, self.plan(account.budget, 0).max_cost)
+        nothing: Member[S | None] = Member(b"", None)
+        brought = members.read(lambda member: Member(member.key, own(member.key, member.value)), nothing)
+        brought = brought.keep(lambda member: member.value is not None)
+        return account.admit(cast(Private[Member[S]], brought), self.plan(account.budget, 0).max_cost)
 
     @abstractmethod
     def deviation(self, budget: Budget) -> float:

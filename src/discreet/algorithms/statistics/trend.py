@@ -15,6 +15,7 @@ from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.conditions import ALL, Condition, Known, period_of
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.counted import Counted, Reckon, whole
+from discreet.algorithms.statistics.noisy_cells import LEVEL
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 
@@ -96,7 +97,13 @@ class Trend(Count):
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the count of each period."""
         table = [counted.figure(self._name(place), "count", Reckon([place])) for place in range(self.cells)]
-        return "\n".join(f"{figure.name}: {whole(figure)}" for figure in table), table
+        lines = [f"{figure.name}: {whole(figure)}" for figure in table]
+        if len(table) > 1:
+            above = (1 - LEVEL) / 2 * len(table)
+            lines.append(
+                f"Of {len(table)} periods without any, at most about {above:.1f} have an interval above 0 by chance."
+            )
+        return "\n".join(lines), table
 
     def _number(self, day: str) -> int:
         """Return the number of a day's period, counted from year 0."""

@@ -123,9 +123,12 @@ class _Middle(Reckon):
         super().__init__(())
         self._of_bins, self._edges = of, edges
 
-    def _number(self, counts: Cells, none: float) -> Cells:
+    def _number(self, counts: Cells, missing: float, *, most: bool) -> Cells:
+        if missing:  # all of them may lie at one end
+            counts = counts.copy()
+            counts[:, -1 if most else 0] += missing
         there = counts.sum(axis=1) > 0
-        found: Cells = np.where(there, self._of_bins(counts), self._edges[-1] if none else self._edges[0])
+        found: Cells = np.where(there, self._of_bins(counts), self._edges[-1] if most else self._edges[0])
         return found
 
 

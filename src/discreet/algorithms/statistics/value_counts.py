@@ -14,7 +14,6 @@ from hashlib import blake2b
 from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Figure, GeneratedAnswer, Plan, Query
-from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.counted import Counted, Reckon, at_most, percent, whole
 from discreet.algorithms.statistics.noisy_cells import LISTS, choose_counts, cost_of
 from discreet.algorithms.statistics.statistic import Statistic
@@ -22,7 +21,6 @@ from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
-from discreet.privacy.mechanisms.counting import GaussianHistogram
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord
 
@@ -60,18 +58,20 @@ class ValueCounts(Statistic):
         return choose_counts(self.price(budget), self.each)[1].sigma
 
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
-        """Charge the units of the population that can pay, count those with a value, and count the values."""
+        """Charge the units with a value that can pay, count them, and count the values."""
         size, values = choose_counts(self.price(account.budget), self.each)
-        able, paid = self.admit(corpus, account)
-        nothing: tuple[str, ...] = ()
-        brought = able.read(lambda member: sample(self.values(member.value), self.each, member.key), otherwise=nothing)
-        of = paid.release(size, brought.map(lambda own: 0 if own else OUTSIDE))[0]
+        each = self.each
+        able, paid = self.admit(corpus, account, lambda key, record: sample(self.values(record), each, key) or None)
+        brought = able.map(lambda member: member.value)
+        of = paid.release(size, brought.map(lambda _: 0))[0]
+        total = Counted.by(size, (of,), paid.unable)
+        paid.note_payers(total.most_payers)
         found = paid.release(values.of_units(of + math.ceil(BEYOND * size.sigma)), brought)
         order = sorted(found, key=lambda value: (-found[value], value))[: self.most or USUAL_MOST]
         if not order:
             return GeneratedAnswer.unreleased("", 0)
-        table = self._table([(value, found[value]) for value in order], of, size, values.sigma)
-        return GeneratedAnswer(self.say(table), "end", 0, released=tuple(order), table=tuple(table))
+        table = self._table([(value, found[value]) for value in order], total, values.sigma)
+        return GeneratedAnswer(self.say(table) + total.note, "end", 0, released=tuple(order), table=tuple(table))
 
     @abstractmethod
     def values(self, record: UnitRecord) -> tuple[str, ...]:
@@ -82,11 +82,11 @@ class ValueCounts(Statistic):
         pairs = zip(table[:-1:2], table[1:-1:2], strict=True)
         return "\n".join(f"{count.name}: {whole(count)}, {percent(share)}" for count, share in pairs)
 
-    def _table(self, found: list[tuple[str, int]], of: int, size: GaussianHistogram, sigma: float) -> list[Figure]:
+    def _table(self, found: list[tuple[str, int]], of: Counted, sigma: float) -> list[Figure]:
         """Return the share and the count of each value, and the number of units that have one."""
-        table, total = list[Figure](), Counted((of,), (size.sigma,)).figure("of", "count", Reckon([0]))
+        table, total = list[Figure](), of.figure("of", "count", Reckon([0]))
         for value, count in found:
-            both = Counted((count, of), (sigma, size.sigma))
+            both = Counted((count, *of.counts), (sigma, *of.deviations), unable=of.unable)
             counted, share = both.figure(value, "count", Reckon([0])), both.figure(value, "share", Reckon([0], [1]))
             table += [at_most(counted, total), share]
         return [*table, total]

@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from discreet.algorithms.common.algorithm import Figure
-from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights
+from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights, divide
 from discreet.algorithms.statistics.labelled import Checked, most_missed, most_wrong
 from discreet.algorithms.statistics.noisy_cells import LEVEL, Cells
 
@@ -81,13 +81,15 @@ class _WideCount(Reckon):
         """Return the noisy count."""
         return self._exact(counts)
 
-    def least(self, counts: Cells) -> Cells:
+    def least(self, counts: Cells, missing: float = 0.0) -> Cells:
         """Return the least true number."""
-        return _each(self._exact(counts), lambda found: found - most_wrong(found, self._checked, self._tail))
+        found = self._exact.least(counts, missing)
+        return _each(found, lambda one: one - most_wrong(one, self._checked, self._tail))
 
-    def most(self, counts: Cells) -> Cells:
+    def most(self, counts: Cells, missing: float = 0.0) -> Cells:
         """Return the largest true number."""
-        return _each(self._exact(counts), lambda found: found + most_missed(found, self._checked, self._tail))
+        found = self._exact.most(counts, missing)
+        return _each(found, lambda one: one + most_missed(one, self._checked, self._tail))
 
 
 class _WideShare(Reckon):
@@ -104,18 +106,17 @@ class _WideShare(Reckon):
         found._held, found._rest = self._held.uncut(), self._rest.uncut()
         return found
 
-    def least(self, counts: Cells) -> Cells:
+    def least(self, counts: Cells, missing: float = 0.0) -> Cells:
         """Return the least true share."""
-        return self._quotient(self._held.least(counts), self._rest.most(counts), 0.0)
+        return self._quotient(self._held.least(counts, missing), self._rest.most(counts, missing), 0.0)
 
-    def most(self, counts: Cells) -> Cells:
+    def most(self, counts: Cells, missing: float = 0.0) -> Cells:
         """Return the largest true share."""
-        return self._quotient(self._held.most(counts), self._rest.least(counts), 1.0)
+        return self._quotient(self._held.most(counts, missing), self._rest.least(counts, missing), 1.0)
 
     def _quotient(self, held: Cells, rest: Cells, none: float) -> Cells:
         """Return the share of one number of itself and the rest."""
-        whole = held + rest
-        found: Cells = np.divide(held, whole, out=np.full_like(held, none), where=whole > 0)
+        found = divide(held, held + rest, none)
         return np.clip(found, 0.0, 1.0) if self._cut else found
 
 

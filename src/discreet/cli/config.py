@@ -1,0 +1,45 @@
+"""`discreet config`: show the settings of a vault, declare another field, or name another model."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from discreet.cli.app import VaultPath, app
+from discreet.cli.init import declared
+from discreet.cli.output import explained, out
+from discreet.config import read_config
+from discreet.planning.models import check_parts
+from discreet.system.words import quoted
+from discreet.vault.vault import change_settings
+
+
+@app.command()
+@explained
+def config(
+    vault: VaultPath,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(help="Declare another field: NAME:date, NAME:category or NAME:number. Repeatable."),
+    ] = None,
+    model: Annotated[str, typer.Option(help="Another language model. The texts must then be read anew.")] = "",
+    download: Annotated[bool, typer.Option("--download", help="Download a missing model from the hub now.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Name the model also if it is missing.")] = False,
+) -> None:
+    """Show the settings of a vault, declare another field, or name another model.
+
+    Balances, released answers and the grant stay. Add the files again after a field was declared: their records then
+    get its values. A running server takes the settings at its next start. For the custodian.
+    """
+    settings = read_config(vault)
+    if model and not force:
+        check_parts(model, settings.embedder, download=download, command=f"discreet config {quoted(vault)} ...")
+    if field or model:
+        settings = change_settings(vault, declared(field or [], settings.unit_field), model)
+    shown = asdict(settings) | {"fields": ", ".join(f"{name}:{kind}" for name, kind in settings.fields.items())}
+    for name in ("epsilon", "delta", "people", "unit_field", "payment", "model", "embedder", "fields", "history"):
+        out.print(f"{name}: {shown[name]}", markup=False)
+    if field:
+        out.print(f"Next: discreet add {quoted(vault)} FILES, so that records get the new values.", markup=False)
+    if model:
+        out.print(f"Next: discreet read {quoted(vault)}, if its texts were read before.", markup=False)
