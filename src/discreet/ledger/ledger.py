@@ -40,7 +40,7 @@ from discreet.ledger.balances import (
     spending,
     split,
 )
-from discreet.ledger.questions import LogStart, QuestionRecord
+from discreet.ledger.records import LogStart, QuestionRecord
 from discreet.log import arrays, chain
 from discreet.log.chain import GENESIS, Entry, Row
 from discreet.log.postgres import PostgresSchema, alone_by_server

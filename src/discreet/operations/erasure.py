@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.config import DEFAULT_STORE
 from discreet.export.vectors import FOLDER as EXPORTS
-from discreet.ledger.questions import LogStart
+from discreet.ledger.records import LogStart
 from discreet.questions.model_parser import FILE as UNDERSTOOD
 from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.sealed_corpus import unit_key

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from discreet.config import DEFAULT_STORE
-from discreet.ledger.questions import QuestionRecord
+from discreet.ledger.records import QuestionRecord
 from discreet.operations.odds import percent
 from discreet.operations.releases import outcome
 from discreet.operations.report import Report

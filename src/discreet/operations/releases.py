@@ -8,7 +8,8 @@ from pathlib import Path
 from discreet.config import VaultConfig, read_config
 from discreet.errors import StoreError
 from discreet.ledger.balances import Units
-from discreet.ledger.questions import Corpus, QuestionRecord, list_corpora
+from discreet.ledger.questions import Corpus, list_corpora
+from discreet.ledger.records import QuestionRecord
 from discreet.log.chain import first, read
 from discreet.operations.check_ledger import reading
 from discreet.operations.read_only import looking

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from discreet import __version__
 from discreet.config import VaultConfig
-from discreet.ledger.questions import EXPORT, Corpus, LogShown, QuestionRecord, QuestionShown
+from discreet.ledger.questions import EXPORT, Corpus
+from discreet.ledger.records import LogShown, QuestionRecord, QuestionShown
 from discreet.operations import models
 from discreet.operations.check_ledger import utc_now
 from discreet.operations.doctor import examine

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Plan
 from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
-from discreet.ledger.questions import LogShown, LogStart, QuestionRecord, QuestionShown
+from discreet.ledger.records import LogShown, LogStart, QuestionRecord, QuestionShown
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending, how_many
 from discreet.privacy.filter import UnitLedger

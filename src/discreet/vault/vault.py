@@ -231,10 +231,10 @@ class Vault(VaultDocuments, VaultReading):
         Raises:
             NoSuchVault, VaultVersionError, LedgerError: if the vault is missing, of another format, or damaged.
         """
-        from discreet.ledger.ledger import open_ledger  # its library takes 0.2 seconds to import
-
         path = Path(path)
         settings = read_config(path)
+        from discreet.ledger.ledger import open_ledger  # its library takes 0.2 seconds to import
+
         return cls(VaultComponents(path, settings, open_ledger(path, settings), model, embedder, store))
 
     def workshop(self, noise: Noise | None = None, ledger: UnitLedger | None = None) -> SynthesisRunner:

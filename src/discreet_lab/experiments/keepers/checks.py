@@ -7,7 +7,7 @@ from functools import partial
 
 from discreet.config import read_config
 from discreet.ledger.ledger import LogLedger, open_ledger
-from discreet.ledger.questions import QuestionRecord
+from discreet.ledger.records import QuestionRecord
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts import Accounts
 from discreet.server.accounts.books import Asked as Reserved
