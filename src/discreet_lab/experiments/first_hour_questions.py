@@ -297,22 +297,24 @@ def count_refusals(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
 
 
 INPUT = """
-refused     ask one "How many patients have Winter Hand or Glass Knee?"
-refused     ask one "How many patients have numb thumbs and a weak grip?"
-refused     ask one "How many patients have either Winter Hand or Glass Knee?"
+near 200    ask one "How many patients have Winter Hand or Glass Knee?"
+near 100    ask one "How many patients have numb thumbs and a weak grip?"
+near 200    ask one "How many patients have either Winter Hand or Glass Knee?"
 refused     ask one "How many patients have Winter Hand/Glass Knee?"
-refused     ask one "How many patients have Winter Hand & numb thumbs?"
-refused     ask one "How many patients are HIV+?"
+near 100    ask one "How many patients have Winter Hand & numb thumbs?"
+near 0      ask one "How many patients are HIV+?"
 refused     ask one "How many patients have CD4 < 200?"
-refused     ask one "How many patients have hepatitis A?"
-refused     ask one "How many patients are on dialysis?"
-refused     ask one "How many patients had fever before surgery?"
+near 100    ask one "How many patients have hepatitis A?"
+near 0      ask one "How many patients are on dialysis?"
+near 0      ask one "How many patients had fever before surgery?"
 refused     ask one "How many patients had numb thumbs in March?"
+near 50     ask one "How many patients had numb thumbs in January 2026?"
 refused     ask one "How many patients have Winter Hand and what do they take for it?"
-refused     ask one "What share of patients have Winter Hand or Glass Knee?"
+near 67     ask one "What share of patients have Winter Hand or Glass Knee?"
 refused     ask one "How many women have Winter Hand?"
-refused     ask one "How many patients have Winter Hand?" --where "date<=2026"
-refused     ask one "How many patients have Winter Hand?" --where "date=2026-01"
+refused     ask one "How many patients have diabtes?"
+near 100    ask one "How many patients have Winter Hand?" --where "date<=2026"
+near 50     ask one "How many patients have Winter Hand?" --where "date=2026-01"
 near 50     ask one "How many patients have Winter Hand?" --where sex=w
 near 100    ask one "How many patients have Winter Hand?"
 near 0      ask two "How many patients have fever?" --where month=6
@@ -323,9 +325,10 @@ refused     ask one "What share of patients have Winter Hand?" --kind fact
 refused     ask one "How often do patients have Winter Hand?" --kind fact
 refused     ask one "What is the main problem?"
 refused     ask one "What is the worst symptom?"
+refused     ask one "Does Mr Keller have Winter Hand?"
 near 100    ask spent "How many patients have Winter Hand?" --anew --epsilon 4
 near 100    ask spent "How many patients have Winter Hand?" --anew --epsilon 4
-noted "Units may be missing" ask spent "How many patients have Winter Hand?" --anew --epsilon 4
+exhausted   ask spent "How many patients have Winter Hand?" --anew --epsilon 4
 near 22     ask denied "How many patients have nausea?"
 refused     serve one --port 8931
 noted "300 added" add joined notes.csv --text-field note --text-field sex
@@ -360,7 +363,7 @@ class Run:
         write_files(folder)
         for vault, grant in {"one": 100, "two": 100, "spent": 8.5, "denied": 100, "joined": 20}.items():
             self._call(
-                *("init", vault, "--epsilon", grant, "--delta", 1e-6, "--unit-field", "patient"),
+                *("init", vault, "--epsilon", grant, "--delta", 1e-6, "--unit-field", "patient", "--force"),
                 *("--embedder", "hashing", *_FIELDS),
             )
         for vault, file in {"one": "notes", "two": "visits", "spent": "notes", "denied": "denials"}.items():
@@ -380,8 +383,12 @@ class Run:
                 return f"(no answer within {_LONGEST:g} s)", False
         said = f"{done.stdout}\n{done.stderr}"
         shown = " ".join((done.stdout.strip() or done.stderr.strip()).split())
-        if line.wanted == "refused":
-            fine = done.returncode == 2 and self._entries(vault) == before and "Ready" not in said
+        if line.wanted in ("refused", "exhausted"):
+            fine = (
+                done.returncode == (2 if line.wanted == "refused" else 3)
+                and self._entries(vault) == before
+                and "Ready" not in said
+            )
         elif line.wanted.startswith("near "):
             number = re.match(r"About (\d+)", done.stdout)
             fine = number is not None and abs(int(number[1]) - int(line.wanted.split()[1])) <= _NEAR
@@ -442,6 +449,7 @@ def ask_before_and_now(parser: argparse.ArgumentParser, arguments: Sequence[str]
     refused is paid now, or if a number is printed where none may be, or none where one must be.
 
     refused   the command ends with an error, and the ledger of the vault has no new entry
+    exhausted the same with exit code 3: earlier questions may have used up the grant of all
     noted     a number is printed, and so is the note in quotes
     near N    the number that is printed is at most 15 from N
 
