@@ -169,3 +169,8 @@ def test_numbers_of_an_answer_are_finite(tmp_path: Path) -> None:
 def test_whole_number_beyond_floating_point_is_refused_as_a_field() -> None:
     with pytest.raises(UsageError, match="finite number"):
         Document("a", "b", "c", fields={"age": 10**400})
+
+
+@pytest.mark.parametrize(("until", "periods"), [("2026", 4), ("2026-06", 2), ("2026-06-10", 2)])
+def test_trend_until_a_year_has_all_its_periods(until: str, periods: int) -> None:
+    assert Trend(condition="fever", date_field="day", since="2026", until=until, by="quarter").cells == periods

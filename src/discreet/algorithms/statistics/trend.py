@@ -50,7 +50,7 @@ class Trend(Count):
             raise UsageError(f"A trend is by {', '.join(MONTHS)}, not by '{self.by}'.")
         # Fixed now: the answer is kept, and a month may turn while it is made.
         object.__setattr__(self, "until", self.until or date.today().isoformat()[:7])
-        first = self._number(self.until) - USUAL_PERIODS + 1
+        first = self._last - USUAL_PERIODS + 1
         object.__setattr__(self, "since", self.since or self._start(first))
         if not 1 <= self.cells <= MOST_PERIODS:
             raise UsageError(f"A trend has 1 to {MOST_PERIODS} periods, not {self.cells}. Change `since` or `until`.")
@@ -71,9 +71,14 @@ class Trend(Count):
         return self._number(self.since)
 
     @property
+    def _last(self) -> int:
+        named = period_of(self.until)  # a year ends with its last period
+        return self._number(named[1] if named else self.until)
+
+    @property
     def cells(self) -> int:
         """The number of periods."""
-        return self._number(self.until) - self._first + 1
+        return self._last - self._first + 1
 
     @property
     def known(self) -> Known:
