@@ -42,7 +42,10 @@ def split(text: str) -> list[str]:
 
 def _says_as_read(phrase: Phrase, text: str) -> bool:
     case: Callable[[str], str] = str if phrase._ordered else str.casefold  # a capital letter may count
-    whole = phrase._tongue.plain(_TITLE.sub(r"\1", case(text))).replace("\u2019", "'")
+    answered = re.sub(
+        r"(?i):[ \t]*(none|nil|no|neg|negative|denied|absent)(?=[ \t]*([.,;\n]|\Z))", " denied", case(text)
+    )
+    whole = phrase._tongue.plain(_TITLE.sub(r"\1", answered)).replace("\u2019", "'")
     if phrase._name:
         whole = phrase._name.sub(lambda _: case(re.sub(r"[.:;!?](?=\s)", "", phrase._said)), whole)
     spans = [(_in_order if phrase._ordered else _close)(phrase, one) for one in split(whole)]
@@ -108,8 +111,25 @@ def _same(tongue: Tongue, tokens: list[str], wanted: str) -> bool:
     return tongue.stem(token.casefold()) == tongue.stem(wanted.casefold())
 
 
+def _is_in_denied_list(before: list[str]) -> bool:
+    """Return whether the last of "denies", "no" and words that end a list is one of the first two; commas end "no"."""
+    ends = "but however although though except yet has had have having reports reported complains complained presents "
+    ends += "presented admits is was are were now takes took since started"
+    for place in range(len(before) - 1, max(-1, len(before) - 21), -1):
+        if before[place] in ends.split():
+            return False
+        if before[place] in ("denies", "denying", "deny"):
+            return True
+        joins = [one for one in before[place:] if one in (",", "and", "or", "nor")]
+        if before[place] == "no" and (not joins or joins[-1] in ("or", "nor")):
+            return True
+    return False
+
+
 def _is_denied(sentence: list[str], start: int, end: int, phrase: Phrase) -> bool:
     tongue = phrase._tongue
+    if tongue.lists and _is_in_denied_list(sentence[:start]):
+        return True
     if tongue.negations & {*words_back(sentence[max(start - 3, 0) : start])}:
         return True
     for place, word in enumerate(sentence[end : end + 2], end):

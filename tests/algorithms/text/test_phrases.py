@@ -89,3 +89,22 @@ def test_denial_in_composed_letters_denies() -> None:
 def test_a_word_begins_with_its_stem(language: str, word: str) -> None:
     """A first look at the letters of a text, or of a sentence, relies on it."""
     assert word.startswith(tongue_of(language).stem(word))
+
+
+@pytest.mark.parametrize(
+    ("text", "denied", "stated"),
+    [
+        ("Denies nausea, vomiting and fever.", "nausea vomiting fever", ""),
+        ("No nausea, vomiting or fever.", "nausea fever", ""),
+        ("No cough or fever.", "cough fever", ""),
+        ("No cough, fever since Monday.", "cough", "fever"),
+        ("Denies cough but has fever.", "cough", "fever"),
+        ("Denies cough, has a rash.", "cough", "rash"),
+        ("Nausea: none. Fever: 39.", "nausea", "fever"),
+        ("HIV: negative; rash", "HIV", "rash"),
+    ],
+)
+def test_list_is_denied_to_its_end(text: str, denied: str, stated: str) -> None:
+    record = UnitRecord((text,))
+    assert not [one for one in denied.split() if Phrase(one).holds(record)]
+    assert all(Phrase(one).holds(record) for one in stated.split())

@@ -33,6 +33,8 @@ _LETTERS = ("a", "A", "i", "I")
 """Letters that may be words of their own."""
 _NEAR = 3
 """The most other words between two words of a phrase."""
+_NONE = re.compile(r":[ \t]*(?:none|nil|no|neg|negative|denied|absent)(?=[ \t]*(?:[.,;\n]|\Z))", re.IGNORECASE)
+"""The answer of a form that denies what stands before it: "Nausea: none."."""
 _SHORT = re.compile(r"\.(?:(?<=\b(?:mr|ms|dr|st)\.)|(?<=\bmrs\.)|(?<=\bprof\.))(?=\s)", re.IGNORECASE)
 """The full stop of a title, which ends no sentence."""
 _MARK = re.compile(r"[.:;!?](?=\s)")
@@ -200,7 +202,7 @@ class Phrase:
         return self._in_one_form(read if self._ordered else plain)  # a capital letter may count
 
     def _in_one_form(self, whole: str) -> bool:
-        whole = self._tongue.plain(_SHORT.sub("", whole)).replace("\u2019", "'")
+        whole = self._tongue.plain(_SHORT.sub("", _NONE.sub(" denied", whole))).replace("\u2019", "'")
         if self._name:
             said = _MARK.sub("", self._said)
             whole = self._name.sub(lambda _: said if self._ordered else said.casefold(), whole)

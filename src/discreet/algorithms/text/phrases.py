@@ -28,6 +28,8 @@ class Tongue:
         content: returns the words of a phrase that count, without their endings, each once.
         stem: returns a word without its ending.
         plain: returns a text in which words that are written together stand apart.
+        lists: the words that deny all things of a list: "denies nausea, vomiting and fever".
+        ends: the words that end such a list.
     """
 
     negations: frozenset[str]
@@ -37,6 +39,8 @@ class Tongue:
     content: Callable[[str], tuple[str, ...]]
     stem: Callable[[str], str]
     plain: Callable[[str], str] = str
+    lists: frozenset[str] = frozenset()
+    ends: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,11 @@ _KNOWN = {
 LANGUAGES = ("en", *_KNOWN)
 _FORWARD = frozenset("no without denies excludes".split())
 _JOINS = frozenset("and or but yet though although while whereas".split())
+_LISTS = frozenset("denies denying deny".split())
+_ENDS = frozenset(
+    "but however although though except yet has had have having reports reported complains complained presents "
+    "presented admits is was are were now takes took since started".split()
+)
 
 
 @lru_cache
@@ -99,7 +108,7 @@ def tongue_of(language: str) -> Tongue:
         UnknownName: if nothing is known of it.
     """
     if language in ("", "en"):
-        return Tongue(NEGATIONS, _FORWARD, _JOINS, STOP_WORDS, content, stem)
+        return Tongue(NEGATIONS, _FORWARD, _JOINS, STOP_WORDS, content, stem, lists=_LISTS, ends=_ENDS)
     if language not in _KNOWN:
         raise UnknownName("language of a phrase", language, LANGUAGES)
     words = _KNOWN[language]
@@ -132,6 +141,8 @@ _END = re.compile(
 )
 """The end of a sentence: a new line, or marks. If they are nothing but .!?: a space or the end of the text follows."""
 _NEGATION = re.compile(r"\b(?:no|not|never|without)\b")
+_LIST = 20
+"""So many words and commas of a list are looked back for the word that denies it."""
 _BETWEEN = 3
 """The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
 
@@ -203,9 +214,26 @@ def is_denied(sentence: list[str], start: int, end: int, without: bool, tongue: 
     known = tongue or tongue_of("")
     if known.negations.isdisjoint(sentence):
         return without
+    if _in_denied_list(sentence[:start], known):
+        return True
     before = list(words_back(sentence[max(start - 3, 0) : start]))
     beside = bool(known.negations & {*before}) or _denies_back(sentence[end : end + 3], known)
     return beside or bool(known.negations & set(sentence[start:end])) != without
+
+
+def _in_denied_list(before: list[str], tongue: Tongue) -> bool:
+    """Return whether what stands before a span denies a list that it is in: "denies nausea, vomiting and ...".
+
+    "No" denies a list whose last join is "or": "no nausea, vomiting or ...". After a comma, it may be another thing.
+    """
+    last = ""
+    for word in reversed(before[-_LIST:]):
+        if word in tongue.ends:
+            return False
+        if word in tongue.lists or (word == "no" and last in ("", "or", "nor") and tongue.lists):
+            return True
+        last = word if not last and word in (",", "and", "or", "nor") else last
+    return False
 
 
 def is_denied_in(sentences: Sequence[list[str]], value: str) -> bool:
