@@ -48,6 +48,7 @@ from discreet.log.replay import COUNTER, Counter, Log, Place, Reached, Replay, T
 from discreet.log.sqlite import SqliteFile, alone_by_file
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.filter import Charge, check_settlement, exhausted, never_reserved, reserved_before, units_pay
+from discreet.privacy.transcript import Transcript
 from discreet.system.database_url import check_no_password
 
 _FILE = "ledger.sqlite"
@@ -244,6 +245,11 @@ class LogLedger:
         with self._reading() as found:
             common = self.budget.filter_state(found.state.total) + self.budget.filter_state(most)
             return found.state.transcript.unable(self.budget.limit, common)
+
+    def transcript(self) -> Transcript:
+        """Return what is public now of the payments of single units."""
+        with self._reading() as found:
+            return Transcript(found.state.transcript.paid.items())
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the payers of a reserved part; None if the part was not reserved, or if all units pay."""

@@ -16,6 +16,7 @@ from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import MemoryLedger, UnitLedger, public_texts
 from discreet.privacy.noise import Noise
+from discreet.privacy.transcript import Transcript
 from discreet.query.admission import check_counted, question_budget, simulation_budget
 from discreet.query.answer_cache import AnswerCache, Released, alone_with
 from discreet.query.components import QueryComponents
@@ -48,10 +49,12 @@ class Landed:
     Attributes:
         history: the releases.
         spent: what all units paid.
+        paid: what is public of the payments of single units.
     """
 
     history: AnswerCache
     spent: Spending
+    paid: Transcript
 
 
 @dataclass(frozen=True)
@@ -216,7 +219,8 @@ class QueryPipeline:
     @property
     def landed(self) -> Landed:
         """What is public now, if no answer is on its way."""
-        return Landed(self._parts.history.as_it_is(), self._parts.ledger.spent())
+        ledger = self._parts.ledger
+        return Landed(self._parts.history.as_it_is(), ledger.spent(), ledger.transcript())
 
     @property
     def odometer(self) -> Odometer:
@@ -323,10 +327,14 @@ class QueryPipeline:
         receipt = answered.receipt and replace(answered.receipt, reused=len(before), public_corpus=used)
         return replace(answered, receipt=receipt, unable=answered.counts.unable if answered.counts else unable)
 
-    def _unable(self, plan: Plan | None) -> int | None:
-        """Return how many units at most cannot pay for a question now: public."""
-        by_unit = plan is not None and self._parts.settings.payment == "unit"
-        return self._parts.ledger.unable_now(plan.max_cost) if plan is not None and by_unit else 0
+    def _unable(self, plan: Plan | None, landed: Landed | None = None) -> int | None:
+        """Return how many units at most cannot pay for a question now, or by what has landed: public."""
+        if plan is None or self._parts.settings.payment != "unit":
+            return 0
+        if landed is None:
+            return self._parts.ledger.unable_now(plan.max_cost)
+        budget = self._parts.ledger.budget
+        return landed.paid.unable(budget.limit, budget.filter_state(landed.spent) + budget.filter_state(plan.max_cost))
 
     def _remembers(self, request: Request) -> bool:
         return request.options.reuse and self._parts.settings.history and request.plan is not None
@@ -348,7 +356,7 @@ class QueryPipeline:
         spent = landed.spent if landed else ledger.spent()
         budget = question_budget(request.algorithm, ledger.budget, spent, ANY_VOCABULARY)
         if isinstance(request.algorithm, Statistic) and self._parts.settings.history:
-            unable, history = self._unable(request.plan), landed.history if landed else self._parts.history
+            unable, history = self._unable(request.plan, landed), landed.history if landed else self._parts.history
             check_counted(request.algorithm, unable, history.made_of_all(Releases), ledger.budget)
         return budget
 

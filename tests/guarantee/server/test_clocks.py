@@ -15,6 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.generation.toy import ToyModel
 from discreet.query.latency import AT_ONCE, Pace
 from discreet.query.release_list import list_releases
+from discreet.registry import Count
 from discreet.retrieval.documents import Document
 from discreet.server.accounts import Accounts, Limits
 from discreet.server.audit_log import AuditLog
@@ -61,6 +62,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = 
             {"question": "How many patients have fever?"},
         ],
     ),
+    "unable": (
+        {"epsilon": 10.0, "asked_before": True},
+        {"question": "How many patients have numb thumbs?", "epsilon": 2.5},
+        [
+            {"question": "How many patients have numb thumbs?", "epsilon": 2.5},
+            {"question": "What share of patients with asthma have fever?", "epsilon": 2.5},
+        ],
+    ),
     "balance": (
         {"epsilon": 3.0, "payment": "corpus"},
         {"question": "Which disease makes thumbs numb?", "epsilon": 2.0},
@@ -70,6 +79,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]]] = 
         ],
     ),
 }
+ASKED_BEFORE = ("asthma", "thumbs", "well")
+"""Each for a quarter of the grant: a fourth one leaves units that cannot pay for a fifth."""
 Transcript = list[tuple[float, str, tuple[object, ...]]]
 
 
@@ -150,12 +161,15 @@ class KeeperInside:
 class Run:
     """A front and a keeper over one of the neighbours, with two keys."""
 
-    def __init__(self, folder: Path, units: int, took: float, **how: Any) -> None:
+    def __init__(self, folder: Path, units: int, took: float, *, asked_before: bool = False, **how: Any) -> None:
         given: dict[str, Any] = {"delta": 1e-6, "unit_field": "patient", "embedder": "hashing"} | how
         self.vault = Vault.create(folder / "v", **given)
         texts = ["My thumbs are numb, I have asthma. say: winterhand ."] * units + ["I am well."] * (60 - units)
         self.vault.add_documents(Document(f"d{number}", f"p{number}", text) for number, text in enumerate(texts))
         self.config = ServeConfig((ServedVault("v", str(self.vault.path)),), str(folder / "s"), quantum=QUANTUM)
+        if asked_before:
+            for word in ASKED_BEFORE:
+                self.vault.ask("How many?", Count(condition=word, epsilon=2.5))
         served = Served(self.config.vaults[0], self.config, lambda path: Vault.open(path, model=ToyModel("yes")))
         self.clock = Clock()
         self.keeper = KeeperInside(served, self.clock, took)
@@ -262,6 +276,9 @@ def test_estimates_tell_no_time_of_an_answer(tmp_path: Path, case: str) -> None:
     in_the_air, landed = one
     assert {seen[0] for _, _, seen in in_the_air} == {False}
     told = [seen[0] for _, _, seen in landed]
+    if case == "unable":
+        assert told == [True, "vault_budget_exhausted"]
+        return
     assert told == ([True] * 4 + [False] if case == "statistic" else [True, "vault_budget_exhausted"])
 
 
