@@ -1,6 +1,7 @@
 """Statistics that follow from released ones: what follows, from what, with which interval, and what does not."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -200,3 +201,22 @@ def test_complement_is_answered_free_and_added_documents_change_nothing(tmp_path
     assert first.receipt.payment == "nobody"
     assert list(vault.ledger.unit_balances()) == spent
     assert vault.ask(question, anew=True).receipt.epsilon > 0  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("negated", [False, True])
+def test_release_of_an_earlier_version_is_free(tmp_path: Path, negated: bool) -> None:
+    """Counts and shares once had a parameter `negated`, which is in the lines that such a version wrote."""
+    vault = Vault.create(tmp_path / "v", epsilon=10, delta=1e-6, embedder="hashing")
+    vault.add_documents([Document("d", "p", "Winter Hand, ash.")])
+    asked = Share(population="Winter Hand", condition="not ash" if negated else "ash")
+    table = ({"name": "share", "kind": "share", "value": 0.75, "low": 0.6, "high": 0.9},)
+    kept = released(Share(population="Winter Hand", condition="ash"), (30, 10), table=table)
+    parts = {**(kept.parts or {}), "negated": negated}
+    vault.history.add(replace(kept, choices=(*kept.choices, f"negated={negated}"), parts=parts, answer="About 75 %."))
+    found = vault.ask("What share?", asked)
+    assert found.receipt is not None
+    assert found.receipt.payment == "nobody"
+    assert negated or found.text == "About 75 %."
+    counted = vault.ask("How many?", Count(population="Winter Hand", condition=asked.condition))
+    assert counted.follows
+    assert counted.table[0].value == 30

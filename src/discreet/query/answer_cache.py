@@ -283,11 +283,17 @@ def _parsed(line: str) -> Released | None:
         content = json.loads(line)
         if content.pop("version", None) != LINE:
             return None
-        found = Released(**content)
+        found = _without_negated(Released(**content))
         sound = is_unicode(json.dumps(asdict(found), ensure_ascii=False))
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
     return found if sound and _fits(found) else None
+
+
+def _without_negated(found: Released) -> Released:
+    """Return a release of an earlier version, whose statistics had a parameter more, as one of this version."""
+    choices, asked = (tuple(one for one in parts if one != "negated=False") for parts in (found.choices, found.asked))
+    return replace(found, choices=choices, asked=asked)
 
 
 def _fits(found: Released) -> bool:

@@ -14,7 +14,7 @@ from itertools import combinations
 
 from discreet.algorithms.common.algorithm import Algorithm, Figure
 from discreet.algorithms.statistics.compare import Compare, say_shares
-from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person
+from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person, parse
 from discreet.algorithms.statistics.count import Count, say_count
 from discreet.algorithms.statistics.counted import MAY_LACK, Counted, Reckon
 from discreet.algorithms.statistics.difference import Difference, say_difference
@@ -85,7 +85,12 @@ def check_sample(statistic: Algorithm, sample: LabelledSample) -> None:
 def statistic_of(released: Released) -> Statistic | None:
     """Return the statistic that was released; None if its parts are not known."""
     try:
-        return KINDS[released.algorithm](**released.parts) if released.parts is not None else None
+        if released.parts is None:
+            return None
+        parts = dict(released.parts)
+        if parts.pop("negated", False):  # of an earlier version: what it denies stands in its condition now
+            parts["condition"] = str(~parse(parts["condition"], parts["language"]))
+        return KINDS[released.algorithm](**parts)
     except (KeyError, TypeError, AttributeError, DiscreetError):
         return None  # a damaged line, or one of another version
 
