@@ -91,6 +91,11 @@ class Released:
         return (self.time,) if self.time else ()
 
     @property
+    def unable(self) -> int | None:
+        """How many units at most its numbers lack, since they could not pay; None if it may be any number."""
+        return self.counts.get("unable", 0) if self.counts else 0
+
+    @property
     def is_answer(self) -> bool:
         """Whether an answer was released."""
         return self.stopped != NOTHING

@@ -42,6 +42,12 @@ class Derived(Released):
     """
 
     of: tuple[Released, ...] = field(default=(), kw_only=True)
+    lacks: int | None = field(default=0, kw_only=True)
+
+    @property
+    def unable(self) -> int | None:
+        """How many units at most the numbers lack, since they could not pay; None if it may be any number."""
+        return self.lacks
 
     @property
     def moments(self) -> tuple[str, ...]:
@@ -135,7 +141,8 @@ class Releases:
             text = f"{text} {_POOLED}"
         of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
         text = f"{text} {_combines(of)}" if len(of) > 1 else text
-        return Derived(question, text + counted.note, "end", statistic.name, 0, table=tuple(map(asdict, table)), of=of)
+        numbers, lacks = tuple(map(asdict, table)), counted.unable
+        return Derived(question, text + counted.note, "end", statistic.name, 0, table=numbers, of=of, lacks=lacks)
 
     def at_most(self, units: Condition) -> float:
         """Return the upper end of the number of units of a condition, of released counts of it or of a larger one."""

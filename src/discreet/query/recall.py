@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from hashlib import blake2b
 
 from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure, GeneratedAnswer, Support
+from discreet.algorithms.statistics.counted import MAY_LACK
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import StoreError, UsageError
@@ -90,7 +91,11 @@ def repeat_answer(known: Released, unit: str) -> Answer:
     )
     receipt = replace(released_before(unit), reused=max(1, len(known.moments)))
     follows = isinstance(known, Derived)
-    return replace(Answer.of(generated, known.algorithm, receipt), released_at=known.moments, follows=follows)
+    answer = Answer.of(generated, known.algorithm, receipt)
+    unable = known.unable
+    if MAY_LACK in known.answer and not unable:  # of an earlier version, without the number
+        unable = None
+    return replace(answer, released_at=known.moments, follows=follows, unable=unable)
 
 
 def widen_answer(

@@ -142,7 +142,9 @@ def test_each_statistic_says_how_many_units_may_be_missing(spent: Path, statisti
     assert said in str(found.describe()["answer"])
     assert said in describe(found)["text"]
     assert MAY_LACK in found._repr_html_()
-    assert ask(spent, statistic, anew=False).text == found.text  # a free repetition
+    again = ask(spent, statistic, anew=False)  # a free repetition
+    assert again.text == found.text
+    assert again.unable == found.unable
 
 
 @pytest.mark.parametrize(
@@ -197,6 +199,7 @@ def test_number_that_follows_keeps_the_note(spent: Path, tmp_path: Path) -> None
     follows = ask(spent, Count(population="Winter Hand", condition="numb thumbs"), anew=False)
     assert follows.follows
     assert follows.text.count(MAY_LACK) == 1
+    assert follows.unable
     sample = tmp_path / "sample.jsonl"
     line = json.dumps({"text": "Numb thumbs.", "holds": ["numb thumbs"]})
     other = json.dumps({"text": "Winter Hand.", "holds": ["Winter Hand"]})

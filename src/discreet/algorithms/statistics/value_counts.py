@@ -71,7 +71,8 @@ class ValueCounts(Statistic):
         if not order:
             return GeneratedAnswer.unreleased("", 0)
         table = self._table([(value, found[value]) for value in order], total, values.sigma)
-        return GeneratedAnswer(self.say(table) + total.note, "end", 0, released=tuple(order), table=tuple(table))
+        text = self.say(table) + total.note
+        return GeneratedAnswer(text, "end", 0, released=tuple(order), table=tuple(table), counts=total)
 
     @abstractmethod
     def values(self, record: UnitRecord) -> tuple[str, ...]:
