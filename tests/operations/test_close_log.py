@@ -20,7 +20,7 @@ from discreet.operations.doctor import examine
 from discreet.operations.erasure import erasure_report
 from discreet.operations.page import as_page
 from discreet.operations.report import gather
-from discreet.privacy.accounting import Spending
+from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ZeroConcentrated
 from discreet.vault import Vault
 from tests.cli.json_schemas import check
@@ -201,3 +201,10 @@ def test_backup_from_before_is_older(vault: Vault, tmp_path: Path) -> None:
     (path / "ledger.sqlite").write_bytes((tmp_path / "copy" / "vault" / "ledger.sqlite").read_bytes())
     with pytest.raises(LedgerError, match="older than the newest question"):
         Vault.open(path)
+
+
+def test_units_pay_after_the_closing_of_a_log_in_which_none_paid(tmp_path: Path) -> None:
+    ledger = SqliteLedger.create(tmp_path / "l.sqlite", Budget(2.0, 1e-6))
+    ledger.close_log()
+    paid = ledger.reserve("q", 0, Spending.of(ZeroConcentrated(0.01)), [b"a" * 16])
+    assert paid == {b"a" * 16}

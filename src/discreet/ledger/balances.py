@@ -551,7 +551,8 @@ class Units:
 
     def unpack(self, header: dict[str, Any], content: Arrays) -> None:
         """Take over a state that `pack` returned."""
-        first, second, numbers, self._readings, loss, sums, *past = content
+        first, second, numbers, readings, loss, sums, *past = content
+        self._readings = readings if readings.shape[1] else self._readings  # no unit has paid yet
         number, *hashes = header["durable"]
         self.durable = Head(number, *map(bytes.fromhex, hashes))
         self.questions, self.payments, self.units_pay, self._count = header["counts"]
