@@ -64,8 +64,8 @@ def check_counted(statistic: Statistic, unable: int | None, releases: Releases, 
         return
     raise BudgetExhausted(
         f"Earlier questions may have used up the grant of all units that this is about: up to {unable:,} cannot pay, "
-        f"and it is about {most:,.0f} at most. Nothing was released or charged. What was released before is free. A "
-        "question at a smaller price (--epsilon, --uses) leaves more units that can pay.",
+        f"and it was about {most:,.0f} at most when that was last released. Nothing was released or charged. What was "
+        "released before is free. At a smaller price (--epsilon, --uses) more units may be able to pay.",
         asked=budget.spent(statistic.plan(budget, 0).max_cost),
         left=0.0,
     )
