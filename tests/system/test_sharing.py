@@ -186,3 +186,33 @@ else:
 
 def test_fork_takes_inner_locks_after_all_turns() -> None:
     subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)
+
+
+TWO_TURNS = """
+import os, sys, threading
+from discreet.system.sharing import Turn
+outer, inner = sorted((Turn(), Turn()), key=id, reverse=sys.argv[1] == "inner first")
+held, forking = threading.Event(), threading.Event()
+
+def work():
+    with outer:
+        held.set()
+        forking.wait(0.5)  # meanwhile the other thread forks
+        with inner:
+            pass
+
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+held.wait()
+if os.fork() == 0:
+    with outer, inner:
+        os._exit(0)
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+
+
+@pytest.mark.parametrize("order", ["outer first", "inner first"])
+def test_fork_waits_for_a_thread_that_takes_two_turns(order: str) -> None:
+    """While it waits for one, it holds no other one, whatever the order in which it looks at them."""
+    subprocess.run([sys.executable, "-c", TWO_TURNS, order], check=True, timeout=60)

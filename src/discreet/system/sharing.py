@@ -41,6 +41,10 @@ class Turn:
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
+    def enter_now(self) -> bool:
+        """Take the lock if no other thread holds it. Return whether it was taken."""
+        return self._lock.acquire(blocking=False)
+
 
 class InTurns(Protocol):
     """An object that one thread at a time uses."""
@@ -110,13 +114,27 @@ def _prepare_fork() -> None:
 
     Otherwise a child process would inherit half-done work, locks that stay held for ever, and shared connections.
     """
-    _HELD.turns = sorted(members(_TURNS), key=id)
-    for turn in _HELD.turns:
-        turn.__enter__()
+    _HELD.turns = _enter_all(members(_TURNS))
     for before, _ in _INNER:
         before()
     for engine in members(_ENGINES):
         engine.dispose()
+
+
+def _enter_all(turns: list[Turn]) -> list[Turn]:
+    """Take all locks. None is held while another one is waited for: its holder may want the first one, too."""
+    while True:
+        entered = list[Turn]()
+        for turn in turns:
+            if not turn.enter_now():
+                break
+            entered.append(turn)
+        else:
+            return entered
+        for one in entered:
+            one.__exit__()
+        with turn:  # until its holder is done with it
+            pass
 
 
 def _let_go() -> None:
