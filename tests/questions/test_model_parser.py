@@ -303,15 +303,24 @@ def test_server_out_of_reach_or_slow_is_a_refusal_unpaid(vault: Vault, monkeypat
     with pytest.raises(CannotAnswer, match=r"does not answer \(ConnectionRefusedError\)"):
         vault.ask(FEVER)
     monkeypatch.setattr(model_parser, "PATIENCE", 0.1)
-    asleep = threading.Event()
+    asleep, came = threading.Event(), list[int]()
 
     class Slow(Recorded):
         def reply(self, body: dict[str, Any], key: str | None) -> tuple[int, dict[str, Any]]:
+            came.append(1)
             asleep.wait(5)
             raise ConnectionAbortedError
 
     with serving(Slow({})) as name:
         monkeypatch.setenv(VARIABLE, name)
+        slow = opened(vault.path)
+        with pytest.raises(CannotAnswer, match=r"does not answer \(TimeoutError\)"):
+            slow.ask(FEVER)
+        asked = len(came)
+        with pytest.raises(CannotAnswer, match="did not reply in time a moment ago"):
+            slow.ask(FEVER)  # a further question does not wait
+        assert len(came) == asked
+        monkeypatch.setattr(model_parser, "REST", 0.0)
         with pytest.raises(CannotAnswer, match=r"does not answer \(TimeoutError\)"):
             opened(vault.path).ask(FEVER)
         asleep.set()

@@ -15,6 +15,7 @@ VAULT/understood.jsonl   questions with the requests that were made of them, if 
 
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -32,6 +33,8 @@ VARIABLE = "DISCREET_PARSER"
 FILE = "understood.jsonl"
 PATIENCE = 30.0
 """Seconds to wait for a reply."""
+REST = 60.0
+"""Seconds in which a server that did not reply in time is not asked again: else each question would wait for it."""
 _NONE = "none"
 _MOST_KEPT, _MOST_TOKENS, _LONGEST_REPLY = 1000, 1000, 20_000
 _REFUSED = (400, 422)
@@ -105,7 +108,7 @@ class ModelParser:
         self.address, self._endpoint = address, replace(address.endpoint, key=PARSER_KEY)
         self._file, self._turn = file, Turn()
         self._made: dict[str, str] = {}
-        self._known = 0
+        self._known, self._rests_until = 0, 0.0
 
     @classmethod
     def from_environment(cls, file: Path | None) -> Self | None:
@@ -129,8 +132,19 @@ class ModelParser:
         with self._turn:
             made = self._made.get(asked) or self._read_file(asked)
         if made is None:
-            made = self._keep(asked, text_form_in(self._reply(asked, instructions)))
+            made = self._keep(asked, text_form_in(self._reply_in_time(asked, instructions)))
         return parse_request(made) if made != _NONE else None
+
+    def _reply_in_time(self, question: str, instructions: str) -> str:
+        begun = time.monotonic()
+        if begun < self._rests_until:
+            raise ServerGone(f"The model's server at {self._endpoint} did not reply in time a moment ago.")
+        try:
+            return self._reply(question, instructions)
+        except ServerGone:
+            if time.monotonic() >= begun + PATIENCE:
+                self._rests_until = time.monotonic() + REST
+            raise
 
     def _reply(self, question: str, instructions: str) -> str:
         said = [{"role": "system", "content": instructions}, {"role": "user", "content": question}]
