@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from discreet.errors import StoreError
+from discreet.retrieval import whole_file_store
 from discreet.retrieval.documents import Document
 from discreet.retrieval.store import Piece
+from discreet.retrieval.whole_file_store import WholeFileStore, read_file
 from discreet.system.atomic_write import replace_file
-from discreet.testing import whole_file_store
 from discreet.testing.plain_store import PlainStore
 from discreet.testing.store import direction
-from discreet.testing.whole_file_store import WholeFileStore, read_file
 
 
 class Small(WholeFileStore, PlainStore):

@@ -8,8 +8,8 @@ import numpy as np
 
 from discreet import Document, StoreError
 from discreet.retrieval.store import Piece
+from discreet.retrieval.whole_file_store import WholeFileStore, read_file
 from discreet.testing.plain_store import PlainStore
-from discreet.testing.whole_file_store import WholeFileStore, read_file
 
 FIELDS = ("id", "unit", "text", "own_unit", "source", "fields")
 FILE = "documents.jsonl"
