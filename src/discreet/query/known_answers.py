@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import BadData, UsageError
-from discreet.retrieval.jsonl import numbered, value_of
+from discreet.system.jsonl import numbered, value_of
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 from discreet.errors import BadData, UsageError
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.jsonl import lines_of
 from discreet.retrieval.store import Vector
+from discreet.system.jsonl import lines_of
 
 
 class PublicTexts:

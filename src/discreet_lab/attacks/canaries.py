@@ -14,7 +14,7 @@ from typing import Any
 from discreet.errors import BadData, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.retrieval.documents import Document
-from discreet.retrieval.jsonl import read_lines
+from discreet.system.jsonl import read_lines
 from discreet_lab.attacks.rates import Rate
 
 _SYLLABLES = "ar bel cor dun el far gar hin is jor kal lin mor nes or pel quin ros sil tor ul ver win yor zan".split()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadData
 from discreet.generation.model import VotingModel
-from discreet.retrieval.jsonl import read_lines
+from discreet.system.jsonl import read_lines
 
 KINDS = ("email", "url", "phone")
 UNTARGETED = "untargeted"

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import BadData
 from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.jsonl import read_lines
+from discreet.system.jsonl import read_lines
 from discreet_lab.attacks.rates import Auc, Rate, curve, true_positives
 from discreet_lab.evaluation.metrics import bleu, rouge_l
 
