@@ -4,6 +4,7 @@ No message is sent twice: no connection is kept that could have died meanwhile, 
 """
 
 import asyncio
+from contextlib import aclosing
 from http import HTTPStatus
 from pathlib import Path
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
@@ -37,8 +38,7 @@ class KeeperGone(DiscreetError):  # noqa: N818 - reads better without the suffix
         super().__init__(
             "The keeper ended before it replied. Look at the lists for what was done, and try again."
             if sent
-            else "The keeper cannot be reached. It may be starting. Try again in a moment; then look at the messages "
-            "of discreet serve."
+            else "The keeper cannot be reached. Try again in a moment; then look at the messages of discreet serve."
         )
         self.sent = sent
 
@@ -74,27 +74,19 @@ class Caller:
             KeeperGone: if there is none.
         """
         request = httpx2.Request("POST", f"http://keeper{path_of(type(message))}", content=encode(message))
+        kinds = {REPLIED: reply_of(type(message)), REFUSED: self._wire.refused}
+        send = self._transport.handle_async_request
         try:
-            async with asyncio.timeout(patience):
-                status, content = await self._exchange(request)
+            async with asyncio.timeout(patience), aclosing(await send(request)) as response:
+                content = await collect(response.aiter_raw(), self._wire.most_replied)
+            if response.status_code in kinds:
+                return decode(kinds[response.status_code], content)
         except httpx2.ConnectError:
             raise KeeperGone(sent=False) from None
-        except (httpx2.TransportError, OSError, WireError):  # a timeout is an OSError, too
+        except (httpx2.TransportError, OSError, WireError):  # a timeout, too, and a keeper of another version
             raise KeeperGone(sent=True) from None
-        kinds = {REPLIED: reply_of(type(message)), REFUSED: self._wire.refused}
-        if status not in kinds:  # without a reply of its own the keeper failed while it answered, or took no message
-            raise KeeperGone(sent=status == HTTPStatus.INTERNAL_SERVER_ERROR)
-        try:
-            return decode(kinds[status], content)
-        except WireError:  # a keeper of another version
-            raise KeeperGone(sent=True) from None
-
-    async def _exchange(self, request: httpx2.Request) -> tuple[int, bytes]:
-        response = await self._transport.handle_async_request(request)
-        try:
-            return response.status_code, await collect(response.aiter_raw(), self._wire.most_replied)
-        finally:
-            await response.aclose()
+        # without a reply of its own the keeper failed while it answered, or took no message
+        raise KeeperGone(sent=response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def call_once(path: str | Path, wire: Wire, message: Call[R], patience: float | None = None) -> R | Any:

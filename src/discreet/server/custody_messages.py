@@ -91,10 +91,9 @@ class VaultState(Message):
 
 
 class Overviewed(Message):
-    """The state of all vaults, and the names of the methods of making corpora."""
+    """The state of all vaults."""
 
     vaults: Many[VaultState]
-    methods: Many[str]
 
 
 class Listed(Message):
@@ -161,14 +160,6 @@ class Made(Message):
     delta: Value
 
 
-class CorpusFile(Message):
-    """A corpus that the desk can hand out."""
-
-    name: str
-    bytes: Whole
-    time: Value
-
-
 class PaidCorpus(Message):
     """A corpus that the ledger has payments of."""
 
@@ -178,9 +169,9 @@ class PaidCorpus(Message):
 
 
 class CorporaListed(Message):
-    """The corpora of a vault; `unfinished` if one was interrupted."""
+    """What a vault paid for; `unfinished` if a corpus was interrupted; and the names of the methods of making one."""
 
-    files: Many[CorpusFile]
+    methods: Many[str]
     paid: Many[PaidCorpus]
     unfinished: bool
 
@@ -235,26 +226,25 @@ class Listing(OfVault[Listed]):
     Attributes:
         what: "documents", "units" or "batches".
         skip: how many entries are left out at the beginning.
-        unit: of documents, those of this unit alone; all if empty.
     """
 
     what: str
     skip: Whole = 0
-    unit: str = ""
 
 
-class Preview(OfVault[Previewed]):
+class OfUpload(OfVault[T]):
+    """A message about an upload for a vault."""
+
+    upload: str
+    how: HowRead
+
+
+class Preview(OfUpload[Previewed]):
     """A request for what would be added of an upload."""
 
-    upload: str
-    how: HowRead
 
-
-class Add(OfVault[Added]):
+class Add(OfUpload[Added]):
     """A request to add an upload. The reply comes when it is done."""
-
-    upload: str
-    how: HowRead
 
 
 class Undo(OfVault[int]):
@@ -264,23 +254,24 @@ class Undo(OfVault[int]):
     anyway: bool = False
 
 
-class Erase(OfVault[Remained]):
-    """A request to erase a unit; `anyway` to keep it out though it has no document."""
+class OfUnit(OfVault[Remained]):
+    """A message about a unit of a vault."""
 
     unit: str
+
+
+class Remains(OfUnit):
+    """A request for what is left of a unit."""
+
+
+class Erase(OfUnit):
+    """A request to erase a unit; `anyway` to keep it out though it has no document."""
+
     anyway: bool = False
 
 
-class Readmit(OfVault[Remained]):
+class Readmit(OfUnit):
     """A request to let an erased unit come back."""
-
-    unit: str
-
-
-class Remains(OfVault[Remained]):
-    """A request for what is left of a unit."""
-
-    unit: str
 
 
 class Paper(OfVault[str]):

@@ -28,8 +28,8 @@ SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e9
 """The limits of an epsilon that is asked for; the larger one, of any that is spoken of."""
 MOST_TOKENS = 4096
 """Of an answer."""
-LONGEST_QUESTION = LONGEST_ANSWER = 65_536
-"""Characters. No model of a vault writes more than a few thousand tokens."""
+LONGEST_TEXT = 65_536
+"""Characters: of a question, and of an answer. No model of a vault writes more than a few thousand tokens."""
 LONGEST_TURN, LONGEST_CONDENSED = 600, 500
 """Characters: of a message that is read to rewrite a question, and of the rewritten question."""
 MOST_TURNS = 8
@@ -38,9 +38,11 @@ MOST_TURNS = 8
 Word = Annotated[str, Field(max_length=200)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Reason = Annotated[str, Field(max_length=10_000)]
-Text = Annotated[str, Field(max_length=LONGEST_ANSWER)]
+Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Size = Annotated[float, Field(ge=0.0)]
 Epsilon = Annotated[float, Field(ge=0.0, le=LARGEST_EPSILON)]
+AskedEpsilon = Annotated[float, Field(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
+Choice = Annotated[str, Field(min_length=1, max_length=1000)]
 Delta = Annotated[float, Field(ge=0.0, le=1.0)]
 Value = Annotated[float, Field(ge=-1e300, le=1e300)]
 Count = Annotated[int, Field(ge=0, le=10**6)]
@@ -216,7 +218,7 @@ class Estimated(Message):
 
     most: Charge
     free: bool
-    understood: Annotated[str, Field(max_length=LONGEST_QUESTION)] = ""
+    understood: Text = ""
 
 
 class Answered(Message):
@@ -375,9 +377,9 @@ class Question(Call[Answered]):
     id: Id
     vault: Name
     model: Word
-    question: Annotated[str, Field(max_length=LONGEST_QUESTION)]
-    choices: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], Field(max_length=64)] = ()
-    epsilon: Annotated[float, Field(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)] | None = None
+    question: Text
+    choices: Annotated[tuple[Choice, ...], Field(max_length=64)] = ()
+    epsilon: AskedEpsilon | None = None
     max_tokens: Annotated[int, Field(ge=1, le=MOST_TOKENS)] | None = None
     anew: bool = False
     ceiling: Charge | None = None

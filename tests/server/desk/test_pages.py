@@ -226,6 +226,11 @@ def test_corpus_is_planned_before_it_is_paid(desk: Opened) -> None:
     assert "Give a number" in text_of(wrong.text)
     desk.get("/corpora/file?name=../../v/units", 404)
     desk.get("/corpora/file?name=absent", 404)
+    folder = desk.desk.config.corpora / "v"
+    folder.mkdir(parents=True)
+    (folder / "first.jsonl").write_text("{}\n")
+    assert "first (" in text_of(desk.get("/corpora"))
+    assert desk.get("/corpora/file?name=first") == "{}\n"
 
 
 def test_audit_log_is_shown_and_checked(desk: Opened) -> None:

@@ -1,6 +1,5 @@
 """Requests of analysts for more budget, which the custodian approves or denies."""
 
-import math
 from dataclasses import dataclass
 
 from discreet.errors import UsageError
@@ -47,8 +46,8 @@ def check_request(epsilon: float, reason: str, pending: int) -> str:
         UsageError: if epsilon or the reason is out of range, or too many requests of the key are pending.
     """
     text = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
-    if not (0 < epsilon <= LARGEST and math.isfinite(epsilon)):
-        raise UsageError("The epsilon of a request is a finite number above 0. Ask for less.")
+    if not 0 < epsilon <= LARGEST:
+        raise UsageError(f"The epsilon of a request is a number above 0, at most {LARGEST:g}. Ask for less.")
     if not 0 < len(text) <= LONGEST_REASON:
         raise UsageError(f"The reason of a request has 1 to {LONGEST_REASON} characters. Shorten it.")
     if pending >= MOST_PENDING:

@@ -9,7 +9,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from discreet.errors import UsageError
-from discreet.server.custody_messages import Corpora, CorpusWanted, Made, Make, Overview, Plan
+from discreet.server.custody_messages import Corpora, CorpusWanted, Made, Make, Plan
 from discreet.server.desk.desk import Desk, NoSuchPage, action, page, text_of, ticked
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -28,8 +28,9 @@ def routes(desk: Desk) -> list[Route]:
 
 def _show(desk: Desk, request: Request) -> Response:
     vault = desk.vault(request.query_params.get("vault"))
-    listed, methods = desk.ask(Corpora(vault)), desk.ask(Overview()).methods
-    return desk.show(request, "corpora.html", "Synthetic corpora", vault=vault, listed=listed, methods=methods)
+    files = [(one.stem, one.stat()) for one in sorted((Path(desk.config.corpora) / vault).glob("*.jsonl"))]
+    listed = desk.ask(Corpora(vault))
+    return desk.show(request, "corpora.html", "Synthetic corpora", vault=vault, listed=listed, files=files)
 
 
 def _plan(desk: Desk, request: Request, form: FormData) -> Response:

@@ -33,8 +33,8 @@ def _show(desk: Desk, request: Request) -> Response:
     vault, what = desk.vault(query.get("vault")), query.get("list", "batches")
     if what not in LISTS:
         raise UsageError("There is no such list. Choose documents, units or batches.")
-    skip, unit = number(query.get("skip", "")), query.get("unit", "")
-    listed = desk.ask(Listing(vault, what, skip, unit if what == "documents" else ""))
+    skip = number(query.get("skip", ""))
+    listed = desk.ask(Listing(vault, what, skip))
     return desk.show(
         request,
         "documents.html",
@@ -43,7 +43,6 @@ def _show(desk: Desk, request: Request) -> Response:
         what=what,
         lists=LISTS,
         skip=skip,
-        unit=unit,
         page_size=PAGE,
         rows=[{name: _shown(value, name) for name, value in row.items()} for row in listed.rows],
         more=listed.more,

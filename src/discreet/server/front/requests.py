@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from discreet.server.front.errors import FrontError, invalid
-from discreet.server.wire import LARGEST_EPSILON, MOST_TOKENS, SMALLEST_EPSILON, Turn
+from discreet.server.wire import LARGEST_EPSILON, MOST_TOKENS, SMALLEST_EPSILON, AskedEpsilon, Choice, Turn
 
 Body = TypeVar("Body", bound=BaseModel)
 LARGEST_BODY = 64 * 1024
@@ -96,9 +96,7 @@ def _check_choices(choices: tuple[str, ...]) -> tuple[str, ...]:
 
 _CHOICES = "a list of 2 to 64 different texts of 1 to 1000 characters"
 Choices = Annotated[
-    tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...],
-    Field(strict=False, min_length=2, max_length=64),
-    AfterValidator(_check_choices),
+    tuple[Choice, ...], Field(strict=False, min_length=2, max_length=64), AfterValidator(_check_choices)
 ]
 MaybeChoices = Annotated[Choices | None, Field(description=_CHOICES)]
 MaybeTokens = Annotated[int | None, Field(ge=1, description="a whole number of at least 1")]
@@ -165,12 +163,7 @@ class OwnFields(ClosedModel):
     """What OpenAI's parameters have no name for."""
 
     epsilon: Annotated[
-        float | None,
-        Field(
-            ge=SMALLEST_EPSILON,
-            le=LARGEST_EPSILON,
-            description=f"a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}",
-        ),
+        AskedEpsilon | None, Field(description=f"a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}")
     ] = None
     choices: MaybeChoices = None
     anew: MaybeFlag = None
@@ -325,8 +318,9 @@ def parse_object(body: bytes) -> dict[str, Any]:
     if len(body) > LARGEST_BODY:
         raise FrontError("too_large")
     try:
-        found = json.loads(body.decode(), parse_constant=_no_constant, object_pairs_hook=_object)
-        json.dumps(found, ensure_ascii=False).encode()  # fails where a text is no valid Unicode
+        found = json.loads(body.decode(), object_pairs_hook=_object)
+        # fails if a text is no valid Unicode, or a number is not finite
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         raise invalid(None, "The body must be JSON in UTF-8, and its texts valid Unicode.") from None
     if not isinstance(found, dict):
@@ -341,10 +335,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_constant(_: str) -> Any:
-    raise ValueError
-
-
 def request_of(body: ChatBody) -> ChatRequest:
     """Return the request that a body asks for.
 
@@ -357,7 +347,9 @@ def request_of(body: ChatBody) -> ChatRequest:
     if not (question := last.text):
         raise invalid("messages", "The last message must have text.")
     options = body.discreet or OwnFields()
-    turns = _turns(earlier) if options.follow_up == "condense" else ()
+    spoken = [one for one in earlier if one.role in ("user", "assistant") and one.content is not None]
+    read = spoken if options.follow_up == "condense" else []
+    turns = tuple(Turn(one.role, text) for one in read if (text := one.text))
     choices, shape = _choices(body, options)
     found: list[str] = []
     if any(one.role in ("system", "developer") for one in earlier):
@@ -389,12 +381,6 @@ def request_of(body: ChatBody) -> ChatRequest:
             "autocompletion in the client, and send the question alone.",
         )
     return request
-
-
-def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
-    """Return the texts of the user and the assistant before the last message."""
-    spoken = [one for one in messages if one.role in ("user", "assistant") and one.content is not None]
-    return tuple(Turn(one.role, text) for one in spoken if (text := one.text))
 
 
 def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], tuple[str, ...] | None]:

@@ -117,7 +117,7 @@ class Custody:
             case Make():
                 return make_synthetic(vault, message, self._config, self._told)
             case Corpora():
-                return list_corpora(vault, message.vault, self._config)
+                return list_corpora(vault)
 
 
 def _find(served: Mapping[str, Served], name: str) -> Served:

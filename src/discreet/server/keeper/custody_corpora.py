@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 from discreet.errors import UnknownName, UsageError
 from discreet.operations.releases import corpora
 from discreet.server.config import ServeConfig
 from discreet.server.custody_messages import (
     CorporaListed,
-    CorpusFile,
     CorpusWanted,
     Made,
     Make,
@@ -56,20 +54,13 @@ def make_synthetic(vault: Vault, message: Make, config: ServeConfig, told: Calla
     return Made(message.name, len(made.texts), len(made.kept), float(receipt.epsilon), float(receipt.delta))
 
 
-def list_corpora(vault: Vault, name: str, config: ServeConfig) -> CorporaListed:
-    """Return the corpora of a vault: the files that the desk has, and what the ledger has payments of."""
-    folder = config.corpora / name
-    files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
+def list_corpora(vault: Vault) -> CorporaListed:
+    """Return the corpora that the ledger of a vault has payments of."""
     return CorporaListed(
-        files=tuple(_file(one) for one in files),
+        methods=tuple(METHODS),
         paid=tuple(PaidCorpus(one.id, float(one.epsilon), one.time) for one in corpora(vault.path, vault.settings)),
         unfinished=(vault.path / SYNTHESIS / "run.jsonl").exists(),
     )
-
-
-def _file(path: Path) -> CorpusFile:
-    found = path.stat()
-    return CorpusFile(path.stem, found.st_size, found.st_mtime)
 
 
 def _method(wanted: CorpusWanted) -> SynthesisAlgorithm:  # type: ignore[type-arg]

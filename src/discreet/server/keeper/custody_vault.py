@@ -23,7 +23,6 @@ from discreet.server.custody_messages import (
 )
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Charge
-from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
 
 _TAG = 16
@@ -36,7 +35,7 @@ class _Entry(Protocol):
 
 def overview(served: Mapping[str, Served]) -> Overviewed:
     """Return the state of all vaults."""
-    return Overviewed(tuple(_state(one) for one in served.values()), tuple(METHODS))
+    return Overviewed(tuple(_state(one) for one in served.values()))
 
 
 def list_entries(vault: Vault, listing: Listing) -> Listed:
@@ -123,7 +122,7 @@ def _entries(vault: Vault, listing: Listing) -> Sequence[_Entry]:
     if listing.what == "batches":
         return vault.inventory.batches(wanted, skip)
     if listing.what == "documents":
-        return vault.inventory.documents(listing.unit or None, wanted, skip)
+        return vault.inventory.documents(None, wanted, skip)
     raise UsageError(f"There is no list of {listing.what}. Ask for documents, units or batches.")
 
 

@@ -96,14 +96,18 @@ def make_app(wire: Wire, reply: Callable[[Any], Any], log: Log) -> Starlette:
             except (WireError, TimeoutError, ClientDisconnect) as error:
                 log.write("a message was not read:", error=error)
                 return Response(status_code=422, headers=_CLOSE)
-            return await _in_thread(lambda: respond(message, (reply_of(kind), wire.refused)))
+            done: Future[Response] = Future()
+            done.set_running_or_notify_cancel()
+            # a thread that does not keep the process from ending
+            threading.Thread(target=lambda: done.set_result(respond(message)), name="reply", daemon=True).start()
+            return await asyncio.wrap_future(done)
 
         return answer
 
-    def respond(message: Any, kinds: tuple[type[Any], ...]) -> Response:
+    def respond(message: Call[Any]) -> Response:
         try:
             replied = reply(message)
-            if type(replied) not in kinds:
+            if type(replied) not in (reply_of(type(message)), wire.refused):
                 raise WireError("A reply of another kind does not leave.")
             return Response(encode(replied), REFUSED if isinstance(replied, wire.refused) else REPLIED)
         except BaseException as error:
@@ -117,14 +121,6 @@ def make_app(wire: Wire, reply: Callable[[Any], Any], log: Log) -> Starlette:
     app = Starlette(routes=routes, exception_handlers={HTTPException: refuse})
     app.router.redirect_slashes = False  # a redirect would repeat the path
     return app
-
-
-async def _in_thread(act: Callable[[], Response]) -> Response:
-    """Return what a function returns, called in a thread that does not keep the process from ending."""
-    done: Future[Response] = Future()
-    done.set_running_or_notify_cancel()
-    threading.Thread(target=lambda: done.set_result(act()), name="reply", daemon=True).start()
-    return await asyncio.wrap_future(done)
 
 
 def _bind(path: Path, owner: tuple[int, int] | None) -> socket.socket:
