@@ -65,7 +65,23 @@ def test_statistic_has_a_table(any_source: AnswerSource) -> None:
     (row,) = reply.metadata["table"]
     assert row["low"] <= row["value"] <= row["high"]
     assert reply.text.startswith("About ")
-    assert reply.metadata["understood"].startswith("count; ")
+    assert reply.metadata["understood"] == 'count: "numb thumbs"'
+
+
+def test_estimate_says_what_is_asked_before_it_is_paid(any_source: AnswerSource) -> None:
+    asked = "How many patients have numb thumbs or a cold nose?"
+    told = any_source.estimate(asked)
+    assert (told.status, told.metadata["epsilon"], told.metadata["unit"]) == ("estimated", 0, "patient")
+    assert told.text.startswith('Understood as: count: "numb thumbs" or "cold nose" (in any notes). It may cost')
+    paid = any_source.ask(asked).metadata
+    assert 0 < paid["epsilon"] <= told.metadata["asked"]
+    assert told.metadata["understood"].startswith(paid["understood"])
+    again = any_source.estimate(asked)
+    assert (again.metadata["asked"], again.text.endswith("It costs nothing.")) == (0, True)
+    voted = any_source.estimate("Is a thumb numb?", ["yes", "no"])
+    assert voted.metadata["understood"] == "fact: Is a thumb numb?, choices yes | no"
+    for wrong, code in (("Which patient has numb thumbs?", "cannot_answer"), ("", "invalid_request")):
+        assert (any_source.estimate(wrong).status, any_source.estimate(wrong).code) == ("refused", code)
 
 
 def test_choices_are_chosen_from(any_source: AnswerSource) -> None:

@@ -1,8 +1,7 @@
-"""One decision for each question: the same request, price and refusal from the command line, Python and the keeper."""
+"""One decision for each question: the same request, price and refusal from every face."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,14 @@ from discreet.registry import Count
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import UnitRecord
 from discreet.server.config import ServeConfig, ServedVault
+from discreet.server.front.asking import LONGEST_ASKED
+from discreet.server.front.errors import ERRORS
+from discreet.server.front.preparing import error_of
+from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Question
 from discreet.vault import Vault
+from tests.questions.server_faces import Said, ask_adapter, ask_server
 from tests.questions.test_refused import KEPT, REFUSED
 from tests.questions.test_wordings import wordings
 
@@ -94,24 +98,17 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@dataclass(frozen=True)
-class Faced:
-    """What a face says of a question: its request and price, or the refusal."""
-
-    request: str
-    price: float
-    refusal: str
-
-
-def faced(decide: Callable[[], tuple[str, float]]) -> Faced:
+def faced(decide: Callable[[], tuple[str, float]]) -> tuple[Said, str]:
+    """Return what a face says of a question, and its whole refusal: a server has the code and the kind's advice."""
     try:
-        return Faced(*decide(), "")
+        return (*decide(), ""), ""
     except DiscreetError as error:
-        return Faced("", 0.0, f"{type(error).__name__} {error}")
+        told = error_of(refusal(error)).body()["error"]
+        return ("", 0.0, f"{told['code']} {told['message']}"), f"{type(error).__name__} {error}"
 
 
 @pytest.fixture(scope="module")
-def faces(path: Path) -> dict[str, Callable[[str], Faced]]:
+def faces(path: Path) -> dict[str, Callable[[str], tuple[Said, str]]]:
     vault = Vault.open(path, model=ToyModel())
     chooser = Chooser(vault, "", (), {})
     named = ServedVault("v", str(path))
@@ -119,29 +116,48 @@ def faces(path: Path) -> dict[str, Callable[[str], Faced]]:
 
     def in_python(asked: str) -> tuple[str, float]:
         found = vault.decide(asked)
-        return str(found.request), vault.estimate(asked).epsilon
+        return found.echo, vault.estimate(asked).epsilon
 
     def on_the_command_line(asked: str) -> tuple[str, float]:
         chooser.check(asked)
         found = chooser.decide(asked)
-        return str(found.request), vault.estimate(found.question, found.algorithm).epsilon
+        return found.echo, vault.estimate(found.question, found.algorithm).epsilon
 
     def in_the_keeper(asked: str) -> tuple[str, float]:
         question = Question("0" * 32, "v", "v", asked)
         preset = served.presets.find("")
-        return str(served._decide(preset, question).request), served.estimate(question, None).most.epsilon
+        return served._decide(preset, question).echo, served.estimate(question, None).most.epsilon
 
     ways = {"python": in_python, "command line": on_the_command_line, "keeper": in_the_keeper}
     return {name: lambda asked, way=way: faced(lambda: way(asked)) for name, way in ways.items()}  # type: ignore[misc]
 
 
 QUESTIONS = [*(one for one, _ in (*REFUSED, *KEPT)), *(one["text"] for one in wordings("tune")[::3])]
+ASKED = list(dict.fromkeys((*QUESTIONS, *REQUESTS, *WRONG)))
 
 
-@pytest.mark.parametrize("asked", [*QUESTIONS, *REQUESTS, *WRONG])
-def test_every_face_decides_the_same(faces: dict[str, Callable[[str], Faced]], asked: str) -> None:
+@pytest.fixture(scope="module")
+def far_faces(path: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Said, ...]]:
+    """What HTTP, MCP and the source of the adapters say of each question."""
+    at_server = ask_server(path, tmp_path_factory.mktemp("server"), ASKED)
+    return {asked: (*at_server[asked], said) for asked, said in ask_adapter(path, ASKED).items()}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_every_face_decides_the_same(
+    faces: dict[str, Callable[[str], tuple[Said, str]]], far_faces: dict[str, tuple[Said, ...]], asked: str
+) -> None:
     python, line, keeper = (face(asked) for face in faces.values())
     assert python == line == keeper
+    request, price, refused = python[0]
+    *at_server, adapter = far_faces[asked]
+    assert adapter[:2] == (request, price)
+    code = refused.partition(" ")[0]  # the adapter has words of its own for the other codes
+    assert adapter[2].startswith(refused if code == "cannot_answer" else code)
+    assert bool(adapter[2]) == bool(refused)
+    if len(asked) > LONGEST_ASKED:  # its time would show: a server alone refuses it
+        refused = f"question_too_long {ERRORS['question_too_long'].message}"
+    assert at_server == [(request, price, refused)] * 2
 
 
 def test_model_that_is_named_answers_no_statistic(path: Path) -> None:

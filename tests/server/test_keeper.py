@@ -61,12 +61,13 @@ def test_question_is_paid_under_its_own_id_and_given_again_free(keeper: Keeper) 
         if answered.answer["answer"]:
             break
     assert answered.answer["answer"] == "Winterhand"
-    assert estimated == Estimated(estimated.most, free=False)
+    understood = f"fact: {question.question}"
+    assert estimated == Estimated(estimated.most, free=False, understood=understood)
     assert answered.spent.spending.within(estimated.most.spending)
     ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
     assert ledger.spent_at_most([question.id]) == answered.spent.spending
     released = exchange(keeper.config, Estimate(ask(question.question)))
-    assert released == Estimated(estimated.most, free=True)  # the ceiling of a new answer, were the old one gone
+    assert released == Estimated(estimated.most, free=True, understood=understood)  # the ceiling of a new answer
     again = exchange(keeper.config, ask(question.question))
     assert (again.answer["receipt"]["payment"], again.spent) == ("nobody", Charge.nothing())
     anew = exchange(keeper.config, Estimate(ask(question.question, anew=True)))

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any
@@ -74,12 +74,22 @@ class ServerSource(Reopened):
 
     def ask(self, question: str, choices: Sequence[str] = ()) -> Reply:
         """Ask one question, and pay for it from the key's budget; see `AnswerSource`."""
+
+        def read(found: Any) -> Reply:
+            return Reply.of_answer(str(found["choices"][0]["message"]["content"]), found["usage"]["discreet"])
+
+        return self._send("chat/completions", question, choices, read)
+
+    def estimate(self, question: str, choices: Sequence[str] = ()) -> Reply:
+        """Tell how a question is understood and what it may cost; see `AnswerSource`."""
+        return self._send("estimate", question, choices, Reply.of_estimate)
+
+    def _send(self, route: str, question: str, choices: Sequence[str], read: Callable[[Any], Reply]) -> Reply:
+        """Send a question, and return its reply as `read` makes it of the server's."""
         try:
             if not self._model:
                 self._model = self._only_vault()
-            body = request_body(self._model, question, choices, self._epsilon)
-            found = self._request("chat/completions", body)
-            return Reply.of_answer(str(found["choices"][0]["message"]["content"]), found["usage"]["discreet"])
+            return read(self._request(route, request_body(self._model, question, choices, self._epsilon)))
         except _RefusedError as refused:
             return refused.reply
         except UsageError as error:

@@ -13,7 +13,7 @@ from discreet.errors import UsageError
 from discreet.server.front.replies import EMPTY
 from discreet.server.wire import LARGEST_EPSILON, SMALLEST_EPSILON
 
-Status = Literal["answered", "no_answer", "refused"]
+Status = Literal["answered", "no_answer", "refused", "estimated"]
 FIELDS = (
     *("question_id", "algorithm", "stopped", "epsilon", "delta", "unit", "payment", "same_without_documents"),
     *("support", "shares", "table", "understood", "replayed", "asked", "left", "would_fit"),
@@ -27,8 +27,9 @@ class Reply:
 
     Attributes:
         text: the released answer, or a sentence with the reason why no answer is there.
-        status: "answered"; "no_answer" if the question was asked and nothing useful was released; "refused".
-        code: the reason for a status that is not "answered": see docs/adapters.md.
+        status: "answered"; "no_answer" if the question was asked and nothing useful was released; "refused"; or
+            "estimated" if nothing was asked.
+        code: the reason why there is no answer: see docs/adapters.md.
         details: the values of `FIELDS` that are known.
     """
 
@@ -61,6 +62,19 @@ class Reply:
         return cls(text, "no_answer" if code else "answered", code, details)
 
     @classmethod
+    def of_estimate(cls, found: Mapping[str, Any]) -> "Reply":
+        """Return the reply for a question that may be asked.
+
+        Args:
+            found: what the route /v1/estimate of a server replies (docs/serving.md).
+        """
+        understood, price = found["understood"], found["epsilon_most"]
+        details = {"epsilon": 0.0, "understood": understood, "asked": price, "unit": found["unit"]}
+        said = f"Understood as: {understood}. " if understood else ""
+        cost = "It costs nothing." if found["free"] else f"It may cost epsilon {price:.4g}. Nothing was paid yet."
+        return cls(said + cost, "estimated", "", details | {"left": found["key"]["left"]})
+
+    @classmethod
     def of_refusal(cls, text: str, code: str, **details: Any) -> "Reply":
         """Return the reply for a question that was refused, or broken off."""
         sizes = (("it may cost", "asked"), ("left is", "left"), ("would fit", "would_fit"))
@@ -80,6 +94,9 @@ class AnswerSource(Protocol):
             question: the question. It stands alone: no earlier question is remembered.
             choices: public answers among which to choose; none for an answer in words.
         """
+
+    def estimate(self, question: str, choices: Sequence[str] = ()) -> Reply:
+        """Tell how a question is understood and what it may cost. Nothing is paid; a refusal is that of `ask`."""
 
     def describe(self) -> dict[str, Any]:
         """Return the arguments with which `open_source` opens this source again; a key is not among them."""

@@ -1,7 +1,7 @@
 """A vault in this process as a source of answers: the checks and the allow-list of a server, without HTTP."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from discreet.server.front.requests import parse_chat
 from discreet.server.keeper.presets import FREE, NoSuchModel
 from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Served
-from discreet.server.wire import Answered, Charge, Question, Refused
+from discreet.server.wire import Answered, Charge, Estimated, Question, Refused
 from discreet.vault import Vault
 
 _NAME = "vault"
@@ -66,6 +66,18 @@ class VaultSource(Reopened):
         Raises:
             Interrupted: if Ctrl-C was pressed.
         """
+        return self._in_turn(question, choices, lambda asked: self._answered(self._served.answer(asked), asked))
+
+    def estimate(self, question: str, choices: Sequence[str] = ()) -> Reply:
+        """Tell how a question is understood and what it may cost; see `AnswerSource`."""
+        return self._in_turn(question, choices, lambda asked: self._estimated(self._served.estimate(asked, ())))
+
+    def _in_turn(self, question: str, choices: Sequence[str], reply: Callable[[Question], Reply]) -> Reply:
+        """Return the reply to a question, in its turn.
+
+        Raises:
+            Interrupted: if Ctrl-C was pressed.
+        """
         refused = self._look_over(question, choices)
         if refused is not None:
             return refused
@@ -74,10 +86,10 @@ class VaultSource(Reopened):
         except ValidationError:
             return _refused(Refused("invalid_request"))
         with at_a_multiple(self._quantum) as pace, self._vault.turn:
-            reply = self._reply(replace(asked, begun=pace.begun, quantum=pace.quantum))
-        if isinstance(reply, Interrupted):
-            raise reply
-        return reply
+            found = self._reply(replace(asked, begun=pace.begun, quantum=pace.quantum), reply)
+        if isinstance(found, Interrupted):
+            raise found
+        return found
 
     def describe(self) -> dict[str, Any]:
         """Return the arguments of `open_source`; see `AnswerSource`."""
@@ -94,18 +106,16 @@ class VaultSource(Reopened):
             return Reply.of_refusal(str(error), "invalid_request", epsilon=0.0)
         return None
 
-    def _reply(self, asked: Question) -> Reply | Interrupted:
+    def _reply(self, asked: Question, reply: Callable[[Question], Reply]) -> Reply | Interrupted:
         """Return the reply that a server would give. An error ends here: its text and its frames may be private."""
         try:
-            answered = self._served.answer(asked)  # checked by the server's allow-list
+            return reply(asked)  # checked by the server's allow-list
         except Interrupted as error:
             return Interrupted(error.epsilon)
         except MissingPart as error:  # its text names packages, and nothing was paid
             return Reply.of_refusal(str(error), "missing_part", epsilon=0.0)
         except Exception as error:
             failed = error
-        else:
-            return self._answered(answered, asked)
         # Outside of the block: an error of what follows would carry the first one with it.
         paid = self._paid(asked)
         if isinstance(failed, NoSuchModel):
@@ -124,6 +134,12 @@ class VaultSource(Reopened):
         with suppress(Exception):
             return self._served.most(asked)
         return None
+
+    def _estimated(self, found: Estimated) -> Reply:
+        epsilon = 0.0 if found.free else found.most.epsilon
+        unit, left = self._vault.settings.unit_field, self._vault.pipeline.left
+        about = {"understood": found.understood or None, "epsilon_most": epsilon, "free": found.free}
+        return Reply.of_estimate(about | {"unit": unit, "key": {"left": left}})
 
     def _answered(self, found: Answered, asked: Question) -> Reply:
         unit, free = self._vault.settings.unit_field, self._model == FREE

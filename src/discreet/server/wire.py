@@ -213,7 +213,7 @@ class Estimated(Message):
     Attributes:
         most: the most that any one unit pays if the question is answered anew.
         free: whether the answer costs nothing: it was released before, or reads no document.
-        understood: of a statistic, what is asked, as a request in words; "" for another question.
+        understood: what is asked, as a request in words; "" for a question to the public corpus.
     """
 
     most: Charge

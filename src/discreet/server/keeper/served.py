@@ -18,7 +18,7 @@ from discreet.privacy.accounting import Spending
 from discreet.query.latency import Pace
 from discreet.query.pipeline import AskOptions, Landed
 from discreet.questions.follow_ups import complete
-from discreet.questions.request import FACT, is_request
+from discreet.questions.request import is_request
 from discreet.questions.router import Decision
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.condensing import condense
@@ -93,7 +93,7 @@ class Served:
         return Estimated(
             self._price(price.most, price.epsilon),
             free=price.released or price.most == Spending.nothing(),
-            understood=found.echo if found.request.kind != FACT else "",
+            understood=found.echo,
         )
 
     def answer(self, question: Question) -> Answered:

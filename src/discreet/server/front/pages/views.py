@@ -36,7 +36,7 @@ def ended(stopped: str) -> str:
 def price_words(found: Mapping[str, Any]) -> list[str]:
     """Return sentences about the price of a question, from an estimate."""
     unit, key = unit_word(str(found["unit"])), found["key"]
-    asked = [f"What is asked: {found['understood']}."] if found.get("understood") else []
+    asked = [f"What is asked: {found['understood']}"] if found.get("understood") else []
     if found["free"]:
         return [*asked, "This question costs nothing.", f"Your key keeps epsilon {number(key['left'])}."]
     words = [*asked, f"This question costs any one {unit} at most epsilon {number(found['epsilon_most'])}."]
