@@ -70,8 +70,8 @@ async def _ask_server(path: Path, folder: Path, questions: Iterable[str]) -> dic
         stack.callback(accounts.close)
         stack.callback(keeper.answering.stop)
         await stack.enter_async_context(app.router.lifespan_context(app))
-        how = {"transport": httpx2.ASGITransport(app), "base_url": "http://test", "headers": headers}
-        client = await stack.enter_async_context(httpx2.AsyncClient(**how, timeout=60))
+        at: dict[str, Any] = {"base_url": "http://test", "headers": headers, "timeout": 60}
+        client = await stack.enter_async_context(httpx2.AsyncClient(transport=httpx2.ASGITransport(app), **at))
         for asked in questions:
             body: dict[str, Any] = {"model": "v", "messages": [{"role": "user", "content": asked}]}
             http = await client.post("/v1/estimate", json=body)
