@@ -18,7 +18,7 @@ from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.front.app import create_app
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.hardening import Log
-from discreet.server.wire import Call, Ready, Reply, decode, encode
+from discreet.server.wire import Ready, decode, encode
 from discreet.vault import Vault
 
 Said = tuple[str, float, str]
@@ -33,7 +33,7 @@ class NearKeeper:
         opened = lambda path: Vault.open(path, model=ToyModel())  # noqa: E731 - it is passed on
         self.answering = Answering(config, opened, Log(self.log), lambda: None)
 
-    async def call(self, message: Call[Any], patience: float | None = None) -> Reply:
+    async def call(self, message: Any, patience: float | None = None) -> Any:
         """Return the reply, as it crosses the wall."""
         reply = await asyncio.to_thread(self.answering.reply, decode(type(message), encode(message)))
         return decode(type(reply), encode(reply))
