@@ -263,6 +263,8 @@ def _against(first: str, *others: str) -> tuple[str, ...]:
 def _pair(first: str, second: str, nouns: Nouns, among: str = "", *, less: bool = False) -> Slots | None:
     """Return the difference of two counts, with what both share as the population."""
     (a, shared), (b, own) = _side(first, nouns), _side(second, nouns)
+    if re.fullmatch(MARKED, a) and not shared and re.fullmatch(MARKED, own) and not re.search(MARKED, b):
+        b, own = own, b  # "more women than men have X"
     if re.fullmatch(MARKED, b) and shared and not re.fullmatch(MARKED, a) and re.match(MARKED, shared):
         a, shared = shared, a  # "more women have X than men"
     elif shared and statement(second, nouns) and not own and not re.search(MARKED, f"{a}{b}"):

@@ -23,7 +23,7 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
     text, by = _without_period(text)
     if kind == "trend" and not by:
         text, by = _without_period(re.sub(r" an? (?=(?:month|quarter|year)$)", " per ", text, flags=FLAGS))
-    if EACH_VALUE.search(text) and kind in ("count", "share", "list"):
+    if EACH_VALUE.search(text) and (kind in ("count", "share", "list") or (kind == "trend" and not by)):
         kind = "compare"
     found = _trend(text, nouns, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind](text, nouns)
     return found and replace(found, by=by or found.by)

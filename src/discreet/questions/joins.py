@@ -17,6 +17,9 @@ from discreet.questions.statements import holds
 
 _MEASURED = re.compile(
     r"\b(?:over|under|above|below|older|younger|before|after|until|between|more than|less than|at (?:least|most))\b.*\d"
+    r"|\b(?:more|less|fewer) than (?:once|twice|one|two|three|four|five)\b"
+    r"|\b(?:least|most|exactly) (?:once|twice|one|two|three|four|five)\b"
+    r"|\b(?:last|past|next) (?:\d+|few|two|three|six|twelve) (?:day|week|month|year)s?\b"
     r"|\b(?:last|this|next|past) (?:day|week|month|year|quarter)s?\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
     r"|\b(?:in|during|from|of) (?:\w+ )?(?:19|20)\d\d\b|\bon (?:the )?\d|[<>=\u2264\u2265]|\bpercent\b"
     r"|\b(?:by|per|each|every) (?:day|week|weekday|hour|decade|age|sex|gender|ward|department|"
@@ -41,7 +44,8 @@ _PLAIN = re.compile(
 )
 """A piece that says the same alone as beside others: names of things, and nothing that may belong to another piece."""
 _LOST = re.compile(
-    r"\b(?:still|sometimes|only|again|once|no longer|any ?more|currently|can(?:no|')t|could(?:n't| not))\b",
+    r"\b(?:still|sometimes|only|again|once|no longer|any ?more|currently|can(?:no|')t|could(?:n't| not)|"
+    r"(?:how many|number of) times|distinct|unique|(?:how many|number of) different)\b",
     re.IGNORECASE,
 )
 _ASKS = re.compile(

@@ -12,6 +12,7 @@ from typing import cast
 
 from discreet.algorithms.statistics.conditions import FieldTest, Relation
 from discreet.config import field_type, field_values
+from discreet.errors import CannotAnswer
 from discreet.questions.sentences import FLAGS, Nouns
 
 MARK = "\u16d7"
@@ -82,6 +83,8 @@ _ABOVE = {
 }
 _CALLED = r" (?:surgery|clinic|hospital|doctors?|health|hormones?|nurses?)"
 """Nouns before which a label is a part of a name."""
+_MOST_TESTS = 26
+"""A mark has one letter."""
 _YEARS = r"(?: years?(?: old| of age)?|[- ]?y/?o| ?yrs?(?: old)?)?"
 
 
@@ -102,6 +105,8 @@ class Marks:
     def put(self, start: int, end: int, *tests: FieldTest, people: bool = False, lead: str = "") -> None:
         """Replace a part of the text by the marks of tests."""
         marks = " ".join(f"in {MARK}{chr(ord('a') + len(self.tests) + place)}" for place in range(len(tests)))
+        if (len(self.tests) + len(tests)) > _MOST_TESTS:
+            raise CannotAnswer("unsure", f"It tests fields more than {_MOST_TESTS} times. Ask in simpler words.")
         self.tests += tests
         marks = f"{self.people} {marks}" if people else f"{lead}{marks}"
         self.text = " ".join(f"{self.text[:start]} {marks} {self.text[end:]}".split()).replace(" ,", ",")
@@ -167,25 +172,32 @@ def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns, *, foreign: bool) 
             test = FieldTest(field=name, relation="=", value=value)
             if foreign:
                 labels = [one for label in labels for one in _FOREIGN_LABELS.get(label.casefold(), (label,))]
-            words = sorted({*labels, *([value] if len(value) > 1 else ())}, key=len, reverse=True)
-            some = "|".join(map(_forms, words))
+            # a label that a mark holds ("in", "patients") would be found in its own mark, without an end
+            labels = [one for one in labels if not re.fullmatch(rf"in|{people}", one, FLAGS)]
+            named = {*labels, value} - {one for one in (value,) if re.fullmatch(rf"in|{people}", one, FLAGS)}
+            words = sorted((one for one in named if one in labels or len(one) > 1), key=len, reverse=True)
+            some, each = "|".join(map(_forms, words)), "|".join(map(re.escape, sorted(named)))
             at = r"(?:in|on|from|at|of|within|for) (?:the |our )?"
-            forms = [
-                rf"(?P<who>)\b(?:{some})(?= {people}\b) {people}\b",
-                rf"(?:\b{at})?\b(?:{some}) (?:{said}|team)\b",
-                rf"(?:\b{at})?\b{said} (?:is |= ?|of )?(?:{some})\b",
-            ]
+            forms = [rf"(?:\b{at})?\b{said} (?:is |= ?|of )?(?:{each})(?![\w'-])"] if named else []
+            if words:
+                forms = [
+                    rf"(?P<who>)\b(?:{some})(?= {people}\b) {people}\b",
+                    rf"(?:\b{at})?\b(?:{some}) (?:{said}|team)\b",
+                    *forms,
+                    rf"(?:\b{at})?\b{said} (?:is |= ?|of )?(?:{some})\b",
+                ]
             places = [one for one in labels if _is_place(one, nouns)]
             if places:
                 forms.append(rf"(?:\b{at})?\b(?:the )?(?:{'|'.join(map(_forms, places))})\b")
             labelled = "|".join(_forms(one) for one in labels if one not in places)
             if labelled:
                 forms.append(rf"(?P<who>)(?<![\w-])(?<!\w\w')(?:{labelled})(?![\w'-])(?!{_CALLED})")
-            forms.append(
-                rf"\b(?:in|on|at|from) (?:the |our )?(?:{some})\b(?! (?:of|side|america|africa|asia|europe)\b)"
-            )
             alone = r"(?:(?<=, )|(?<=\bvs )|(?<=\bversus )|(?<=\bthan )|(?<=\bor )|(?<=\band )|(?<=: ))"
-            forms.append(rf"{alone}(?:the )?(?:only )?(?:{some})(?: only)?(?=,|$| (?:vs|versus|or|and)\b|:)")
+            if words:
+                forms += [
+                    rf"\b(?:in|on|at|from) (?:the |our )?(?:{some})\b(?! (?:of|side|america|africa|asia|europe)\b)",
+                    rf"{alone}(?:the )?(?:only )?(?:{some})(?: only)?(?=,|$| (?:vs|versus|or|and)\b|:)",
+                ]
             if not foreign and any(len(one) > 2 for one in words):
                 forms.append(rf"(?<=\w )(?:{some})(?: only)?$|(?<=: )(?:{some})(?= (?:vs|versus|or|and)\b)")
             for form in forms:
@@ -222,8 +234,43 @@ def _mark_numbers(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
     for forms in (_named_numbers, _ages):
         for name in numbers:
             for pattern, sign in forms(name, nouns):
-                while one := re.search(rf"(?<![\w-]){pattern}", marks.text, FLAGS):
+                while one := next(
+                    (
+                        one
+                        for one in re.finditer(rf"(?<![\w-]){pattern}", marks.text, FLAGS)
+                        if forms is _named_numbers or not _is_of_another(one)
+                    ),
+                    None,
+                ):
                     marks.put(one.start(), one.end(), _number(name, sign, one), people=sign.endswith("who"))
+
+
+_MEASURE = re.compile(
+    r"\b(?:an? (?:[\w-]+ ){0,2}?(?!\w+ing\b)[\w-]+|bmi|(?:blood )?pressure|pulse|temperatures?|weight|height|weigh|"
+    r"paid|for|fever|systolic|with someone|with|(?:\w+ )?(?:rate|level|score|count|dose|value|amount|number|size|"
+    r"length)s?|sugar|glucose|hba1c|cholesterol|creatinine|ferritin|ha?emoglobin|saturation|lactate|income|salary|"
+    r"salaries|prices?|bills?|costs?|debts?|loans?|balances?)(?: of| is| was| that is)? $",
+    FLAGS,
+)
+"""What a number after it is of, and no age."""
+_QUANTITY = re.compile(
+    r"(?:more|greater|less|fewer|higher|lower|smaller) than|at (?:least|most)|(?:no|not) (?:more|less) than|up to|"
+    r"(?:min|max)imum of|exceeding",
+    FLAGS,
+)
+_THINGS = re.compile(
+    r" (?!(?:years?|old|of|and|or|but|with|without|who|that|have|has|had|having|get|got|is|are|was|were|do|does|did|in|"
+    r"on|at|from|since|before|after|per|by)\b)[a-z]",
+    FLAGS,
+)
+
+
+def _is_of_another(found: re.Match[str]) -> bool:
+    """Return whether a number that names no field is of another thing: "a BMI over 30", "more than 5 drugs"."""
+    if re.search(r"\b(?:years?|age|older|younger|olds?|y/?o|yrs?)\b|\ds\b", found[0], FLAGS):
+        return False
+    before, after = found.string[: found.start()], found.string[found.end() :]
+    return bool(_MEASURE.search(before) or (_QUANTITY.search(found[0]) and _THINGS.match(after)))
 
 
 def _named_numbers(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:

@@ -107,6 +107,7 @@ _OTHER = frozenset(
     "shares shared employee employer employers typically commonly frequently averages treatment complaint "
     "symptom".split()
 )
+_NEGATED = "don't doesn't didn't haven't hasn't hadn't isn't aren't wasn't weren't can't won't couldn't".split()
 _TYPED = {
     **dict.fromkeys("mny mnay manny amny mamy".split(), "many"),
     **dict.fromkeys("hwo hw".split(), "how"),
@@ -114,6 +115,7 @@ _TYPED = {
     **dict.fromkeys("wich whcih whihc whch".split(), "which"),
     **dict.fromkeys("teh hte".split(), "the"),
     **dict.fromkeys("pts pt".split(), "patients"),
+    **{one.replace("'", ""): one for one in _NEGATED},
     "ppl": "people",
     "avg": "average",
     "w/": "with",

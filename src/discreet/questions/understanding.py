@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
+from discreet.config import field_values
 from discreet.errors import CannotAnswer, UsageError
 from discreet.questions.counts import Kind, Slots, whom
 from discreet.questions.foreign import foreign_slots
@@ -32,6 +33,9 @@ _VAGUE_LIST = re.compile(r"(?:topic|theme|finding|trend|point|message|pattern|th
 """Attributes that are no values of a record."""
 
 
+_DENIES = r"(?:\b(?:not|never|outside|except|excluding|besides|neither)|n't)"
+
+
 def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
     """Return the request that a question of a known kind makes; None if it has another form.
 
@@ -49,8 +53,15 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     marks = mark(sentence_of(question), fields, nouns)
     if kind != "summary":
         check_words(re.sub(rf"({MARKED}) only\b|\bonly (in {MARKED})", r"\1\2", marks.text), question)
+    if denied := re.search(
+        rf"{_DENIES}(?: (?:{nouns.people}|of|in|on|at|from|the|aged|visit))* in ({MARKED})", marks.text, FLAGS
+    ):
+        test = marks.tests_in(denied[1])[0]
+        raise CannotAnswer(
+            "unsure", f"It denies a test of a field. Write what is meant as a request: count: all, among not {test}"
+        )
     slots = slots_of(marks.text, cast(Kind, "compare" if kind == "versus" else kind), nouns)
-    return None if slots is None else _Reading(question, marks, slots, nouns).request()
+    return None if slots is None else _checked(_Reading(question, marks, slots, nouns).request(), fields)
 
 
 def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condition:
@@ -74,7 +85,42 @@ def read_foreign(question: str, fields: Mapping[str, str], nouns: Nouns) -> Requ
     """
     marks = mark(sentence_of(question), fields, nouns, foreign=True)
     slots = foreign_slots(marks.text, nouns)
-    return None if slots is None else _Reading(question, marks, slots, nouns).request()
+    return None if slots is None else _checked(_Reading(question, marks, slots, nouns).request(), fields)
+
+
+def _checked(request: Request, fields: Mapping[str, str]) -> Request:
+    """Return a request whose tests can hold together, and in which no declared value is left as a phrase.
+
+    Raises:
+        CannotAnswer: if a field has two values at once: the grammar lost what the question does with them.
+    """
+    among = _tests_of(request.among)
+    for one in (request.of, *request.groups) if request.of or request.groups else (None,):
+        equal = [test for test in (*among, *_tests_of(one)) if test.relation == "="]
+        values: dict[str, str] = {}
+        for test in equal:
+            if values.setdefault(test.field, test.value) != test.value:
+                raise CannotAnswer(
+                    "unsure",
+                    f"It would be asked as {request}, of records with two values of '{test.field}' at once. Ask about "
+                    "each by itself, or write what is meant as a request.",
+                )
+    said = [said.casefold() for said in request.phrases]
+    for name, declared in fields.items():
+        for value, labels in field_values(declared).items():
+            if found := next((one for one in (value, *labels) if len(one) > 2 and one.casefold() in said), ""):
+                raise CannotAnswer(
+                    "unsure",
+                    f"It would be asked as {request}, and '{found}' is a declared value of '{name}'. Write what is "
+                    f"meant as a request, with {name} = {value}.",
+                )
+    return request
+
+
+def _tests_of(condition: Condition | None) -> list[FieldTest]:
+    """Return the tests of fields that must all hold."""
+    parts = condition.parts if isinstance(condition, All) else (condition,)
+    return [one for one in parts if isinstance(one, FieldTest)]
 
 
 class _Reading:
@@ -93,6 +139,12 @@ class _Reading:
         if of is not None and slots.denied and not joined:
             of = ~of
         among = self._condition(slots.among)
+        if of is None and len(tests) > 1 and slots.kind == "share":
+            raise CannotAnswer(
+                "unsure",
+                f"Which of {' and '.join(map(str, tests))} it asks the share of is in doubt. Write what is meant as a "
+                f"request: share: {tests[-1]}, among {tests[0]}",
+            )
         if of is None and tests and slots.kind == "share":
             of, tests = tests[-1], tests[:-1]
         among = _narrowed(tests, among)
@@ -201,7 +253,7 @@ class _Reading:
 
 
 _FRAMES = re.compile(
-    r"\b(?:how|what|which|who|whom|whose|why|when|more|most|less|fewer|fewest|than|average|median|percentage|"
+    r"\b(?:how|what|which|who|whom|whose|where|why|when|more|most|less|fewer|fewest|than|average|median|percentage|"
     r"proportion|share of|number of|"
     r"rate of|compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|"
     r"\b(?:patients|people|customers|"
