@@ -75,7 +75,7 @@ def test_wrong_number_is_told_with_its_value(words: tuple[str, ...], value: str)
 
 
 def test_init_does_not_touch_what_is_there(tmp_path: Path, vault: Vault) -> None:
-    result = run("init", vault.path, "--epsilon", 99, "--delta", 1e-6)
+    result = run("init", vault.path, "--epsilon", 9, "--delta", 1e-6)
     assert result.exit_code == 2
     assert "already something" in said(result)
     assert Vault.open(vault.path).budget().granted == 20

@@ -46,7 +46,7 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 continue  # an embedding takes a hundredth of a second
             file.write(json.dumps({"id": document.id, "patient": document.unit, "text": document.text}) + "\n")
     path = folder / "vault"
-    options = ["--epsilon", 400, "--delta", 1e-6, "--unit-field", "patient", "--log-questions"]
+    options = ["--epsilon", 400, "--force", "--delta", 1e-6, "--unit-field", "patient", "--log-questions"]
     json_of(run("init", path, *options, "--json"))
     assert json_of(run("add", path, notes, "--json"))["added"] == 160
     return path

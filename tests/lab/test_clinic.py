@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from discreet.questions.request import parse_request
-from discreet_lab.clinic import COLUMNS, ENGLISH, NOTES, PATIENTS, Clinic, ClinicNote, make_clinic
-from discreet_lab.clinic_questions import THINGS, holds, read_questions, true_numbers
+from discreet_lab.experiments.clinic import COLUMNS, ENGLISH, NOTES, PATIENTS, Clinic, ClinicNote, make_clinic
+from discreet_lab.experiments.clinic_questions import THINGS, holds, read_questions, true_numbers
 
 QUESTIONS = read_questions()
 

@@ -11,8 +11,8 @@ from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.vault import Vault
-from discreet_lab.clinic import PATIENTS, Clinic, make_clinic
-from discreet_lab.clinic_questions import TrueNumbers, read_questions, true_numbers
+from discreet_lab.experiments.clinic import PATIENTS, Clinic, make_clinic
+from discreet_lab.experiments.clinic_questions import TrueNumbers, read_questions, true_numbers
 from discreet_lab.experiments.clinic_verdicts import (
     ASKED_BACK,
     INVENTED,

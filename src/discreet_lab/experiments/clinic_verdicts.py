@@ -30,8 +30,8 @@ from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.questions.request import FACT
 from discreet.questions.router import Decision
 from discreet.vault import Vault
-from discreet_lab.clinic import ENGLISH, GERMAN, Clinic
-from discreet_lab.clinic_questions import ClinicQuestion, TrueNumbers
+from discreet_lab.experiments.clinic import ENGLISH, GERMAN, Clinic
+from discreet_lab.experiments.clinic_questions import ClinicQuestion, TrueNumbers
 
 USEFUL, WIDE, ASKED_BACK, NOTHING = "useful", "too wide", "asked back", "paid for nothing"
 RIGHTLY, REFUSED, WRONG, INVENTED = "rightly refused", "refused", "wrong", "invented"

@@ -18,8 +18,8 @@ from discreet.cli.follow_ups import complete, turn
 from discreet.errors import DiscreetError
 from discreet.generation.model import VotingModel
 from discreet.vault import Vault
-from discreet_lab.clinic import Clinic, make_clinic
-from discreet_lab.clinic_questions import ClinicQuestion, read_questions, true_numbers
+from discreet_lab.experiments.clinic import Clinic, make_clinic
+from discreet_lab.experiments.clinic_questions import ClinicQuestion, read_questions, true_numbers
 from discreet_lab.experiments.clinic_verdicts import (
     ASKED_BACK,
     MISSES,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet_lab.clinic import DRUGS, ILLNESSES, SYMPTOMS, WARDS, Clinic, ClinicNote
+from discreet_lab.experiments.clinic import DRUGS, ILLNESSES, SYMPTOMS, WARDS, Clinic, ClinicNote
 
 COMPLAINTS = (*SYMPTOMS, "back pain")
 THINGS = {
