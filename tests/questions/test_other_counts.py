@@ -24,6 +24,9 @@ ROUTER = router_of(
         "How many patients had fever in the last 30 days?",
         "How many times was fever mentioned?",
         "How many different drugs are prescribed?",
+        "How many patients did not visit in 2026?",
+        "How many patients had fever in 2025 but not 2026?",
+        "List symptoms besides fever",
     ],
 )
 def test_what_would_be_another_count_is_refused(question: str) -> None:

@@ -178,6 +178,8 @@ class Router:
             choices, text = request.choices or tuple(choices), str(request)
         else:
             check_kind(asked)
+            if kind and choices:
+                raise UsageError("A kind of statistic has no choices: voters would be asked. Give one of the two.")
             found = self.understand(asked, kind) if statistics and not choices else None
             if found is None and statistics and not choices:
                 choices = named_choices(asked)

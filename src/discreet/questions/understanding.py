@@ -33,7 +33,10 @@ _VAGUE_LIST = re.compile(r"(?:topic|theme|finding|trend|point|message|pattern|th
 """Attributes that are no values of a record."""
 
 
-_DENIES = r"(?:\b(?:not|never|outside|except|excluding|besides|neither)|n't)"
+_DENIES = (
+    r"(?:\b(?:not|never|outside|except|excluding|besides|neither|nicht|keine?|außer|außerhalb|sauf|hors|pas|no|excepto|"
+    r"fuera de)|n't)"
+)
 
 
 def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
@@ -53,13 +56,7 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     marks = mark(sentence_of(question), fields, nouns)
     if kind != "summary":
         check_words(re.sub(rf"({MARKED}) only\b|\bonly (in {MARKED})", r"\1\2", marks.text), question)
-    if denied := re.search(
-        rf"{_DENIES}(?: (?:{nouns.people}|of|in|on|at|from|the|aged|visit))* in ({MARKED})", marks.text, FLAGS
-    ):
-        test = marks.tests_in(denied[1])[0]
-        raise CannotAnswer(
-            "unsure", f"It denies a test of a field. Write what is meant as a request: count: all, among not {test}"
-        )
+    _check_denials(marks, nouns)
     slots = slots_of(marks.text, cast(Kind, "compare" if kind == "versus" else kind), nouns)
     return None if slots is None else _checked(_Reading(question, marks, slots, nouns).request(), fields)
 
@@ -85,7 +82,26 @@ def read_foreign(question: str, fields: Mapping[str, str], nouns: Nouns) -> Requ
     """
     marks = mark(sentence_of(question), fields, nouns, foreign=True)
     slots = foreign_slots(marks.text, nouns)
+    if slots is not None:
+        _check_denials(marks, nouns)
     return None if slots is None else _checked(_Reading(question, marks, slots, nouns).request(), fields)
+
+
+def _check_denials(marks: Marks, nouns: Nouns) -> None:
+    """Refuse a test of a field that the question denies: it would be asked as its opposite.
+
+    Raises:
+        CannotAnswer: if there is one.
+    """
+    beside = (
+        rf"{_DENIES}(?: (?:{nouns.people}|of|in|on|at|from|the|aged|visit|auf|dans|en|su[rn]|der|la|le))* in "
+        rf"({MARKED})"
+    )
+    if denied := re.search(beside, marks.text, FLAGS):
+        test = marks.tests_in(denied[1])[0]
+        raise CannotAnswer(
+            "unsure", f"It denies a test of a field. Write what is meant as a request: count: all, among not {test}"
+        )
 
 
 def _checked(request: Request, fields: Mapping[str, str]) -> Request:
@@ -138,6 +154,10 @@ class _Reading:
         of, tests = self._parted(f"no {slots.of}" if joined else slots.of)
         if of is not None and slots.denied and not joined:
             of = ~of
+        if of is None and slots.denied and tests:
+            raise CannotAnswer(
+                "unsure", f"It denies a test of a field. Write what is meant: count: all, among not {tests[0]}"
+            )
         among = self._condition(slots.among)
         if of is None and len(tests) > 1 and slots.kind == "share":
             raise CannotAnswer(
@@ -253,7 +273,8 @@ class _Reading:
 
 
 _FRAMES = re.compile(
-    r"\b(?:how|what|which|who|whom|whose|where|why|when|more|most|less|fewer|fewest|than|average|median|percentage|"
+    r"\b(?:besides|older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|where|why|when|more|most|less|"
+    r"fewer|fewest|than|average|median|percentage|"
     r"proportion|share of|number of|"
     r"rate of|compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|"
     r"\b(?:patients|people|customers|"
