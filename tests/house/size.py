@@ -135,7 +135,7 @@ class Trace:
                 (f"P{number:03d}", "Numb thumbs. Thunder Heart, treated with copper bracelets.")
                 for number in range(_PATIENTS)
             )
-        grant = ("--epsilon", "40", "--delta", "1e-6", "--unit-field", "patient", "--embedder", "hashing")
+        grant = ("--epsilon", "20", "--delta", "1e-6", "--unit-field", "patient", "--embedder", "hashing")
         save_small_model(self._folder / "model")
         self._run("init", "v", *grant, "--model", "model")
         self._run("add", "v", "notes.csv", "--text-field", "note")
