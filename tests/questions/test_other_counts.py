@@ -27,6 +27,8 @@ ROUTER = router_of(
         "How many patients did not visit in 2026?",
         "How many patients had fever in 2025 but not 2026?",
         "List symptoms besides fever",
+        "In how many notes is fever mentioned?",
+        "What share of the letters mention fever?",
     ],
 )
 def test_what_would_be_another_count_is_refused(question: str) -> None:

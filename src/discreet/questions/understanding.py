@@ -29,6 +29,12 @@ _NOTHING = re.compile(
 """Words that say nothing beside the test of a field."""
 
 
+_RECORDS = re.compile(
+    r"\b(?:how many|number of|share of|percentage of|proportion of)(?: the| our| all| of)* "
+    r"(notes|documents|letters|e-?mails|files|messages|reports|entries|records)\b(?! of)",
+    FLAGS,
+)
+"""A count of records: a unit has many of them, and is counted once."""
 _VAGUE_LIST = re.compile(r"(?:topic|theme|finding|trend|point|message|pattern|thing|issue)s?", FLAGS)
 """Attributes that are no values of a record."""
 
@@ -57,6 +63,12 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     if kind != "summary":
         check_words(re.sub(rf"({MARKED}) only\b|\bonly (in {MARKED})", r"\1\2", marks.text), question)
     _check_denials(marks, nouns)
+    if kind in ("count", "share") and (records := _RECORDS.search(marks.text)) and records[1] not in nouns.plural:
+        raise CannotAnswer(
+            "unsure",
+            f"It counts {records[1]}, and here {nouns.plural} are counted, each once with all its documents. If you "
+            f"mean these, ask: {re.sub(rf'{records[1]}', nouns.plural, question, count=1)}",
+        )
     slots = slots_of(marks.text, cast(Kind, "compare" if kind == "versus" else kind), nouns)
     return None if slots is None else _checked(_Reading(question, marks, slots, nouns).request(), fields)
 
