@@ -1,10 +1,13 @@
 """Follow-ups: missing slots come from the caller's own earlier request, and where none is made."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.questions.follow_ups import complete, is_follow_up
+from discreet.questions.router import Router
 from tests.questions.routers import router_of
 
 COUNT = "How many patients have Winter Hand?"
@@ -77,3 +80,8 @@ def test_follow_up_is_known_without_the_question_before() -> None:
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_two_texts_are_read(earlier: str, question: str) -> None:
     assert complete([earlier, question], ROUTER) == complete([earlier, question], ROUTER)
+
+
+def test_word_for_the_unit_is_no_phrase() -> None:
+    router = Router(replace(ROUTER.settings, unit_field="Patientennummer"), "en", None)
+    assert complete([COUNT, "How many of them are women?"], router) == ('count: sex = w, among "Winter Hand"', False)

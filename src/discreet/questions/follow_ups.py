@@ -129,7 +129,8 @@ def _resume(question: str, earlier: Request, router: Router) -> Request | None:
         asked = _request_of(f"{them['head']} of the {router.plural} {them['rest']}?", router)
         if asked is None or earlier.kind not in ("count", "share"):
             return None
-        return _remade({"kind": asked.kind, "of": asked.of, "among": _joined(earlier.among, earlier.of)})
+        of, also = (asked.of, asked.among) if asked.of else (asked.among, None)
+        return _remade({"kind": asked.kind, "of": of, "among": _joined(_joined(earlier.among, earlier.of), also)})
     if not (
         led or re.match(r"(?:with|for|in|among|of|by|only|just|since|from|before|after|to)\b", text, FLAGS)
     ) and not is_follow_up(question):

@@ -252,7 +252,8 @@ class _Reading:
             text,
             flags=FLAGS,
         )
-        return "" if re.search(MARKED, part) and _NOTHING.fullmatch(text) else text.strip(" ,")
+        nothing = _NOTHING.fullmatch(text) or re.fullmatch(self._nouns.people, text, FLAGS)
+        return "" if re.search(MARKED, part) and nothing else text.strip(" ,")
 
     def _says(self, part: str) -> Condition:
         if points_back(part):
