@@ -192,7 +192,10 @@ class Trace:
         return done.stdout
 
     def _read(self, records: Path) -> set[str]:
-        return {line for path in records.glob("*.ran") for line in path.read_text().splitlines()}
+        ran = {line for path in records.glob("*.ran") for line in path.read_text().splitlines()}
+        if not ran:
+            raise SystemExit(f"The trace in {records} recorded no file.")
+        return ran
 
 
 def _wait_until_ready(url: str) -> None:

@@ -42,7 +42,10 @@ def _end(frame: FrameType, event: str, _: object) -> Callable[..., Any]:
 
 
 def _write() -> None:
-    (_FOLDER / f"{os.getpid()}.ran").write_text("\n".join(sorted(_ran)))
+    unfinished = _FOLDER / f"{os.getpid()}-{threading.get_ident()}.part"
+    unfinished.write_text("\n".join(sorted(_ran)))
+    # The process may end while this thread writes: no half-written record takes the place of a whole one.
+    unfinished.replace(_FOLDER / f"{os.getpid()}.ran")
 
 
 def _follow() -> None:
