@@ -13,8 +13,8 @@ from discreet.reading.records import (
     ReadingOptions,
     Record,
     TooLong,
-    byte_lines,
     open_bytes,
+    short_lines,
 )
 
 LARGEST = 2**28
@@ -35,7 +35,7 @@ def read_lines(file: FoundFile, options: ReadingOptions) -> Iterator[Record | Ba
             if encoding:
                 yield from _whole_lines(opened.read(LARGEST + 1), encoding, source)
                 return
-            for number, line in enumerate(byte_lines(opened), 1):
+            for number, line in enumerate(short_lines(opened), 1):
                 if line.strip():
                     yield _record(line, "utf-8-sig", f"{source} line {number}", source)
     except (*DAMAGE, TooLong):

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO, cast
+from typing import IO, AnyStr, BinaryIO, NamedTuple, cast
 
 from discreet.errors import UsageError
 
@@ -97,23 +97,11 @@ def open_bytes(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
-def byte_lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file.
+def short_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
+    """Yield the lines of a file, of bytes or of text.
 
     Raises:
-        TooLong: if a line has more than `LONGEST` bytes.
-    """
-    while line := file.readline(LONGEST):
-        if len(line) == LONGEST:
-            raise TooLong
-        yield line
-
-
-def text_lines(file: TextIO) -> Iterator[str]:
-    """Yield the lines of a text file.
-
-    Raises:
-        TooLong: if a line has more than `LONGEST` characters.
+        TooLong: if a line has more than `LONGEST` bytes or characters.
     """
     while line := file.readline(LONGEST):
         if len(line) == LONGEST:

@@ -24,7 +24,7 @@ from discreet.reading.records import (
     TooLong,
     detect_encoding,
     open_bytes,
-    text_lines,
+    short_lines,
 )
 from discreet.system.words import quoted
 
@@ -105,7 +105,7 @@ def detect_dialect(file: FoundFile, options: ReadingOptions) -> Dialect:
         named = _SEPARATOR.fullmatch(line)
         if named:
             return Dialect(encoding, named[1])
-        starts = {mark: _names(chain([line], text_lines(opened)), mark) for mark in (DELIMITERS if line else ())}
+        starts = {mark: _names(chain([line], short_lines(opened)), mark) for mark in (DELIMITERS if line else ())}
     usual = "\t" if file.path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
     known = sorted(DELIMITERS, key=lambda mark: mark != usual)
     return Dialect(
@@ -144,7 +144,7 @@ def _names(lines: Iterator[str], delimiter: str) -> list[str]:
 
 def _records(opened: TextIO, delimiter: str, source: str, options: ReadingOptions) -> Iterator[Record | BadRecord]:
     csv.field_size_limit(LONGEST)
-    lines = text_lines(opened)
+    lines = short_lines(opened)
     first_line = next(lines, "").removeprefix("\ufeff")
     skipped = int(bool(_SEPARATOR.fullmatch(first_line)))
     # Strict: after an unclosed quote, the texts of other individuals would become part of one record.

@@ -296,12 +296,10 @@ class CountedSelection(Generic[V]):
     - While pi rises by its first rule, s(m+1) = e s(m) exactly, and s(1) = delta. By the second rule s(m+1) = s(m) / e.
     - More against fewer votes: s(m+1) <= e s(m) for all m >= 1, and s(1) = delta is all that is left over.
     - Fewer against more: s(m) <= e s(m+1). Where the rules change this says pi(m-1) + pi(m) <= 1: there the first rule
-    was
-      the smaller one at m, that is pi(m-1) <= (1 - delta) / (e + 1), and pi(m) = e pi(m-1) + delta. What is left over
-      is r(n) - e r(n+1) <= delta, of "nothing".
-    - At the end pi reaches 1 with r(N-1) <= delta. "Nothing" then leaves r(N-1), and the last count s(N-1) - e s(N),
-    where
-      s(N-1) = r(N-2) - r(N-1) = e r(N-1) + delta - r(N-1): together delta. Beyond N it is s(N) <= delta.
+      was the smaller one at m, that is pi(m-1) <= (1 - delta) / (e + 1), and pi(m) = e pi(m-1) + delta. What is left
+      over is r(n) - e r(n+1) <= delta, of "nothing".
+    - At the end pi reaches 1 with r(N-1) <= delta. "Nothing" then leaves r(N-1), and the last count s(N-1) - e s(N).
+      There s(N-1) = r(N-2) - r(N-1) = e r(N-1) + delta - r(N-1): together delta. Beyond N it is s(N) <= delta.
 
     So the pair (answer, count) is (epsilon, delta)-DP, as the answer alone. `leaks` adds up what
     rounding to whole numbers changes, exactly, for every table that is used.
