@@ -145,10 +145,15 @@ class Releases:
         return Derived(question, text + counted.note, "end", statistic.name, 0, table=numbers, of=of, lacks=lacks)
 
     def at_most(self, units: Condition) -> float:
-        """Return the upper end of the number of units of a condition, of released counts of it or of a larger one."""
+        """Return the upper end of the number of units of a condition, by the newest release of it or of a larger one.
+
+        An older release says less than it did: units may have been added since.
+        """
         region = units.facts()
-        sums = (cells for known, cells in self._direct.items() if known <= region)
-        ends = (self._joined(list(cells)).figure("", "count", Reckon(list(range(len(cells))))).high for cells in sums)
+        sums = [cells for known, cells in self._direct.items() if known <= region]
+        newest = max((number for cells in sums for number, _ in cells), default=0)
+        last = [list(cells) for cells in sums if any(number == newest for number, _ in cells)]
+        ends = (self._joined(cells).figure("", "count", Reckon(list(range(len(cells))))).high for cells in last)
         return min(ends, default=math.inf)
 
     def _sum(self, region: Region) -> Sum | None:
