@@ -386,6 +386,23 @@ def test_damaged_or_missing_snapshot_is_made_anew(kept: Kept, content: bytes | N
 
 
 @pytest.mark.usefixtures("large")
+def test_snapshot_of_an_earlier_version_is_made_anew(kept: Kept) -> None:
+    """It has another form, and no record of what was paid. It is no forgery: payments go on."""
+    ledger, reference = filled(kept)
+    path = snapshot_of(ledger)
+    kept().unit_balances()
+    header, content = arrays.load(path)  # type: ignore[misc]
+    content = [array.copy() for array in content]
+    del header["state"]["paid"]
+    arrays.save(path, header | {"form": 2}, content)
+    later = kept()
+    for used in (later, reference):
+        used.reserve("t", 0, of(0.1), UNITS[:2])
+    assert later.spent() == reference.spent()
+    assert Multiset(dict(later.unit_balances())) == Multiset(dict(reference.unit_balances()))
+
+
+@pytest.mark.usefixtures("large")
 def test_snapshot_of_rows_that_a_power_cut_undid_is_not_used(kept: Kept) -> None:
     kept(BUDGET)
     ledger = kept()

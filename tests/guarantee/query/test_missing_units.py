@@ -96,6 +96,17 @@ def test_the_same_question_again_is_refused_when_nobody_may_be_left(tmp_path: Pa
         assert Vault.open(path).ledger.spent_at_most() == paid
 
 
+def test_vault_that_grew_is_not_measured_by_an_old_count(tmp_path: Path) -> None:
+    """The newest count of a larger set says how many there are at most; one from before the growth does not."""
+    path = tmp_path / "v"
+    ward(path, 10)
+    ask(path, Count(epsilon=QUARTER * 1.01))
+    Vault.open(path).add_documents(Document(f"e{n}", f"q{n}", "Winter Hand. Numb thumbs.") for n in range(400))
+    for condition in ("Winter Hand", "numb thumbs", "Winter Hand"):
+        answer = ask(path, Count(condition=condition, epsilon=QUARTER * 1.01))
+        assert answer.table[0].value > 300
+
+
 @pytest.mark.parametrize("price", [{"uses": 5}, {"epsilon": 3.0}, {"epsilon": QUARTER}])
 def test_what_is_lost_is_within_the_interval(tmp_path: Path, price: dict[str, Any]) -> None:
     """Units are lost at some question of the same price, and from the same one on the note is there."""
