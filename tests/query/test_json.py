@@ -1,6 +1,7 @@
 """An answer as plain data is what its schema says."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from discreet.algorithms.common.algorithm import SCHEMA, Answer
+from discreet.algorithms.statistics.counted import Counted
+from discreet.algorithms.statistics.difference import say_difference
 from discreet.cli.schema import make_schema
 from discreet.generation.toy import ToyModel
-from discreet.registry import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NonRAG
+from discreet.registry import RAG, Consensus, Count, DPSparseVoteRAG, MuRAG, MuRAGAda, NonRAG
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
@@ -46,3 +49,12 @@ def test_every_kind_of_answer_is_what_the_schema_says(tmp_path: Path) -> None:
     for broken in (described[0] | {"answer": 7}, described[0] | {"document": "d7"}):
         with pytest.raises(ValidationError):
             Draft202012Validator(MADE).validate(broken)
+
+
+def test_interval_without_ends_is_what_the_schema_says(tmp_path: Path) -> None:
+    """Units of an unknown number may be missing: a difference of two counts has no end on either side."""
+    vault = Vault.create(tmp_path / "v", epsilon=10, delta=1e-6, embedder="hashing")
+    vault.add_documents(Document(f"d{n}", f"p{n}", "Fever.") for n in range(30))
+    _, table = say_difference(Counted((20, 9), (2.0, 2.0), True, None), ("fever", "cough"), ((0,), (1,)))
+    found = valid(replace(vault.ask("How many?", Count(condition="fever")), table=tuple(table)))
+    assert [found["table"][2][end] for end in ("low", "high")] == [None, None]

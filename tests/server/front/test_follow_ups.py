@@ -1,4 +1,6 @@
 import asyncio
+import hashlib
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,14 @@ def test_request_to_condense_has_the_earlier_messages() -> None:
     plain = parsed(**AS_IS)
     assert (plain.turns, plain.ignored) == ((), ("system", "earlier messages"))
     assert plain == parsed(messages=MESSAGES)
+
+
+def test_fingerprint_of_version_1_is_kept() -> None:
+    """A retry after an update must find the question that was paid for: the vector is of these fields as they were."""
+    fields = ["v", "triage", QUESTION, [], None, None, False]
+    before = hashlib.sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()
+    messages = [{"role": "user", "content": QUESTION}]
+    assert parsed(model="v:triage", messages=messages).fingerprint == before
 
 
 def test_fingerprint_covers_the_messages_and_the_choice() -> None:

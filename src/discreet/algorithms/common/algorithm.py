@@ -121,13 +121,13 @@ class Figure:
         name: what the number is of: a value, a group or a period.
         kind: "count" (of units), "share" (between 0 and 1), "difference" (of two shares, or of two counts) or "number".
         value: the number.
-        low, high: the interval; `high` is infinite if units of an unknown number may be missing.
+        low, high: the interval; an end is infinite if units of an unknown number may be missing.
     """
 
     name: str
     kind: str
     value: float
-    low: float
+    low: Unbounded
     high: Unbounded
 
     @staticmethod

@@ -55,7 +55,6 @@ Condition = Annotated[
 ]
 Among = Annotated[str, Field(description="The population, as a condition; all individuals if empty.")]
 Attribute = Annotated[str, Field(description="A declared field, or what was read of the documents. See: describe.")]
-Period = Annotated[str, Field(description="month, quarter or year; then ' of FIELD' if there are several dates.")]
 Day = Annotated[str, Field(description="A day, a month or a year: 2026-01-31, 2026-01, 2026.")]
 Anew = Annotated[bool, Field(description="Pay again for a question that was asked before.")]
 Caller = Context[Any]

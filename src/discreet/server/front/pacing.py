@@ -56,10 +56,6 @@ class Pacer:
             return 0
         return max(1, math.ceil((self._clock() - arrival.at) / self.quantum))
 
-    def wait_s(self, arrival: Arrival) -> float:
-        """Return how long a reply that is ready now waits, in seconds."""
-        return max(0.0, arrival.at + self.quanta(arrival) * self.quantum - self._clock())
-
     async def until_due(self, arrival: Arrival) -> int:
         """Wait until a reply that is ready now may leave; return after how many quanta that is."""
         quanta = self.quanta(arrival)

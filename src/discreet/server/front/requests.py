@@ -281,7 +281,8 @@ class ChatRequest:
     @property
     def fingerprint(self) -> str:
         """The SHA-256 of what decides the answer and its cost. How the answer is shown is no part of it."""
-        fields: list[Any] = [self.served, self.question, self.choices, self.epsilon, self.max_tokens, self.anew]
+        model, _, preset = self.served.partition(":")  # apart, as in version 1: a retry is known after an update
+        fields: list[Any] = [model, preset, self.question, self.choices, self.epsilon, self.max_tokens, self.anew]
         if self.turns:
             fields.append([[turn.role, turn.text] for turn in self.turns])
         return hashlib.sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()
