@@ -85,3 +85,28 @@ def test_any_two_texts_are_read(earlier: str, question: str) -> None:
 def test_word_for_the_unit_is_no_phrase() -> None:
     router = Router(replace(ROUTER.settings, unit_field="Patientennummer"), "en", None)
     assert complete([COUNT, "How many of them are women?"], router) == ('count: sex = w, among "Winter Hand"', False)
+
+
+FIELDS = {"sex": "category(w=women, m=men)", "age": "number", "visit": "date", "ward": "category(north, south)"}
+
+
+@pytest.mark.parametrize(
+    ("earlier", "question", "made"),
+    [
+        (COUNT, "And per ward?", ""),
+        (COUNT, "And by ward?", ""),
+        (COUNT, "And really?", ""),
+        ("What are the most common symptoms of patients with Winter Hand?", "And the top 3?", ""),
+        ("How many patients do not have Winter Hand?", "And asthma?", ""),
+        ("How many patients had Winter Hand per year since 2024?", "And before 2023?", ""),
+        (COUNT, "And over 60 or under 20?", 'count: "Winter Hand", among age > 60 or age < 20'),
+        (COUNT, "And in those with asthma?", 'count: "Winter Hand", among "asthma"'),
+        (
+            "How many women have Winter Hand?",
+            "And in men with asthma?",
+            'count: "Winter Hand", among sex = m and "asthma"',
+        ),
+    ],
+)
+def test_follow_up_keeps_what_it_does_not_change(earlier: str, question: str, made: str) -> None:
+    assert complete([earlier, question], router_of(FIELDS))[0] == made

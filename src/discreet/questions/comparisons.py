@@ -271,11 +271,10 @@ def _pair(first: str, second: str, nouns: Nouns, among: str = "", *, less: bool 
         a, shared = shared, a  # "more patients with A have X than patients with B"
     if not a or not b or a == b:
         return None
-    groups = (b, a) if less else (a, b)
-    if _bare_side(a) != a or _bare_side(b) != b:
-        a, b = _bare_side(a), _bare_side(b)
-    groups = (b, a) if less else (a, b)
-    return Slots("difference", among=joined(among, joined(shared, own if own != shared else "")), groups=groups)
+    a, b = _bare_side(a), _bare_side(b)
+    if shared and own and shared != own:
+        a, b, shared, own = joined(a, shared), joined(b, own), "", ""
+    return Slots("difference", among=joined(among, shared or own), groups=(b, a) if less else (a, b))
 
 
 def _side(text: str, nouns: Nouns) -> tuple[str, str]:

@@ -58,7 +58,8 @@ SHARE = (
     r"(?:relative )?frequency|probability|likelihood)"
 )
 _COUNT_LEAD = (
-    r"how many(?: of)?\b|\b(?:the )?(?:total |overall |approximate |exact )*(?:number|count|tally|amount) of\b"
+    r"(?<!one in )how many(?: of)?\b"
+    r"|\b(?:the )?(?:total |overall |approximate |exact )*(?:number|count|tally|amount) of\b"
     r"|^(?:count|tally)(?: up)?(?: how many| all)?\b|^(?:n|no|nr|#) of\b|^#|^total(?= \w+ (?:with|who))"
     r"|(?:how (?:large|big) (?:is|are|was|were) |\bsize of )the (?:group|set|population|number)(?: of)?\b"
 )
@@ -138,9 +139,9 @@ def counted(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     return replace(found, of=whom(who, nouns))
 
 
-def joined(first: str, second: str) -> str:
-    """Return two parts that hold together."""
-    return AND.join(filter(None, (first, second)))
+def joined(*parts: str) -> str:
+    """Return parts that hold together."""
+    return AND.join(filter(None, parts))
 
 
 def without_closing(text: str, nouns: Nouns) -> str:
@@ -154,7 +155,9 @@ def without_closing(text: str, nouns: Nouns) -> str:
 
 
 def stated(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
-    """Return the slots of a statement, in one of its orders."""
+    """Return the slots of a statement, in one of its orders. A test before its verb is of its subject."""
+    verbs = r"(?:is|are|was|were|has|have|had|do|does|did)\b"
+    text = re.sub(rf"^(?=in {MARKED} {verbs})", f"{nouns.plural} ", text, flags=FLAGS)
     lead = re.sub(r"^(?:is|are|was|were|do|does|did|has|have|had|the|it) (?=\w+ )", "", text, flags=FLAGS)
     for one in (text, lead):
         passive = _passive(one, nouns)

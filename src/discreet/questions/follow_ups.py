@@ -8,12 +8,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of
+from discreet.algorithms.statistics.conditions import ALL, Condition, FieldTest, Not
 from discreet.errors import CannotAnswer, DiscreetError
 from discreet.questions.kinds import guess_kind
 from discreet.questions.request import Request
 from discreet.questions.router import Router
 from discreet.questions.sentences import FLAGS, sentence_of
+from discreet.questions.understanding import parts_of, together
 
 _LEAD = re.compile(
     r"(?:(?:and|but|or|also|so|then|now|ok|okay|what about|how about|what of|the same|same)\b[\s,]*)+", FLAGS
@@ -46,10 +47,14 @@ _VAGUE = re.compile(
     r"(?:(?:all|the|any|some|one|those|these|this|that|it|them|they|he|she|him|her) ?)*(?:rest|whole|total|others?|"
     r"ones?|none|nothing|same|yesterday|today|now|then|so|"
     r"you|me|us|yes|no|thanks?)?|.*\b(?:what|which|how|why|who|when|where|is|are|do|does|did|more|less|most|fewer|"
-    r"older|younger|last|next|not|without|no)\b.*|\d+",
+    r"older|younger|last|next|not|without|no)\b.*|(?:top |first )?\d+|\w+ly",
     FLAGS,
 )
 """What names no thing of its own."""
+
+
+_WITH = re.compile(r"(?:\w+ )?(?:with|who|having)\b|(?:patients|people)\b", FLAGS)
+"""A population after "in" or "among": "in those with asthma", "in men with asthma"."""
 
 
 def complete(questions: Sequence[str], router: Router) -> tuple[str, bool]:
@@ -146,8 +151,10 @@ def _changed(text: str, own: dict[str, Any], earlier: Request, router: Router) -
         return None
     if _VAGUE.fullmatch(_ONLY.fullmatch(text)["what"]):  # type: ignore[index]
         return None
-    tests = [one for one in (found.parts if isinstance(found, All) else (found,)) if isinstance(one, FieldTest)]
-    said = [one for one in (found.parts if isinstance(found, All) else (found,)) if not isinstance(one, FieldTest)]
+    tests = [one for one in parts_of(found) if one.is_test]
+    said = [one for one in parts_of(found) if one not in tests]
+    if earlier.kind == "trend" and any(isinstance(one, FieldTest) and one.period for one in tests):
+        return None
     own["among"] = _replaced(earlier.among, tests)
     if said:
         if len(said) > 1:
@@ -156,35 +163,29 @@ def _changed(text: str, own: dict[str, Any], earlier: Request, router: Router) -
         whole = earlier.kind in ("list", "typical", "summary") or (
             earlier.of is not None
             and among is not None
-            and among["who"].split(" ")[0].casefold() in (router.plural, "people", "patients")
+            and (_WITH.match(among["who"]) is not None or among["who"].split(" ")[0].casefold() == router.plural)
         )
         if earlier.kind in ("difference", "compare"):
             return None
         if whole:
-            kept = [one for one in _parts(own["among"]) if isinstance(one, FieldTest)]
-            own["among"] = _together([*kept, *said])
+            kept = [one for one in parts_of(own["among"]) if isinstance(one, FieldTest)]
+            own["among"] = together([*kept, *said])
+        elif isinstance(earlier.of, Not):
+            return None  # whether it is denied again is in doubt
         else:
             own["of"] = said[0]
     return _remade(own)
 
 
-def _parts(condition: Condition | None) -> tuple[Condition, ...]:
-    return condition.parts if isinstance(condition, All) else (condition,) if condition is not None else ()
-
-
-def _replaced(among: Condition | None, tests: Sequence[FieldTest]) -> Condition | None:
+def _replaced(among: Condition | None, tests: Sequence[Condition]) -> Condition | None:
     """Return a population with other tests of the same fields."""
-    fields = {one.field for one in tests}
-    kept = [one for one in _parts(among) if not (isinstance(one, FieldTest) and one.field in fields)]
-    return _together([*kept, *tests])
+    fields = {leaf.field for one in tests for leaf in one.leaves() if isinstance(leaf, FieldTest)}
+    kept = [one for one in parts_of(among) if not (isinstance(one, FieldTest) and one.field in fields)]
+    return together([*kept, *tests])
 
 
 def _joined(first: Condition | None, second: Condition | None) -> Condition | None:
-    return _together([*_parts(first), *_parts(second)])
-
-
-def _together(some: Sequence[Condition]) -> Condition | None:
-    return all_of(*some) if len(some) > 1 else some[0] if some else None
+    return together([*parts_of(first), *parts_of(second)])
 
 
 def _remade(own: dict[str, Any]) -> Request | None:

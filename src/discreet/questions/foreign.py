@@ -8,9 +8,9 @@ that would be lost has no slots.
 import re
 from dataclasses import replace
 
-from discreet.questions.counts import Kind, Slots
+from discreet.questions.counts import Kind, Slots, joined
 from discreet.questions.marks import MARKED
-from discreet.questions.sentences import FLAGS, LONGEST, Nouns, sentences_of
+from discreet.questions.sentences import FLAGS, FOREIGN_UNITS, LONGEST, Nouns, sentences_of
 from discreet.questions.statements import AND
 
 _SIGNS = {
@@ -31,10 +31,7 @@ _VERBS = {
 }
 """Verbs that say no more than that a thing holds of a unit."""
 _WORDS = {
-    "units": r"personen|menschen|leute|fällen?|(?:patient|kund|mandant)(?:en|innen)|(?:mieter|mitarbeiter|nutzer)(?:n|"
-    r"innen)?|belegschaft|(?:beschäftigt|angestellt)en?|notizen|patiente?s?|personnes|gens|cas|cliente?s?|(?:employé|"
-    r"salarié)e?s|locataires|utilisateurs|pacientes?|personas|casos|(?:emplead|usuari|inquilin)[oa]s|trabajadores|"
-    r"quienes",
+    "units": FOREIGN_UNITS,
     "frame": r"was|wie|hoch|groß|zahlen|nenne?|sage?|zeige?|gib|uns|und|ich|möchte|wir|wissen|bitte|quel(?:le)?s?|on|"
     r"nous|avons|compte|savoir|faudrait|(?:donne|dite?)[sz]?(?:-moi)?|c'est|quoi|et|je|voudrais|il|y|a-t-on|"
     r"cuál(?:es)?|oye|hola|dime|quisiera|saber|por favor|gibt|es|-",
@@ -94,10 +91,6 @@ def foreign_slots(question: str, nouns: Nouns) -> Slots | None:
     return _Reader(language, nouns).slots(text) if signs[language] and len(text) <= LONGEST else None
 
 
-def _both(*parts: str) -> str:
-    return AND.join(filter(None, parts))
-
-
 class _Reader:
     """Reads questions in one language: a part "not X" is denied."""
 
@@ -123,14 +116,14 @@ class _Reader:
 
     def slots(self, text: str) -> Slots | None:
         """Return the slots of a sentence; None if it has none."""
-        joined = self._find(rf"(?:<join>|<not>|<without>) (?:\S+ )?in {MARKED}", text)
-        tests, by = _both(*(f"in {one}" for one in re.findall(MARKED, text))), self._find("<by>", text)
+        tied = self._find(rf"(?:<join>|<not>|<without>) (?:\S+ )?in {MARKED}", text)
+        tests, by = joined(*(f"in {one}" for one in re.findall(MARKED, text))), self._find("<by>", text)
         text = self._without(rf"\bin {MARKED}(?!\w)|<by>", text)
         found = self._counted("share", text) or self._counted("count", text) or self._list(text)
         found = found or (Slots("count", text) if by and len(text.split()) < 3 else None)
-        if joined or not found or any(self._find(r"<lost>|^<join> |(?: <join>|[,:]|-)$", one) for one in found.parts):
+        if tied or not found or any(self._find(r"<lost>|^<join> |(?: <join>|[,:]|-)$", one) for one in found.parts):
             return None
-        of, among = found.of, _both(tests, found.among)
+        of, among = found.of, joined(tests, found.among)
         of, among = (among, "") if found.kind == "share" and not of else (of, among)
         denied = of.startswith("not ") and AND not in of
         length = ("", "month", "month", "quarter", "year")[(by.lastindex or 1) if by else 0]
@@ -144,7 +137,7 @@ class _Reader:
         if not lead or not front:
             return None
         of, among = self._statement(text[lead.end() :])
-        among = _both(self._whom(front["who"] or ""), among)
+        among = joined(self._whom(front["who"] or ""), among)
         return Slots(kind, of or among, among=among if of else "")
 
     def _statement(self, text: str) -> tuple[str, str]:
@@ -156,7 +149,7 @@ class _Reader:
             narrow = self._find("^(?:<with>|<without>|<prep>)", rest)
             verb = verb or (narrow and self._find(r"(?<=\w) (?-i:(?!\w*ment$)[a-z\u00df-\u00ff]+(?:en|ent|an))$", rest))
             cut = verb.start() if verb else len(rest) if narrow else 0
-            return self._holds(rest[cut:]), _both(units["mod"], self._holds(rest[:cut]))
+            return self._holds(rest[cut:]), joined(units["mod"], self._holds(rest[:cut]))
         who = self._find(r"^(?P<of>.+?) (?:(?:<at> ?)+(?=<units>)|(?:bei|mit|chez|sous|avec|con) )(?P<who>.+)", text)
         who = who or self._find(r"^(?P<who>.+?) (?P<of>(?:ne |n'|no )?<verb> .+)", text)
         return self._holds(who["of"] if who else text), self._whom(who["who"]) if who else ""
@@ -173,12 +166,12 @@ class _Reader:
                 denied = denied != (text != before)
         first, *more = re.split(rf" {self._words['without']} ", text, flags=FLAGS)
         first = f"not {first}" if denied and first else first
-        return _both(first, *(f"not {self._without('^<of>', one)}" for one in more))
+        return joined(first, *(f"not {self._without('^<of>', one)}" for one in more))
 
     def _whom(self, text: str) -> str:
         """Return the population that a phrase names; "" for all units."""
         of, among = self._statement(self._without("^(?:<at>|<with>)", text))
-        return _both(among, of)
+        return joined(among, of)
 
     def _list(self, text: str) -> Slots | None:
         """Return the slots of a list; None if it does not say of what, or its attribute may be anything."""

@@ -91,12 +91,16 @@ _ACTIONS = (
 )
 
 
+def _front(text: str, nouns: Nouns) -> tuple[str, str]:
+    """Return the population that a text begins with, and the rest of it: "among women, ..."."""
+    front = re.match(r"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", text, FLAGS)
+    return (whom(front["who"], nouns), front["rest"]) if front else ("", text)
+
+
 def list_values(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a list."""
     plain = re.sub(_RANK, "", text, flags=FLAGS)
-    front = re.match(r"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", plain, FLAGS)
-    who = whom(front["who"], nouns) if front else ""
-    plain = front["rest"] if front else plain
+    who, plain = _front(plain, nouns)
     found = _action(plain, nouns) or _named(plain, nouns)
     return found and replace(found, among=joined(who, found.among))
 
@@ -199,13 +203,9 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
         flags=FLAGS,
     )
     plain = " ".join(plain.split()).strip(" ,-")
-    front = re.match(r"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", plain, FLAGS)
-    before = whom(front["who"], nouns) if front else ""
+    before, plain = _front(plain, nouns)
     plain = re.sub(
-        rf"^(?:(?:{FRAME_WORDS}|much|long|number of|within|between)\b[\s,:.-]*)+(?=\w)",
-        "",
-        front["rest"] if front else plain,
-        flags=FLAGS,
+        rf"^(?:(?:{FRAME_WORDS}|much|long|number of|within|between)\b[\s,:.-]*)+(?=\w)", "", plain, flags=FLAGS
     )
     how = re.fullmatch(
         (

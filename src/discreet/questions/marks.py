@@ -13,7 +13,7 @@ from typing import cast
 from discreet.algorithms.statistics.conditions import FieldTest, Relation
 from discreet.config import field_type, field_values
 from discreet.errors import CannotAnswer
-from discreet.questions.sentences import FLAGS, Nouns
+from discreet.questions.sentences import FLAGS, FOREIGN_UNITS, Nouns
 
 MARK = "\u16d7"
 """A rune: a letter, so that a mark is a word, and no letter of a question."""
@@ -47,6 +47,12 @@ _ONE_DATE = re.compile(
     FLAGS,
 )
 _ONWARDS = re.compile(r"\s*,?(?:onwards?|on\b|until (?:today|now)|to (?:date|now|today))", FLAGS)
+_BESIDE = re.compile(
+    r"\bborn (?:\w+ )?$|(?<!per )(?<!by )(?<!each )(?<!every )\b(?:days?|weeks?|months?|years?) (?:before|after) $|"
+    r"\b(?:end|half|middle|part|rest|summer|winter|spring|autumn) (?:of|in) $|\b(?:days?|weeks?|months?) of $",
+    FLAGS,
+)
+"""What makes of a date another one: "two weeks before March 2026", "the first half of 2026"."""
 _RELATIONS = {"after": ">", "before": "<", "until": "<=", "till": "<=", "up to": "<=", "through": "<="}
 _SINCE = frozenset(("since", "as of", "starting", "beginning"))
 _N = r"(?P<n>\d+(?:\.\d+)?)"
@@ -142,8 +148,13 @@ def _in_english(text: str) -> str:
             month = f"{_MONTHS[months[one['month'].casefold()]]} " if one["month"] else ""
             text = text.replace(one[0], f"{english} {month}{one['year']}")
     for english, said in _FOREIGN_AGES.items():
-        age = rf"(?<![\w-])(?<!seit )(?:{said}) (\d+)(?: jahren?| ans| años)?(?: alt)?(?!\w)"
-        text = re.sub(age, rf"{english} \1 years", text, flags=FLAGS)
+        age = rf"(?<![\w-])(?<!seit )(?:{said}) (\d+)(?P<years> jahren?| ans| años)?(?: alt)?(?!\w)"
+        text = re.sub(
+            age,
+            lambda one, sign=english: f"{sign} {one[1]} years{' old' if one['years'] else ''}",  # type: ignore[misc]
+            text,
+            flags=FLAGS,
+        )
     return text
 
 
@@ -238,21 +249,13 @@ def _mark_numbers(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
                     (
                         one
                         for one in re.finditer(rf"(?<![\w-]){pattern}", marks.text, FLAGS)
-                        if forms is _named_numbers or not _is_of_another(one)
+                        if forms is _named_numbers or not _is_of_another(one, nouns)
                     ),
                     None,
                 ):
                     marks.put(one.start(), one.end(), _number(name, sign, one), people=sign.endswith("who"))
 
 
-_MEASURE = re.compile(
-    r"\b(?:an? (?:[\w-]+ ){0,2}?(?!\w+ing\b)[\w-]+|bmi|(?:blood )?pressure|pulse|temperatures?|weight|height|weigh|"
-    r"paid|for|fever|systolic|with someone|with|(?:\w+ )?(?:rate|level|score|count|dose|value|amount|number|size|"
-    r"length)s?|sugar|glucose|hba1c|cholesterol|creatinine|ferritin|ha?emoglobin|saturation|lactate|income|salary|"
-    r"salaries|prices?|bills?|costs?|debts?|loans?|balances?)(?: of| is| was| that is)? $",
-    FLAGS,
-)
-"""What a number after it is of, and no age."""
 _QUANTITY = re.compile(
     r"(?:more|greater|less|fewer|higher|lower|smaller) than|at (?:least|most)|(?:no|not) (?:more|less) than|up to|"
     r"(?:min|max)imum of|exceeding",
@@ -265,12 +268,20 @@ _THINGS = re.compile(
 )
 
 
-def _is_of_another(found: re.Match[str]) -> bool:
-    """Return whether a number that names no field is of another thing: "a BMI over 30", "more than 5 drugs"."""
-    if re.search(r"\b(?:years?|age|older|younger|olds?|y/?o|yrs?)\b|\ds\b", found[0], FLAGS):
+def _is_of_another(found: re.Match[str], nouns: Nouns) -> bool:
+    """Return whether a number that names no field is of another thing: "a BMI over 30", "more than 5 drugs".
+
+    A bare number is an age only beside a word for units, or where "who are" or a joining word leads to it.
+    """
+    if re.search(r"\b(?:years? (?:old|of age)|age|older|younger|olds?|y/?o)\b|\ds\b", found[0], FLAGS):
         return False
     before, after = found.string[: found.start()], found.string[found.end() :]
-    return bool(_MEASURE.search(before) or (_QUANTITY.search(found[0]) and _THINGS.match(after)))
+    aged = (
+        rf"(?:^|\b{MARKED}|\b(?:{nouns.people}|{FOREIGN_UNITS}|who (?:is|was)|are|were|than|and|or|but|not|those|ones))"
+        r"[ ,]*$"
+    )
+    owned = re.search(r"\bwhose [^,]*$", before, FLAGS)
+    return bool(owned or not re.search(aged, before, FLAGS) or (_QUANTITY.search(found[0]) and _THINGS.match(after)))
 
 
 def _named_numbers(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
@@ -285,7 +296,7 @@ def _named_numbers(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
     yield rf"{own} (?:between |from )?{_N} ?(?:-|\u2013|to|and) ?(?P<to>\d+(?:\.\d+)?){_YEARS}", ".."
     for words, sign in _ABOVE.items():
         if sign != "=":
-            yield rf"(?:{words}) (?:an? )?{said} of {_N}", sign
+            yield rf"(?:{words}) (?:an? |the )?{said} of {_N}", sign
         yield (
             (
                 rf"{own} (?:{words}) ?{_N}{_YEARS}(?P<up> (?:and|or) (?:over|above|older|more|up|better|"
@@ -304,7 +315,6 @@ def _ages(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
         return
     yield rf"(?:between|from) {_N} (?:and|to) (?P<to>\d+)(?: years?(?: old| of age)?| of age)", ".."
     yield rf"{_N} ?(?:-|\u2013|to) ?(?P<to>\d+)[- ]years?[- ]olds?(?: {nouns.people})?", ".. who"
-    yield rf"{_N}[- ]years?[- ]olds?(?: {nouns.people})?", "= who"
     other = (
         r"(?: ?(?:%|percent|per cent|mg|ml|g|kg|cm|times|days?|weeks?|months?|hours?|minutes?|euros?|dollars?|units?|"
         r"points?|notes?|visits?|doses?|stars?))"
@@ -316,6 +326,7 @@ def _ages(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
             yield rf"{lead}(?:{words}) (?:the age of )?{_N}{_YEARS}(?![\w.,]*\d)(?!\w)(?!{other}\b)(?! or more\b)", sign
     yield rf"{_N}{_YEARS} (?:and|or) (?:over|above|older|up)", ">="
     yield rf"{_N}{_YEARS} (?:and|or) (?:under|below|younger)", "<="
+    yield rf"{_N}[- ]years?[- ]olds?(?: {nouns.people})?", "= who"
 
 
 def _number(name: str, sign: str, found: re.Match[str]) -> FieldTest:
@@ -364,6 +375,11 @@ def _moment(text: str) -> tuple[int, int, str, str] | None:
         if (date := _date(text, lead.end())) is None:
             continue
         how = lead["how"].casefold()
+        if part := _BESIDE.search(text[: lead.start()] + how + " "):
+            raise CannotAnswer(
+                "unsure",
+                f"With '{part[0].strip()}' a date names another time. Name the first and the last day: from ... to ...",
+            )
         value, end = date
         first, last = value.split("..")[0], value.split("..")[-1]
         onwards = _ONWARDS.match(text, end)

@@ -24,6 +24,13 @@ _RECORDS = (
 _PERSONS = (
     "people folks those units everyone everybody someone somebody anyone anybody staff workforce headcount".split()
 )
+FOREIGN_UNITS = (
+    r"personen|menschen|leute|fällen?|(?:patient|kund|mandant)(?:en|innen)|(?:mieter|mitarbeiter|nutzer)(?:n|"
+    r"innen)?|belegschaft|(?:beschäftigt|angestellt)en?|notizen|patiente?s?|personnes|gens|cas|cliente?s?|(?:employé|"
+    r"salarié)e?s|locataires|utilisateurs|pacientes?|personas|casos|(?:emplead|usuari|inquilin)[oa]s|trabajadores|"
+    r"quienes"
+)
+"""Words for units in German, French and Spanish, as a pattern."""
 
 
 @dataclass(frozen=True)

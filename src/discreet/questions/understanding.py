@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date as day
+from datetime import timedelta
 from typing import Any, cast
 
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
@@ -80,10 +82,13 @@ def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condit
         CannotAnswer: if it states none, or can be read in several ways.
     """
     marks = mark(part, fields, nouns)
-    found = _Reading(part, marks, Slots("count", among=whom(marks.text, nouns)), nouns).request().among
-    if found is None:
+    check_words(marks.text, part)
+    _check_denials(marks, nouns)
+    found = _Reading(part, marks, Slots("count", among=whom(marks.text, nouns)), nouns).request()
+    if found.among is None:
         raise CannotAnswer("unsure", "It names nothing.")
-    return found
+    _checked(found, fields)
+    return found.among
 
 
 def read_foreign(question: str, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
@@ -136,7 +141,7 @@ def _checked(request: Request, fields: Mapping[str, str]) -> Request:
     said = [said.casefold() for said in request.phrases]
     for name, declared in fields.items():
         for value, labels in field_values(declared).items():
-            if found := next((one for one in (value, *labels) if len(one) > 2 and one.casefold() in said), ""):
+            if found := next((one for one in (name, value, *labels) if len(one) > 2 and one.casefold() in said), ""):
                 raise CannotAnswer(
                     "unsure",
                     f"It would be asked as {request}, and '{found}' is a declared value of '{name}'. Write what is "
@@ -147,8 +152,7 @@ def _checked(request: Request, fields: Mapping[str, str]) -> Request:
 
 def _tests_of(condition: Condition | None) -> list[FieldTest]:
     """Return the tests of fields that must all hold."""
-    parts = condition.parts if isinstance(condition, All) else (condition,)
-    return [one for one in parts if isinstance(one, FieldTest)]
+    return [one for one in parts_of(condition) if isinstance(one, FieldTest)]
 
 
 class _Reading:
@@ -158,8 +162,19 @@ class _Reading:
         self._question, self._marks, self._slots, self._nouns = question, marks, slots, nouns
 
     def request(self) -> Request:
-        """Return the request."""
+        """Return the request.
+
+        Raises:
+            CannotAnswer: if a part of the question would be lost, or can be read in several ways.
+        """
         slots = self._slots
+        held = " ".join((slots.of, slots.among, slots.attribute, *slots.groups))
+        if lost := [one for one in re.findall(MARKED, self._marks.text) if one not in held]:
+            raise CannotAnswer(
+                "unsure",
+                f"The test {self._marks.tests_in(lost[0])[0]} would be lost. Ask in simpler words, or write what is "
+                "meant as a request.",
+            )
         if slots.denied and re.match(r"(?:neither|weder|ni) ", slots.of):
             slots = replace(slots, denied=False)
         joined = slots.denied and re.search(r"\b(?:and|or|but|nor)\b|[,&+/]", slots.of)
@@ -190,7 +205,8 @@ class _Reading:
         if slots.kind in ("count", "share", "compare", "trend") and of is not None:
             own["of"] = of
         if slots.kind in ("difference", "compare"):
-            own["groups"] = tuple(self._condition(one) or ALL for one in slots.groups)
+            own["groups"], shared = _shared([self._condition(one) or ALL for one in slots.groups])
+            among = together([*parts_of(among), *shared])
         if slots.kind == "list" and _VAGUE_LIST.fullmatch(slots.attribute):
             raise CannotAnswer(
                 "summary",
@@ -237,7 +253,7 @@ class _Reading:
                 said.append(~self._says(re.sub(r"^(?:not|without|no) (?:an? |any )?", "", rest)))
             elif rest:
                 said.append(self._says(rest))
-        return (_together(said), tuple(tests))
+        return (together(said), tuple(tests))
 
     def _bare(self, part: str) -> str:
         """Return a part without its marks, and without the words that only joined these to it."""
@@ -279,14 +295,15 @@ class _Reading:
                 continue
             first, last = one.value.split("..")[0], one.value.split("..")[-1]
             if one.relation in ("=", ">=", ">"):
-                period["since"] = first
+                period["since"] = first if one.relation != ">" else _beside(last, 1)
             if one.relation in ("=", "<=", "<"):
-                period["until"] = last
+                period["until"] = last if one.relation != "<" else _beside(first, -1)
         return (all_of(*kept) if kept else None), period
 
 
 _FRAMES = re.compile(
-    r"\b(?:besides|older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|where|why|when|more|most|less|"
+    r"\b(?:since|until|have|has|had|outside|besides|older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|"
+    r"where|why|when|more|most|less|"
     r"fewer|fewest|than|average|median|percentage|"
     r"proportion|share of|number of|"
     r"rate of|compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|"
@@ -329,11 +346,38 @@ def check_whole(request: Request, nouns: Nouns) -> None:
             )
 
 
-def _together(some: Sequence[Condition]) -> Condition | None:
+def together(some: Sequence[Condition]) -> Condition | None:
     """Return what holds if all of these hold; None for none."""
     return all_of(*some) if len(some) > 1 else some[0] if some else None
 
 
 def _narrowed(tests: Sequence[Condition], said: Condition | None) -> Condition | None:
     """Return tests and what is said beside them as one condition."""
-    return _together([*tests, *((said.parts if isinstance(said, All) else (said,)) if said is not None else ())])
+    return together([*tests, *parts_of(said)])
+
+
+def parts_of(condition: Condition | None) -> tuple[Condition, ...]:
+    """Return the conditions that must all hold."""
+    return condition.parts if isinstance(condition, All) else () if condition is None else (condition,)
+
+
+def _shared(groups: Sequence[Condition]) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
+    """Return the groups of a comparison, and what is said of one and meant of both: "gout in 2025 than in 2024"."""
+    tests = [[one for one in parts_of(group) if isinstance(one, FieldTest)] for group in groups]
+    said = [
+        tuple(one for one in parts_of(group) if one is not ALL and one not in own)
+        for group, own in zip(groups, tests, strict=True)
+    ]
+    fields = {frozenset(one.field for one in own) for own in tests}
+    if len(fields) > 1 or not all(tests) or sum(map(bool, said)) != 1:
+        return tuple(groups), ()
+    return tuple(together(own) or ALL for own in tests), next(filter(None, said))
+
+
+def _beside(date: str, steps: int) -> str:
+    """Return the day, month or year so many after a date of the same form."""
+    parts = [int(one) for one in date.split("-")]
+    if len(parts) == 3:
+        return str(day(*parts) + timedelta(days=steps))
+    months = parts[0] * 12 + (parts[1] - 1 + steps if len(parts) == 2 else 12 * steps)
+    return f"{months // 12}-{months % 12 + 1:02d}" if len(parts) == 2 else f"{months // 12}"

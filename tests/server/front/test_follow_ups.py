@@ -39,7 +39,7 @@ def test_request_to_condense_has_the_earlier_messages() -> None:
 
 def test_fingerprint_of_version_1_is_kept() -> None:
     """A retry after an update must find the question that was paid for: the vector is of these fields as they were."""
-    fields = ["v", "triage", QUESTION, [], None, None, False]
+    fields: list[Any] = ["v", "triage", QUESTION, [], None, None, False]
     before = hashlib.sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()
     messages = [{"role": "user", "content": QUESTION}]
     assert parsed(model="v:triage", messages=messages).fingerprint == before
