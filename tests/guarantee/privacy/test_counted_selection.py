@@ -81,7 +81,7 @@ def test_candidates_start_with_votes_within_their_prior() -> None:
 
 def law_of(mechanism: CountedSelection[int], votes: tuple[int, ...]) -> Law:
     """The law of the released counts, from the curve alone."""
-    counts, table = Counter(votes), mechanism.table
+    counts, table = Counter(votes), mechanism.curve()
     centre = bisect_left(table, WHOLE // 2)
     law: Law = {(): 1.0}
     for answer in sorted({*counts, *mechanism.candidates}):
@@ -145,7 +145,7 @@ def test_a_replaced_vote_costs_twice_as_much() -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_intervals_miss_released_counts_at_most_once_in_twenty(epsilon: float) -> None:
     mechanism = CountedSelection[str](epsilon, 1e-4)
-    for votes in range(1, 2 * len(mechanism.table)):
+    for votes in range(1, 2 * len(mechanism.curve())):
         missed = total = 0.0
         for noise in paths():
             for one in mechanism.draw(("a",) * votes, noise):

@@ -55,7 +55,7 @@ class TestVotes:
 
     def test_selected_counts(self, noise: Noise) -> None:
         mechanism = CountedSelection[str](1.0, 1e-6)
-        table = mechanism.table
+        table = mechanism.curve()
         centre = bisect_left(table, WHOLE // 2)
         law: dict[object, float] = {13 - m + centre: (table[m] - table[m - 1]) / WHOLE for m in range(1, 14)}
         law[None] = 1 - table[13] / WHOLE

@@ -17,6 +17,7 @@ and no rounding error is left to account for. The curves are non-decreasing, so 
 """
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -203,9 +204,8 @@ class OptimalSelection(Generic[V]):
     """The set of answers that are released, each by its own curve.
 
     Privacy-spec, parts 10.2 and 10.5. An answer with n votes is released with probability pi(n), independently of all
-    other answers. The curve pi is the largest for which one vote more or less is (epsilon, delta)-DP
-    . A unit that comes or goes moves one count, so all answers above the line are released for one
-    epsilon.
+    other answers. The curve pi is the largest for which one vote more or less is (epsilon, delta)-DP. A unit
+    that comes or goes moves one count, so all answers above the line are released for one epsilon.
 
     Post-processing is what uses the released set and public values alone: an alphabetical order, the order of public
     candidates, a choice by the public model. The order by count is not post-processing, for the counts stay sealed:
@@ -282,8 +282,43 @@ def selection_moves(change: Change) -> int:
     return change.moves
 
 
+class OneCurve(ABC):
+    """A selection by one curve. A public candidate has votes of its own on it from the start (part 10.5).
+
+    Attributes:
+        prior: the probability, at most, that a candidate without a vote is released.
+    """
+
+    prior: float
+
+    @abstractmethod
+    def curve(self) -> tuple[int, ...]:
+        """Return the table of the curve: entry n is for n votes in units of 2^-64, and the last one for all above."""
+
+    @property
+    def start(self) -> int:
+        """The votes that a candidate has from the start: as many as keep it within its prior."""
+        return bisect_right(self.curve(), int(self.prior * WHOLE)) - 1
+
+    def chance(self, votes: int) -> float:
+        """Return how probably an answer with so many votes is released that is no candidate."""
+        return read_curve(self.curve(), votes) / WHOLE
+
+    def candidate_chance(self, votes: int) -> float:
+        """Return how probably a candidate with so many votes is released."""
+        return self.chance(votes + self.start)
+
+    def votes_needed(self, probability: float) -> int:
+        """Return the fewest votes with which an answer that is no candidate is released with `probability`."""
+        return least_votes(self.curve(), probability) or 0
+
+    def candidate_votes_needed(self, probability: float) -> int:
+        """Return the fewest votes with which a candidate is released with `probability`."""
+        return max(0, self.votes_needed(probability) - self.start)
+
+
 @dataclass(frozen=True)
-class CountedSelection(Generic[V]):
+class CountedSelection(OneCurve, Generic[V]):
     """The answers that are released, each by its own curve and with its noisy count.
 
     An answer with n votes has an outcome m with probability pi(m) - pi(m-1), for m = 1..n, and none with 1 - pi(n). So
@@ -340,31 +375,9 @@ class CountedSelection(Generic[V]):
         known = tuple(dict.fromkeys(candidates))
         return replace(self, candidates=known, prior=PRIOR / max(1, len(known)))
 
-    @property
-    def table(self) -> tuple[int, ...]:
-        """The curve in units of 2^-64."""
+    def curve(self) -> tuple[int, ...]:
+        """Return the curve in units of 2^-64."""
         return counted_curve(self.epsilon, self.delta)
-
-    @property
-    def start(self) -> int:
-        """The votes that a candidate has from the start: as many as keep it within its prior."""
-        return bisect_right(self.table, int(self.prior * WHOLE)) - 1
-
-    def chance(self, votes: int) -> float:
-        """Return how probably an answer with so many votes is released that is no candidate."""
-        return read_curve(self.table, votes) / WHOLE
-
-    def candidate_chance(self, votes: int) -> float:
-        """Return how probably a candidate with so many votes is released."""
-        return self.chance(votes + self.start)
-
-    def votes_needed(self, probability: float) -> int:
-        """Return the fewest votes with which an answer that is no candidate is released with `probability`."""
-        return least_votes(self.table, probability) or 0
-
-    def candidate_votes_needed(self, probability: float) -> int:
-        """Return the fewest votes with which a candidate is released with `probability`."""
-        return max(0, self.votes_needed(probability) - self.start)
 
     def cost(self, change: Change) -> Cost:
         """Return (epsilon, delta) for a vote that comes or goes, and twice both for one that is replaced."""
@@ -383,7 +396,7 @@ class CountedSelection(Generic[V]):
         return tuple(sorted((one for one in released if one), key=lambda one: -one.count))
 
     def _outcome(self, answer: V, votes: int, start: int, noise: Noise) -> CountedAnswer | None:
-        table = self.table
+        table = self.curve()
         # Entries above the answer's own votes stand for "nothing", as does what is above the whole table.
         outcome = noise.invert(table[: votes + start + 1])
         if outcome > votes + start:

@@ -36,9 +36,9 @@ from discreet.privacy.costs import ORDERS, Cost, Curve, Times
 from discreet.privacy.mechanisms.optimal_selection import (
     CONFIDENCE,
     PRIOR,
+    OneCurve,
     V,
     count_votes,
-    least_votes,
     read_curve,
     selection_moves,
 )
@@ -103,7 +103,7 @@ class Certified:
 
 
 @dataclass(frozen=True)
-class OrderSelection(Generic[V]):
+class OrderSelection(OneCurve, Generic[V]):
     """The set of answers that are released, each by the same curve.
 
     Attributes:
@@ -147,31 +147,14 @@ class OrderSelection(Generic[V]):
         known = tuple(dict.fromkeys(candidates))
         return replace(self, candidates=known, prior=PRIOR / max(1, len(known)))
 
-    @property
-    def start(self) -> int:
-        """The votes that a candidate has from the start: as many as keep it within its prior."""
-        return bisect_right(self.table, int(self.prior * WHOLE)) - 1
+    def curve(self) -> tuple[int, ...]:
+        """Return the table."""
+        return self.table
 
     def supporters(self, answer: V) -> int:
         """Return k: that fewer than k units gave `answer`, and it is released, has a probability of at most 0.05."""
         rare = bisect_right(self.table, int((1 - CONFIDENCE) * WHOLE))  # fewer votes than this are so rarely enough
         return max(0, rare - self.start) if answer in self.candidates else rare
-
-    def chance(self, votes: int) -> float:
-        """Return how probably an answer with so many votes is released that is no candidate."""
-        return read_curve(self.table, votes) / WHOLE
-
-    def candidate_chance(self, votes: int) -> float:
-        """Return how probably a candidate with so many votes is released."""
-        return self.chance(votes + self.start)
-
-    def votes_needed(self, probability: float) -> int:
-        """Return the fewest votes with which an answer that is no candidate is released with `probability`."""
-        return least_votes(self.table, probability) or 0
-
-    def candidate_votes_needed(self, probability: float) -> int:
-        """Return the fewest votes with which a candidate is released with `probability`."""
-        return max(0, self.votes_needed(probability) - self.start)
 
     def cost(self, change: Change) -> Cost:
         """Return the certified price for a vote that comes or goes, and twice that for one that is replaced."""
