@@ -25,10 +25,17 @@ from discreet.vault import Vault
 
 def test_plan_has_the_statistics_of_a_grant() -> None:
     count, share, listed = make_plan(2000, 10.0).statistics
-    assert [(one.name, one.times) for one in (count, share, listed)] == [("count", 200), ("share", 200), ("list", 40)]
-    assert count.within == count_within(vault_budget(10.0, 1e-6), 200)
+    assert [(one.name, one.times) for one in (count, share, listed)] == [("count", 76), ("share", 76), ("list", 40)]
+    assert count.within == count_within(vault_budget(10.0, 1e-6), 76)
     assert share.within == pytest.approx(count.within / 2000, rel=0.3)
     assert listed.within > count.within
+
+
+@pytest.mark.parametrize(("epsilon", "counts"), [(1.0, 40), (5.0, 40), (8.0, 52), (10.0, 76), (20.0, 200), (40.0, 200)])
+def test_grant_is_divided_among_as_many_counts_as_are_of_use(epsilon: float, counts: int) -> None:
+    budget = vault_budget(epsilon, 1e-6)
+    assert Count().usual_uses(budget) == counts
+    assert (count_within(budget, counts) <= 10) == (epsilon > 5)
 
 
 def test_number_of_precise_questions_is_the_largest() -> None:

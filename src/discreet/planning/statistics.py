@@ -59,10 +59,10 @@ def _row(kind: Statistic, what: str, budget: Budget, people: int) -> StatisticRo
 
 def _within(kind: Statistic, budget: Budget, people: int) -> float:
     if isinstance(kind, Share):
-        return share_within(budget, people, kind.usual_uses)
+        return share_within(budget, people, kind.usual_uses(budget))
     if isinstance(kind, ValueCounts):
         return float(value_needs(kind, budget))
-    return count_within(budget, kind.usual_uses)
+    return count_within(budget, kind.usual_uses(budget))
 
 
 def count_within(budget: Budget, uses: int) -> float:

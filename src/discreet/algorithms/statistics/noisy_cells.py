@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.common.algorithm import Plan
 from discreet.errors import UsageError
-from discreet.privacy.accounting import Budget, Spending, budget_of, largest
+from discreet.privacy.accounting import Budget, Spending, budget_of, how_many, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import GaussianHistogram, KeywordCounts, NoisyHistogram
 from discreet.privacy.partition import ADD_REMOVE_ONE
@@ -27,7 +27,12 @@ LEVEL = 0.95
 """The probability with which an interval covers."""
 LISTS = 40
 """The number of lists among which a grant is divided by default."""
+FEWEST, MOST = 40, 200
+"""A grant is divided among so many counts by default, at least and at most."""
+WITHIN = 10
+"""So many people off are both ends of a count's interval at most, if the grant pays for `FEWEST` such counts."""
 _POINTS = 4000
+_TWO_SIDED = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _SIZE_SHARE = 0.2
 """The part of a list's price for the number of units that have a value."""
 _LEAST, _MOST = 1e-9, 1e3
@@ -84,6 +89,16 @@ def choose_histogram(price: Price, values: int) -> Histogram:
     if not found:
         raise UsageError("The price of the statistic is too small for any noise. Raise epsilon, or lower `uses`.")
     return min(found, key=lambda one: one.deviation)
+
+
+@lru_cache(maxsize=256)
+def usual_counts(budget: Budget) -> int:
+    """Return among how many counts a grant is divided by default: among as many as are precise enough to be of use."""
+
+    def are_within(uses: int) -> bool:
+        return choose_histogram(Price(budget, uses=uses), 1).deviation <= WITHIN / _TWO_SIDED
+
+    return max(FEWEST, how_many(lambda uses: uses < 1 or are_within(uses), MOST))
 
 
 @lru_cache(maxsize=256)

@@ -21,7 +21,7 @@ from discreet.algorithms.statistics.conditions import (
     tests_of,
     written,
 )
-from discreet.algorithms.statistics.noisy_cells import Price
+from discreet.algorithms.statistics.noisy_cells import Price, usual_counts
 from discreet.errors import UsageError
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
@@ -51,9 +51,6 @@ class Statistic(Algorithm):
 
     guarantee: ClassVar[Guarantee] = Guarantee.DP
     payment: ClassVar[Payment] = Payment.EACH_UNIT
-    usual_uses: ClassVar[int] = 200
-    """The number of such statistics among which a unit's grant is divided if neither `epsilon` nor `uses` is given."""
-
     population: str = ""
     where: tuple[str, ...] = ()
     epsilon: float | None = None
@@ -131,7 +128,11 @@ class Statistic(Algorithm):
             if self.epsilon > budget.epsilon:
                 raise UsageError(f"Epsilon {self.epsilon:g} is above the grant of {budget.epsilon:g}. Ask for less.")
             return Price(budget, epsilon=self.epsilon)
-        return Price(budget, uses=self.uses or self.usual_uses)
+        return Price(budget, uses=self.uses or self.usual_uses(budget))
+
+    def usual_uses(self, budget: Budget) -> int:
+        """Return among how many such statistics a grant is divided if neither `epsilon` nor `uses` is given."""
+        return usual_counts(budget)
 
     @property
     def dates_read(self) -> tuple[str, ...]:

@@ -38,8 +38,6 @@ class ValueCounts(Statistic):
         most: the number of values that are shown, those of most units first; 0 for ten.
     """
 
-    usual_uses: ClassVar[int] = LISTS
-
     each: int = 6
     most: int = 0
 
@@ -52,6 +50,10 @@ class ValueCounts(Statistic):
         """Return the cost of the count of the units with a value, and of the counts of the values."""
         price = self.price(budget)
         return price.plan(cost_of(*choose_counts(price, self.each)))
+
+    def usual_uses(self, budget: Budget) -> int:
+        """Return the number of lists among which a grant is divided."""
+        return LISTS
 
     def deviation(self, budget: Budget) -> float:
         """Return the standard deviation of the noise of each value's count, in units."""
