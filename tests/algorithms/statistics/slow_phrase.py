@@ -45,11 +45,30 @@ def _says_as_read(phrase: Phrase, text: str) -> bool:
     answered = re.sub(
         r"(?i):[ \t]*(none|nil|no|neg|negative|denied|absent)(?=[ \t]*([.,;\n]|\Z))", " denied", case(text)
     )
-    whole = phrase._tongue.plain(_TITLE.sub(r"\1", answered)).replace("\u2019", "'")
+    heading = r"(?i)\b(fh|fhx|family history|family hx|fa|familienanamnese)(:| of| for)[ \t]*(?=\S)"
+    had = {"de": "mutter hatte ", "fr": "mère avait ", "es": "madre tenía "}.get(phrase.language, "mother had ")
+    whole = phrase._tongue.plain(_TITLE.sub(r"\1", re.sub(heading, had, answered))).replace("\u2019", "'")
     if phrase._name:
         whole = phrase._name.sub(lambda _: case(re.sub(r"[.:;!?](?=\s)", "", phrase._said)), whole)
     spans = [(_in_order if phrase._ordered else _close)(phrase, one) for one in split(whole)]
-    return any(not _is_denied(*span, phrase) for span in spans if span)
+    return any(not _is_denied(*span, phrase) and not _is_of_relative(*span[:2], phrase) for span in spans if span)
+
+
+def _is_of_relative(sentence: list[str], start: int, phrase: Phrase) -> bool:
+    """Return whether the last verb before a phrase is what a relative has; "with" belongs to what stands before it."""
+    tongue, withs = phrase._tongue, ("with", "mit", "avec", "con")
+    if tongue.relatives & set(re.findall(r"\w+(?:['.&+]\w+)*|,", phrase._said.casefold())):
+        return False
+    near = range(max(0, start - 20), start)
+    verbs = [at for at in near if at and sentence[at] in tongue.having | tongue.ends]
+    own = [at for at in verbs if sentence[at - 1] in tongue.relatives]
+    closing = [at for at in near if sentence[at] in (tongue.having | tongue.ends) - set(withs)]
+    if not own or (closing and closing[-1] > own[-1]):
+        return False
+    after, before = sentence[own[-1] + 1 : start][:1], sentence[max(0, own[-1] - 3) : own[-1] - 1]
+    told = after and (after[0][-2:] == "ed" or after[0] in "been brought found given seen said told taken".split())
+    others = "with mit avec con by to from my von bei durch zu par chez por de".split()
+    return sentence[own[-1]] in tongue.having and not told and not set(before) & set(others)
 
 
 def _close(phrase: Phrase, sentence: str) -> tuple[list[str], int, int] | None:

@@ -105,7 +105,7 @@ def line(text: str, *holds: str) -> dict[str, Any]:
 SAMPLE = [
     *[line("The diagnosis is Winter Hand. A rash.", "Winter Hand", "rash")] * 30,
     *[line("The diagnosis is Winter Hand.", "Winter Hand")] * 30,
-    *[line("Her mother had Winter Hand.", "Glass Knee")] * 3,
+    *[line("Asked whether it is Winter Hand.", "Glass Knee")] * 3,
     *[line("The hands are as in winter, and cold; a frost.", "Winter Hand")] * 2,
     line("Nothing."),
 ]

@@ -22,6 +22,7 @@ DATA = sorted((Path(__file__).resolve().parents[4] / "shared" / "data").glob("*/
 ODD = (
     *("\u00ad", "\u200b", "\ufeff", "\u00a0", "\ufb01", "\u0301", "\u2019s ", "\u017ft. ", "\u0130", "\u2028"),
     *("-\n", "\u2010 \n ", "-\r\n", "- ", "\n", "  ", ". ", ".", ": ", "; ", ";", " (", ") ", ".)", "?!", ", ", "..."),
+    *("FH: ", "family history of ", " mother had ", "my father with ", " Mutter hatte ", " has seen ", "by her "),
     *("no ", " not", " denied ", "without ", "kein ", " ni ", "Mr. ", "St. ", " and ", " or ", " the ", "+", "/", "A "),
 )
 PHRASES = (

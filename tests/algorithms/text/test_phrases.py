@@ -108,3 +108,34 @@ def test_list_is_denied_to_its_end(text: str, denied: str, stated: str) -> None:
     record = UnitRecord((text,))
     assert not [one for one in denied.split() if Phrase(one).holds(record)]
     assert all(Phrase(one).holds(record) for one in stated.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "of_another", "of_the_individual", "language"),
+    [
+        ("FH: asthma, diabetes. Fever today.", "asthma diabetes", "fever", ""),
+        ("FH: mother had asthma. Pt has fever.", "asthma", "fever", ""),
+        ("Her mother had diabetes and asthma, he has fever.", "diabetes asthma", "fever", ""),
+        ("Strong family history of asthma.", "asthma", "", ""),
+        ("Father with HIV+.", "HIV+", "", ""),
+        ("Mother reports fever since Monday.", "", "fever", ""),
+        ("Mother has noticed a rash.", "", "rash", ""),
+        ("Brought in by her mother with fever and a cough.", "", "fever cough", ""),
+        ("My mother has asthma, what can she take?", "", "asthma", ""),
+        ("Lives with her mother. Has asthma.", "", "asthma", ""),
+        ("FA: Mutter hatte Asthma. Patient mit Fieber.", "Asthma", "Fieber", "de"),
+        ("Familienanamnese: Asthma.", "Asthma", "", "de"),
+        ("Sa mère avait un asthme.", "asthme", "", "fr"),
+        ("La madre tiene asma. Paciente con fiebre.", "asma", "fiebre", "es"),
+    ],
+)
+def test_what_a_relative_has_is_not_said_of_the_individual(
+    text: str, of_another: str, of_the_individual: str, language: str
+) -> None:
+    record = UnitRecord((text,))
+    assert not [one for one in of_another.split() if Phrase(one, language).holds(record)]
+    assert all(Phrase(one, language).holds(record) for one in of_the_individual.split())
+
+
+def test_question_may_be_about_relatives() -> None:
+    assert Phrase("mother had asthma").holds(UnitRecord(("Her mother had asthma.",)))

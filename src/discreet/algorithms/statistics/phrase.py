@@ -12,7 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from discreet.algorithms.text.phrases import Span, Tongue, is_denied, split_sentences, tongue_of, window_of, words_in
+from discreet.algorithms.text.phrases import (
+    Span,
+    Tongue,
+    is_denied,
+    is_of_another,
+    split_sentences,
+    tongue_of,
+    window_of,
+    words_in,
+)
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 from discreet.system.words import as_read
@@ -35,6 +44,8 @@ _NEAR = 3
 """The most other words between two words of a phrase."""
 _NONE = re.compile(r":[ \t]*(?:none|nil|no|neg|negative|denied|absent)(?=[ \t]*(?:[.,;\n]|\Z))", re.IGNORECASE)
 """The answer of a form that denies what stands before it: "Nausea: none."."""
+_FAMILY = re.compile(r"\b(?:fhx?|family (?:history|hx)|fa|familienanamnese)(?::| of| for)[ \t]*(?=\S)", re.IGNORECASE)
+"""What begins a family's history. What follows is of relatives."""
 _SHORT = re.compile(r"\.(?:(?<=\b(?:mr|ms|dr|st)\.)|(?<=\bmrs\.)|(?<=\bprof\.))(?=\s)", re.IGNORECASE)
 """The full stop of a title, which ends no sentence."""
 _MARK = re.compile(r"[.:;!?](?=\s)")
@@ -202,14 +213,15 @@ class Phrase:
         return self._in_one_form(read if self._ordered else plain)  # a capital letter may count
 
     def _in_one_form(self, whole: str) -> bool:
-        whole = self._tongue.plain(_SHORT.sub("", _NONE.sub(" denied", whole))).replace("\u2019", "'")
+        whole = _FAMILY.sub(_OF_RELATIVES.get(self.language, "mother had "), _NONE.sub(" denied", whole))
+        whole = self._tongue.plain(_SHORT.sub("", whole)).replace("\u2019", "'")
         if self._name:
             said = _MARK.sub("", self._said)
             whole = self._name.sub(lambda _: said if self._ordered else said.casefold(), whole)
         return any(map(self._in_sentence, split_sentences(whole)))
 
     def _in_sentence(self, sentence: str) -> bool:
-        """Return whether a sentence says it, and does not deny it."""
+        """Return whether a sentence says it of the individual, and does not deny it."""
         if self._rarest not in (sentence.casefold() if self._ordered else sentence):  # most sentences
             return False
         if self._ordered:
@@ -218,7 +230,14 @@ class Phrase:
             words = words_in(sentence)
             window = window_of(words, self.words, self._tongue)
             span = (words, *window) if window else None
-        return span is not None and not is_denied(*span, self.has_negation, self._tongue)
+        if span is None or is_denied(*span, self.has_negation, self._tongue):
+            return False
+        return self._is_of_relatives or not is_of_another(span[0][: span[1]], self._tongue)
+
+    @cached_property
+    def _is_of_relatives(self) -> bool:
+        """Whether the phrase itself names a relative: "her mother had asthma"."""
+        return not self._tongue.relatives.isdisjoint(words_in(self._said.casefold()))
 
     @cached_property
     def _rarest(self) -> str:
@@ -231,6 +250,7 @@ class Phrase:
         return re.compile(rf"(?<!\w){re.escape(self._said)}", re.IGNORECASE) if _MARK.search(self._said) else None
 
 
+_OF_RELATIVES = {"de": "mutter hatte ", "fr": "mère avait ", "es": "madre tenía "}
 _FOREIGN = {
     "de": "vor nach seit über unter weder noch ohne",
     "fr": "avant après depuis ni sans",

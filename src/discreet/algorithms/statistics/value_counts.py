@@ -11,7 +11,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Figure, GeneratedAnswer, Plan, Query
 from discreet.algorithms.statistics.counted import Counted, Reckon, at_most, percent, whole

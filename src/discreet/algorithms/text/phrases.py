@@ -30,6 +30,8 @@ class Tongue:
         plain: returns a text in which words that are written together stand apart.
         lists: the words that deny all things of a list: "denies nausea, vomiting and fever".
         ends: the words that end such a list.
+        relatives: the words for people of whose illnesses a text on an individual tells.
+        having: the words by which such a person has what follows: "her mother had asthma".
     """
 
     negations: frozenset[str]
@@ -41,6 +43,8 @@ class Tongue:
     plain: Callable[[str], str] = str
     lists: frozenset[str] = frozenset()
     ends: frozenset[str] = frozenset()
+    relatives: frozenset[str] = frozenset()
+    having: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class _Words:
         negations, forward, joins, empty: see `Tongue`. The negations have no forward ones.
         endings: the endings that are cut off, the longest first; at least three letters stay.
         elided: the letters of words that lose their end before a vowel: l'asthme.
+        relatives, having: see `Tongue`.
     """
 
     negations: str
@@ -59,6 +64,8 @@ class _Words:
     empty: str
     endings: Sequence[str]
     elided: str = ""
+    relatives: str = ""
+    having: str = ""
 
 
 _KNOWN = {
@@ -70,6 +77,8 @@ _KNOWN = {
         "zum zur über unter für gegen nach vor seit um als wie auch noch schon sehr ist sind war waren wird wurde "
         "wurden hat haben hatte hatten sich er sie es ihr ihre ihren sein seine seinen patient patientin patienten",
         ("en", "er", "es", "em", "e", "n", "s"),
+        relatives="mutter vater schwester bruder tante onkel großmutter großvater oma opa eltern",
+        having="hat hatte haben hatten mit litt leidet",
     ),
     "fr": _Words(
         "pas jamais non ni",
@@ -80,6 +89,8 @@ _KNOWN = {
         "son sa ses leur leurs il elle ils elles est sont était a ont avait y très aussi patient patiente patients",
         ("es", "s", "x", "e"),
         "cdjlmnst",
+        "mère père soeur sœur frère tante oncle parents",
+        "a avait ont avaient avec souffre souffrait",
     ),
     "es": _Words(
         "no nunca jamás ni",
@@ -88,12 +99,18 @@ _KNOWN = {
         "el la los las un una unos unas de del al a en con por para y e o u que se su sus es son era está están fue ha "
         "han hay muy también lo le paciente pacientes",
         ("es", "as", "os", "s", "a", "o", "e"),
+        relatives="madre padre hermana hermano tía tío abuela abuelo padres",
+        having="tiene tenía tuvo tienen tenían tuvieron con sufre sufrió",
     ),
 }
 LANGUAGES = ("en", *_KNOWN)
 _FORWARD = frozenset("no without denies excludes".split())
 _JOINS = frozenset("and or but yet though although while whereas".split())
 _LISTS = frozenset("denies denying deny".split())
+_RELATIVES = frozenset(
+    "mother father mom mum dad sister brother aunt uncle grandmother grandfather grandma grandpa parents cousin".split()
+)
+_HAVING = frozenset("had has have with suffered suffers".split())
 _ENDS = frozenset(
     "but however although though except yet has had have having reports reported complains complained presents "
     "presented admits is was are were now takes took since started".split()
@@ -108,7 +125,7 @@ def tongue_of(language: str) -> Tongue:
         UnknownName: if nothing is known of it.
     """
     if language in ("", "en"):
-        return Tongue(NEGATIONS, _FORWARD, _JOINS, STOP_WORDS, content, stem, lists=_LISTS, ends=_ENDS)
+        return Tongue(NEGATIONS, _FORWARD, _JOINS, STOP_WORDS, content, stem, str, _LISTS, _ENDS, _RELATIVES, _HAVING)
     if language not in _KNOWN:
         raise UnknownName("language of a phrase", language, LANGUAGES)
     words = _KNOWN[language]
@@ -130,7 +147,8 @@ def tongue_of(language: str) -> Tongue:
         kept = (word for word in words_of(whole) if word not in empty and word not in negations)
         return tuple(dict.fromkeys(bare(part) for word in kept for part in word.split("-")))
 
-    return Tongue(negations, forward, frozenset(words.joins.split()), empty, counted, bare, plain)
+    joins, related, having = (frozenset(one.split()) for one in (words.joins, words.relatives, words.having))
+    return Tongue(negations, forward, joins, empty, counted, bare, plain, relatives=related, having=having)
 
 
 _SPACES = frozenset(",|and|or|but".split("|"))
@@ -142,7 +160,12 @@ _END = re.compile(
 """The end of a sentence: a new line, or marks. If they are nothing but .!?: a space or the end of the text follows."""
 _NEGATION = re.compile(r"\b(?:no|not|never|without)\b")
 _LIST = 20
-"""So many words and commas of a list are looked back for the word that denies it."""
+"""So many words and commas of a list are looked back for the word that denies it, or for whose it is."""
+_WITH = frozenset("with mit avec con".split())
+"""Words that belong to what stands before them, and begin no other subject."""
+_BESIDES = _WITH | frozenset("by to from my von bei durch zu par chez por de".split())
+"""Words before a relative who is no subject, or of whom a text is."""
+_REPORTED = frozenset("been brought found given seen said told taken".split())
 _BETWEEN = 3
 """The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
 
@@ -236,11 +259,34 @@ def _in_denied_list(before: list[str], tongue: Tongue) -> bool:
     return False
 
 
+def is_of_another(before: list[str], tongue: Tongue | None = None) -> bool:
+    """Return whether what stands before a span tells of another person: "her mother had", "father with asthma and".
+
+    A relative who reports ("mother says that she has a fever", "mother has seen blood"), or who is no subject ("brought
+    by her mother with fever"), tells of the individual, and so does who writes of "my mother". The next verb begins
+    with another subject.
+    """
+    known = tongue or tongue_of("")
+    verbs = known.having | known.ends
+    for place in range(len(before) - 1, max(0, len(before) - _LIST) - 1, -1):
+        verb = before[place]
+        if verb in verbs and place and before[place - 1] in known.relatives:
+            reports = any(one.endswith("ed") or one in _REPORTED for one in before[place + 1 : place + 2])
+            return verb in known.having and not reports and _BESIDES.isdisjoint(before[max(place - 3, 0) : place - 1])
+        if verb in verbs and verb not in _WITH:
+            return False
+    return False
+
+
 def is_denied_in(sentences: Sequence[list[str]], value: str) -> bool:
-    """Return whether the sentences of a text deny a value each time that they say it: "no fever". Both are English."""
+    """Return whether the sentences of a text deny a value each time that they say it, or say it of another person.
+
+    Both are English: "no fever", "her mother had asthma".
+    """
     words = tongue_of("").content(value)
     spans = spans_of(sentences, words) if words else []
-    return bool(spans) and all(is_denied(*span, bool(_NEGATION.search(value))) for span in spans)
+    has_negation = bool(_NEGATION.search(value))
+    return bool(spans) and all(is_denied(*span, has_negation) or is_of_another(span[0][: span[1]]) for span in spans)
 
 
 def _denies_back(after: list[str], tongue: Tongue) -> bool:
