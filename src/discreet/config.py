@@ -57,6 +57,7 @@ class VaultConfig:
         people: the approximate number of units that the custodian declared: public; 0 if none was declared.
         store: the name of the store that keeps the documents, or the address of its database.
         store_name: the store's name in its database.
+        synonyms: other words for a thing, by its usual word, with which questions are widened: public.
     """
 
     version: int
@@ -76,6 +77,7 @@ class VaultConfig:
     people: int = 0
     store: str = DEFAULT_STORE
     store_name: str = ""
+    synonyms: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.payment not in PAYMENTS:
@@ -142,7 +144,7 @@ def read_config(folder: Path) -> VaultConfig:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(f"{file} is damaged: it is not JSON with a version. Restore it from a backup.") from error
     check_format(f"The vault at {folder}", version)
-    if content.keys() != {one.name for one in fields(VaultConfig)}:
+    if {"synonyms", *content} != {one.name for one in fields(VaultConfig)}:
         raise StoreError(f"{file} has missing or unknown settings. Restore it from a backup.")
     try:
         settings = VaultConfig(**content)
@@ -178,6 +180,11 @@ def _find_invalid(settings: VaultConfig) -> list[str]:
                 isinstance(value, dict)
                 and all(is_unicode(name) for name in value)
                 and (all(isinstance(kind, str) and field_type(kind) in FIELD_TYPES for kind in value.values()))
+            )
+        elif one.name == "synonyms":
+            sound = isinstance(value, dict) and all(
+                isinstance(words, list) and all(isinstance(word, str) and is_unicode(word) for word in (name, *words))
+                for name, words in value.items()
             )
         else:
             sound = type(value) in kinds and (not isinstance(value, str) or is_unicode(value))

@@ -55,6 +55,30 @@ def test_what_was_promised_or_added_stays(tmp_path: Path) -> None:
     assert "epsilon: 10 " in run("config", path)[1]
 
 
+def test_synonyms_are_named_later_and_replaced(tmp_path: Path, files: Path) -> None:
+    path, file = tmp_path / "v", tmp_path / "synonyms.txt"
+    Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing", unit_field="patient").add(files)
+    file.write_text("fever = pyrexia\n", encoding="utf-8-sig")
+    assert "synonyms: fever = pyrexia" in run("config", path, "--synonyms", file)[1]
+    assert 'count: "fever" or "pyrexia"' in run("ask", path, "How many have a fever?", "--plan")[1]
+    file.write_text("fever\n")
+    code, said = run("config", path, "--synonyms", file)
+    assert (code, "Line 1 has 1 words for a thing: 'fever'" in said) == (2, True)
+    assert run("config", path, "--synonyms", tmp_path / "none.txt")[0] == 2
+    assert "synonyms: fever = pyrexia" in run("config", path)[1]
+    file.write_text("")
+    assert "pyrexia" not in run("config", path, "--synonyms", file)[1]
+
+
+def test_vault_that_was_made_without_synonyms_opens(tmp_path: Path) -> None:
+    path = tmp_path / "v"
+    Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing")
+    settings = json.loads((path / "vault.json").read_text())
+    del settings["synonyms"]
+    (path / "vault.json").write_text(json.dumps(settings))
+    assert read_config(path).synonyms == {}
+
+
 def test_model_is_named_later(tmp_path: Path) -> None:
     path = tmp_path / "v"
     Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing")

@@ -27,8 +27,9 @@ from discreet.questions.languages import is_foreign
 from discreet.questions.model_parser import ModelParser, instruct
 from discreet.questions.request import FACT, Request, check_kind, is_request, parse_request, request_of_statistic
 from discreet.questions.sentences import LONGEST, Nouns, normalize_question, nouns_of, sentence_of
-from discreet.questions.spelling import check_spelling
+from discreet.questions.spelling import check_spelling, quoted_in
 from discreet.questions.statistics import check_known, of_request
+from discreet.questions.synonyms import widen
 from discreet.questions.understanding import check_whole, read_condition, read_foreign, read_request
 from discreet.retrieval.attribute_schema import AttributeSchema
 
@@ -206,7 +207,7 @@ class Router:
         if self.settings.payment != "unit" or len(question) > LONGEST:
             return None
         if foreign := read_foreign(question, self.settings.fields, self._nouns):
-            return foreign
+            return widen(foreign, self.settings.synonyms, quoted_in(question))
         guess = guess_kind(question)
         wanted = kind or (guess.kind if guess.kind != "fact" or not self._asks_for_values(question) else "list")
         if not kind and (wanted not in kinds.STATISTICS or is_foreign(question, self.language or "en")):
@@ -215,7 +216,7 @@ class Router:
         if found is None or (not kind and wanted == guess.kind and guess.confidence < _LEAST):
             raise self._refusal("unsure", question, guess)
         check_spelling(question, found.phrases, self._named())
-        return found
+        return widen(found, self.settings.synonyms, quoted_in(question))
 
     def _asks_for_values(self, question: str) -> bool:
         """Return whether a question asks which values a declared field has: no voter sees fields."""
@@ -230,6 +231,8 @@ class Router:
             for value, labels in field_values(declared).items():
                 yield from (value, *labels)
         yield from self.schema.names if self.schema else ()
+        for name, others in self.settings.synonyms.items():
+            yield from (name, *others)
 
     @property
     def plural(self) -> str:
@@ -276,7 +279,7 @@ class Router:
         try:
             if request := parser.request(question, self._instructions):
                 check_whole(request, self._nouns)
-                made: Decision = decide(request)
+                made: Decision = decide(widen(request, self.settings.synonyms, quoted_in(question)))
                 check_known(made.algorithm, self.settings, read=True)
                 return made if request.kind == FACT else replace(made, question=question)
             why = "The model that reads questions made no request of it."

@@ -30,7 +30,7 @@ def check_spelling(question: str, phrases: Iterable[str], named: Iterable[str]) 
         CannotAnswer: if there is such a word; it names the question that may be meant.
     """
     own = frozenset(word for one in named for word in re.findall(r"\w+", one.casefold()))
-    quoted = " ".join(re.findall(r"[\"\u201c\u201e\u00ab](.+?)[\"\u201d\u201c\u00bb]", question))
+    quoted = quoted_in(question)
     for word in (one for phrase in phrases for one in re.findall(r"[^\W\d_]+", phrase)):
         if len(word) < _SHORTEST or not word.isascii() or not word.islower() or word in quoted:
             continue
@@ -41,6 +41,11 @@ def check_spelling(question: str, phrases: Iterable[str], named: Iterable[str]) 
                 f"Did you mean '{meant}' in place of '{word}'? Then ask: {asked} Otherwise put it in quotes: "
                 f'"{word}".',
             )
+
+
+def quoted_in(question: str) -> str:
+    """Return what stands in quotes in a question."""
+    return " ".join(re.findall(r"[\"\u201c\u201e\u00ab](.+?)[\"\u201d\u201c\u00bb]", question))
 
 
 def nearest(word: str, own: frozenset[str] = frozenset()) -> str:

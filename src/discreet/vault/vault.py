@@ -40,6 +40,7 @@ from discreet.query.recall import widen_answer
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.questions.request import FACT, Request, is_request, parse_request
 from discreet.questions.router import Decision, Router
+from discreet.questions.synonyms import Synonyms
 from discreet.reading.fields import check_types
 from discreet.retrieval.embedding import EMBEDDERS, Embedder
 from discreet.retrieval.public import PublicTexts
@@ -96,8 +97,10 @@ def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None
         raise StoreError(f"The vault could not be made at {path}: {error.strerror}.") from error
 
 
-def change_settings(path: Path, fields: Mapping[str, str], model: str = "") -> VaultConfig:
-    """Declare more fields in a vault, or name another model. Return the settings.
+def change_settings(
+    path: Path, fields: Mapping[str, str], model: str = "", synonyms: Synonyms | None = None
+) -> VaultConfig:
+    """Declare more fields in a vault, name another model, or replace the synonyms. Return the settings.
 
     The settings are public, and no document has any influence on them. The ledger, the balances and what was released
     stay. A record gets a value of the field when it is added again: then it is another record, and replaces the first.
@@ -106,6 +109,7 @@ def change_settings(path: Path, fields: Mapping[str, str], model: str = "") -> V
         path: the folder of the vault.
         fields: the types of the new fields, by name.
         model: the model; empty for the same.
+        synonyms: the other words for things (`parse_synonyms`); None for the same.
 
     Raises:
         UsageError: if a field was declared before. Nothing was changed.
@@ -119,7 +123,8 @@ def change_settings(path: Path, fields: Mapping[str, str], model: str = "") -> V
     if model and not is_plugin_model(model):
         check_spelling("language model", model, [PACKAGED, *find_names(MODELS)])
     fields = check_types({**settings.fields, **fields}, settings.unit_field)
-    return write_config(path, replace(settings, fields=fields, model=model or settings.model))
+    words = settings.synonyms if synonyms is None else {name: list(others) for name, others in synonyms.items()}
+    return write_config(path, replace(settings, fields=fields, model=model or settings.model, synonyms=words))
 
 
 @contextmanager

@@ -455,6 +455,22 @@ def narrowed(base: Condition, *others: Condition) -> Condition:
     return parts[0] if len(parts) == 1 else all_of(*parts)
 
 
+def each_phrase(condition: Condition, change: Callable[[Says], Condition]) -> Condition:
+    """Return the condition in which `change` gives what stands in the place of each phrase."""
+    if isinstance(condition, Says):
+        return change(condition)
+    if isinstance(condition, Not):
+        return Not(negates=each_phrase(condition.negates, change))
+    if isinstance(condition, SameRecord):
+        return same_record(each_phrase(condition.same_record, change))
+    if isinstance(condition, All | AnyOf):
+        parts = [each_phrase(one, change) for one in condition.parts]
+        if isinstance(condition, All):
+            return all_of(*parts)
+        return any_of(*(own for one in parts for own in (one.any if isinstance(one, AnyOf) else (one,))))
+    return condition
+
+
 def tests_of(base: Condition) -> list[str]:
     """Return the keys of the tests that narrow what stands beside `base` (`narrowed`) to some records."""
     return sorted(one.key for one in (base.all if isinstance(base, All) else (base,)) if one.is_test)
