@@ -103,8 +103,8 @@ def faced(decide: Callable[[], tuple[str, float]]) -> tuple[Said, str]:
     try:
         return (*decide(), ""), ""
     except DiscreetError as error:
-        told = error_of(refusal(error)).body()["error"]
-        return ("", 0.0, f"{told['code']} {told['message']}"), f"{type(error).__name__} {error}"
+        told = error_of(refusal(error)).body().error
+        return ("", 0.0, f"{told.code} {told.message}"), f"{type(error).__name__} {error}"
 
 
 @pytest.fixture(scope="module")

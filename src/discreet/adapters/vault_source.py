@@ -101,7 +101,7 @@ class VaultSource(Reopened):
         try:
             parse_chat(request_body(_NAME, question, choices, self._epsilon))
         except FrontError as error:
-            return refusal_of(error.body(), unpaid=True)
+            return refusal_of(error.body().model_dump(), unpaid=True)
         except UsageError as error:
             return Reply.of_refusal(str(error), "invalid_request", epsilon=0.0)
         return None
@@ -156,7 +156,7 @@ class VaultSource(Reopened):
 
 
 def _refused(found: Refused) -> Reply:
-    words = _WORDS.get(found.code) or str(error_of(found).body()["error"]["message"])
+    words = _WORDS.get(found.code) or error_of(found).body().error.message
     if found.code == "cannot_answer":
         words += _WHY
     numbers = {"asked": found.asked, "left": found.left, "would_fit": found.would_fit}

@@ -88,14 +88,13 @@ class ChargeFields(TypedDict):
     times: Annotated[int, Field(ge=1, le=10**6)]
 
 
-class ReceiptFields(TypedDict):
-    """The receipt of an answer."""
+class ReceiptNumbers(TypedDict):
+    """The receipt of an answer without its charges."""
 
     epsilon: Size | None
     delta: Delta | None
     relation: Word
     unit: Word
-    charges: Annotated[list[ChargeFields], Field(max_length=10_000)]
     accountant: Word
     noise: Word
     private: Yes
@@ -105,6 +104,12 @@ class ReceiptFields(TypedDict):
     public_corpus: Word
     caveat: Literal[""]
     assumed: NotRequired[Annotated[list[Reason], Field(max_length=32)]]
+
+
+class ReceiptFields(ReceiptNumbers):
+    """The receipt of an answer."""
+
+    charges: Annotated[list[ChargeFields], Field(max_length=10_000)]
 
 
 class SupportFields(TypedDict):

@@ -37,7 +37,7 @@ def send(bank: Bank, key: Key, tmp_path: Path) -> Send:
 
     async def refuse(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, FrontError)
-        return JSONResponse(error.body(), error.status)
+        return JSONResponse(error.body().model_dump(), error.status)
 
     app.add_exception_handler(FrontError, refuse)
 

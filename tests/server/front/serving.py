@@ -1,5 +1,6 @@
 """A front and a keeper, each in a process of its own, with a small vault and the toy model."""
 
+import json
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import jsonschema
 from openai import OpenAI
 
 from discreet.server.accounts import Accounts, Limits
@@ -114,3 +116,28 @@ def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
+
+
+def check_reply(description: dict[str, Any], method: str, path: str, reply: Any) -> None:
+    """Check a reply against the schema that a description has for its route, its status and its type."""
+
+    def check(content: Any, schema: dict[str, Any]) -> None:
+        jsonschema.Draft202012Validator({"components": description["components"], **schema}).validate(content)
+
+    kind = "".join(reply.headers["content-type"]).partition(";")[0]  # a list of one, of Schemathesis
+    form = description["paths"][path][method.lower()]["responses"][str(reply.status_code)]["content"][kind]
+    if kind == "text/event-stream":
+        events = [one.removeprefix("data: ") for one in reply.text.split("\n\n") if one.startswith("data: ")]
+        assert events.pop() == "[DONE]"
+        for event in events:
+            check(json.loads(event), form["itemSchema"]["properties"]["data"]["contentSchema"])
+    else:
+        check(reply.json() if kind == "application/json" else reply.text, form["schema"])
+
+
+def read_description(server: Server, secret: str) -> dict[str, Any]:
+    """Return what the front says of its routes."""
+    found = httpx2.get(f"{server.root}/openapi.json", headers={"authorization": f"Bearer {secret}"})
+    assert found.status_code == 200
+    description: dict[str, Any] = found.json()
+    return description

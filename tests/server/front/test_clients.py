@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from discreet.server.audit_log import AuditLog
 from tests.server.front.fakes import TITLE
-from tests.server.front.serving import QUESTION, Server, serving
+from tests.server.front.serving import QUESTION, Server, check_reply, read_description, serving
 from tests.server.keepers import wait_for
 
 pytestmark = pytest.mark.thorough
@@ -163,6 +163,58 @@ def test_cap_is_reached_with_402(server: Server) -> None:
         client.chat.completions.create(model="v", messages=asked("Which disease makes thumbs numb by day?"))
     assert (found.value.status_code, found.value.code) == (402, "key_budget_exhausted")
     assert found.value.type == "insufficient_quota"
+
+
+COUNT = 'count: "thumbs", among all'
+REPLIES: dict[str, tuple[str, str, int, dict[str, Any]]] = {
+    "an answer": ("POST", "/v1/chat/completions", 200, {}),
+    "the same again": ("POST", "/v1/chat/completions", 200, {}),
+    "a stream": ("POST", "/v1/chat/completions", 200, {"stream": True, "stream_options": {"include_usage": True}}),
+    "a number": ("POST", "/v1/chat/completions", 200, {"messages": asked(COUNT)}),
+    "choices": ("POST", "/v1/chat/completions", 200, {"model": "v:consensus", "guided_choice": ["a", "b"]}),
+    "free": ("POST", "/v1/chat/completions", 200, {"model": "v:free"}),
+    "no such model": ("POST", "/v1/chat/completions", 404, {"model": "nowhere"}),
+    "too dear": ("POST", "/v1/chat/completions", 402, {"messages": asked("Which one?"), "discreet": {"epsilon": 18}}),
+    "no question": ("POST", "/v1/chat/completions", 400, {"messages": []}),
+    "a price": ("POST", "/v1/estimate", 200, {}),
+    "the price of a number": ("POST", "/v1/estimate", 200, {"messages": asked(COUNT)}),
+    "models": ("GET", "/v1/models", 200, {}),
+    "a model": ("GET", "/v1/models/{model}", 200, {"model": "v"}),
+    "a request": ("POST", "/v1/budget/requests", 201, {"epsilon": 5, "reason": "More questions."}),
+    "requests": ("GET", "/v1/budget/requests", 200, {}),
+    "a budget": ("GET", "/v1/budget", 200, {}),
+    "receipts": ("GET", "/v1/receipts", 200, {}),
+    "receipts as lines": ("GET", "/v1/receipts", 200, {"accept": "application/x-ndjson"}),
+    "no such receipt": ("GET", "/v1/receipts/{question_id}", 404, {"question_id": "0"}),
+    "alive": ("GET", "/health/live", 200, {}),
+    "ready": ("GET", "/health/ready", 200, {}),
+}
+"""Each kind of reply: what is sent to which route, and its status."""
+
+
+def test_each_kind_of_reply_is_described(server: Server) -> None:
+    secret = server.key(next(NAMES), epsilon=20.0, rate=(1000, 60.0), per_question=15.0)
+    description, headers = read_description(server, secret), {"authorization": f"Bearer {secret}"}
+    for name, (method, path, status, fields) in REPLIES.items():
+        content = {"model": "v", "messages": asked(QUESTION)} | fields
+        body = fields if "reason" in fields else content if method == "POST" else None
+        accept = {"accept": fields["accept"]} if "accept" in fields else {}
+        reply = httpx2.request(
+            method, server.root + path.format(**fields), headers=headers | accept, timeout=60, json=body
+        )
+        assert reply.status_code == status, (name, reply.text)
+        check_reply(description, method, path, reply)
+
+
+def test_description_of_a_reply_is_closed(server: Server) -> None:
+    """A field that no model has would be found: all objects that the front makes are closed."""
+    description = read_description(server, server.key(next(NAMES)))
+    told = {
+        name
+        for name, one in description["components"]["schemas"].items()
+        if one.get("additionalProperties") is not False
+    }
+    assert told <= {"ChatBody", "Message", "Part", "StreamOptions", "ResponseFormat", "JsonSchema"}
 
 
 def test_mcp_client_asks_estimates_and_reads_the_budget(server: Server) -> None:

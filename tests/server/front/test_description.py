@@ -1,10 +1,12 @@
-"""Schemathesis sends what the front's own description allows, and what it does not, with three kinds of keys."""
+"""Schemathesis sends what the front's own description allows, and what it does not, with three kinds of keys.
+
+Every reply is one that the description has.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -14,7 +16,7 @@ from schemathesis.core.result import Ok
 from discreet.server.config import PresetConfig
 from discreet.server.front.gate import ROUTES
 from discreet.vault import Vault
-from tests.server.front.serving import QUESTION, Server, serving
+from tests.server.front.serving import QUESTION, Server, check_reply, read_description, serving
 
 UNDESCRIBED = {"/mcp", "/openapi.json"}
 """Routes of programs that the description leaves out."""
@@ -38,13 +40,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield found
 
 
-def read_description(server: Server, secret: str) -> dict[str, Any]:
-    found = httpx2.get(f"{server.root}/openapi.json", headers={"authorization": f"Bearer {secret}"})
-    assert found.status_code == 200
-    description: dict[str, Any] = found.json()
-    return description
-
-
 def cases_of(operation: Any) -> st.SearchStrategy[Any]:
     """Return requests that fit the description of a route, requests that do not, and questions that are paid."""
     modes = schemathesis.GenerationMode
@@ -61,7 +56,7 @@ def with_body(case: Any, body: dict[str, Any]) -> Any:
 
 
 def send_cases(operation: Any, root: str, headers: dict[str, str], examples: int) -> set[int]:
-    """Send requests to a route; return the statuses."""
+    """Send requests to a route, check the replies against its description, and return the statuses."""
     statuses, described = set[int](), operation.definition.raw["responses"]
 
     @settings(
@@ -79,6 +74,7 @@ def send_cases(operation: Any, root: str, headers: dict[str, str], examples: int
         assert str(reply.status_code) in described, (case.as_curl_command(), reply.text)
         if reply.status_code >= 400:
             assert reply.json()["error"]["code"], case.as_curl_command()
+        check_reply(operation.schema.raw_schema, operation.method, operation.path, reply)
 
     send()
     return statuses

@@ -17,7 +17,7 @@ def test_error_that_was_paid_is_never_retried(code: str) -> None:
     assert paid.headers()["x-should-retry"] == "false"
     assert "retry-after" not in paid.headers()
     assert paid.status not in (*RETRIED[1:], 502, 503, 504)
-    assert "Nothing was paid" not in paid.body()["error"]["message"]
+    assert "Nothing was paid" not in paid.body().error.message
 
 
 @pytest.mark.parametrize("code", sorted(ERRORS))
@@ -30,7 +30,7 @@ def test_error_that_may_be_retried_was_not_paid(code: str) -> None:
 
 
 def test_error_body_is_the_envelope_of_openai() -> None:
-    body = FrontError("key_budget_exhausted", asked=2.5, left=1.0, would_fit=0.5).body()
+    body = FrontError("key_budget_exhausted", asked=2.5, left=1.0, would_fit=0.5).body().model_dump()
     assert set(body["error"]) == {"message", "type", "code", "param"}
     assert body["error"]["type"] == "insufficient_quota"
     assert body["discreet"] == {"asked": 2.5, "left": 1.0, "would_fit": 0.5}

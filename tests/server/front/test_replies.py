@@ -54,15 +54,15 @@ def reply(found: dict[str, Any], free: bool = False, footer: bool = False, task:
     messages = [{"role": "user", "content": "What is it?"}]
     request = parse_chat(json.dumps({"model": "hospital", "messages": messages, **fields}).encode())
     outcome = Outcome("0" * 32, 1_795_473_688, "hospital", "patient", free, task, found)
-    return Reply(outcome, request, KeyNumbers(10.0, 2.5, 7.5, 3, footer))
+    return Reply(outcome, request, KeyNumbers(granted=10.0, spent=2.5, left=7.5, more=3), footer)
 
 
 def content(found: Reply) -> Any:
-    return found.body()["choices"][0]["message"]["content"]
+    return found.body().choices[0].message.content
 
 
 def test_reply_is_a_completion_with_a_receipt() -> None:
-    body = reply(answer()).body()
+    body = reply(answer()).body().model_dump()
     assert body["id"] == "chatcmpl-" + "0" * 32
     assert body["object"] == "chat.completion"
     assert body["choices"][0]["message"]["content"] == "winter hand"
@@ -77,13 +77,13 @@ def test_reply_is_a_completion_with_a_receipt() -> None:
 def test_reply_says_in_words_that_nothing_was_released() -> None:
     found = reply(UNRELEASED)
     assert content(found) == "No answer: too few of the patients' notes agree (or could pay)."
-    assert INVENTED not in json.dumps([found.body(), found.chunks()])
+    assert all(INVENTED not in one.model_dump_json() for one in (found.body(), *found.chunks()))
 
 
 def test_reply_of_the_free_model_is_its_own_text() -> None:
     assert content(reply(UNRELEASED, free=True)) == INVENTED
-    told = reply(UNRELEASED, free=True, task=True).body()["usage"]["discreet"]
-    assert (told["stopped"], told["replayed"]) == ("task", False)
+    told = reply(UNRELEASED, free=True, task=True).receipt()
+    assert (told.stopped, told.replayed) == ("task", False)
 
 
 def test_reply_names_a_useless_answer() -> None:
@@ -101,8 +101,9 @@ def test_reply_to_a_schema_is_valid_json() -> None:
     wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
     assert json.loads(content(reply(answer(), response_format=wanted))) == {"disease": "winter hand"}
     message = reply(UNRELEASED, response_format=wanted).message()
-    assert message["content"] is None
-    assert message["refusal"].startswith("No answer: ")
+    assert message.content is None
+    assert message.refusal is not None
+    assert message.refusal.startswith("No answer: ")
 
 
 def test_reply_has_a_footer_if_the_key_asks_for_it() -> None:
@@ -112,18 +113,19 @@ def test_reply_has_a_footer_if_the_key_asks_for_it() -> None:
 def test_reply_says_how_a_question_was_understood() -> None:
     """Rules may be wrong, and a number of other units than were meant looks right."""
     counted = answer(understood="count; condition 'fever'.")
-    assert reply(counted).receipt()["understood"] == "count; condition 'fever'."
+    assert reply(counted).receipt().understood == "count; condition 'fever'."
     assert content(reply(counted)) == "winter hand"
     lines = content(reply(counted, footer=True)).split("\n\n")
     assert lines[1:] == [
         "Understood as: count; condition 'fever'.",
         "Receipt: epsilon 2.498. The key has epsilon 7.5 left.",
     ]
-    assert "understood" not in reply(answer()).receipt()
+    assert "understood" not in reply(answer()).receipt().model_dump()
 
 
 def test_stream_holds_the_content_once() -> None:
-    found = reply(answer(), stream=True, stream_options={"include_usage": True}).chunks()
+    made = reply(answer(), stream=True, stream_options={"include_usage": True}).chunks()
+    found = [one.model_dump() for one in made]
     texts = [chunk["choices"][0]["delta"].get("content", "") for chunk in found[:-1]]
     assert texts == ["winter hand", ""]
     assert found[1]["choices"][0]["finish_reason"] == "stop"
@@ -148,11 +150,11 @@ def test_outcome_survives_being_kept() -> None:
 
 def test_reply_has_the_numbers_of_a_statistic() -> None:
     figure = {"name": "count", "kind": "count", "value": 41.0, "low": 38.0, "high": 44.0}
-    assert reply(answer(table=[figure])).receipt()["table"] == [figure]
-    assert "table" not in reply(answer(table=[])).receipt()
+    assert reply(answer(table=[figure])).receipt().table == [figure]
+    assert "table" not in reply(answer(table=[])).receipt().model_dump()
 
 
 def test_reply_names_the_moments_of_earlier_releases() -> None:
     moments = ["2026-03-01T10:00:00+00:00"]
-    assert reply(answer(released_at=moments)).receipt()["released_at"] == moments
-    assert "released_at" not in reply(answer()).receipt()
+    assert reply(answer(released_at=moments)).receipt().released_at == moments
+    assert "released_at" not in reply(answer()).receipt().model_dump()

@@ -187,7 +187,7 @@ def test_refusal_says_what_is_expected_and_repeats_nothing() -> None:
     wrongs += [{"discreet": {name: canary}} for name in (*OwnFields.model_fields, canary)]
     wrongs += [{"messages": [{"role": canary}]}, {"max_tokens": {canary: canary}}, {f"epsilon {canary}": 1}]
     for fields in wrongs:
-        body = refused(chat(**fields)).body()
+        body = refused(chat(**fields)).body().model_dump()
         assert canary not in json.dumps(body)
         (name,) = fields
         assert str(body["error"]["param"]).startswith(name if name in ChatBody.model_fields else "discreet")

@@ -13,7 +13,7 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts import questions
-from discreet.server.accounts.books import Asked, Books
+from discreet.server.accounts.books import Asked, Books, QuestionReceipt
 from discreet.server.accounts.database import Database, Writing
 from discreet.server.accounts.grants import KEPT, Grant, Share
 from discreet.server.accounts.key_format import digest_of, make_public, make_secret, matches, public_of
@@ -253,7 +253,7 @@ class Accounts:
             since = 0.0 if days is None else self._now(found.books) - days * 86_400
             recent = takewhile(lambda one: one.asked >= since, found.books.newest_first())
             last = None if limit is None else skip + limit
-            return [one.receipt() | {"key": one.key} for one in islice(recent, skip, last)]
+            return [{**one.receipt(), "key": one.key} for one in islice(recent, skip, last)]
 
     # What the front does
 
@@ -364,7 +364,7 @@ class Accounts:
         with self.database.reading() as found:
             return found.books.meter(found.books.named_key(key))
 
-    def receipts(self, key: str, *, before: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
+    def receipts(self, key: str, *, before: str | None = None, limit: int = 100) -> list[QuestionReceipt]:
         """Return receipts of a key, the newest first; those older than the question `before` if it is given."""
         with self.database.reading() as found:
             newest = found.books.newest_first(key)
@@ -372,7 +372,7 @@ class Accounts:
                 return []
             return [one.receipt() for one in islice(newest, min(max(1, limit), _MOST_RECEIPTS))]
 
-    def receipt(self, key: str, question: str) -> dict[str, Any] | None:
+    def receipt(self, key: str, question: str) -> QuestionReceipt | None:
         """Return the receipt of a question; None if the key has not asked it."""
         with self.database.reading() as found:
             one = found.books.questions.get(question)

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from typing import Any, Literal, Self
 
+from typing_extensions import TypedDict  # the one of `typing` lacks what pydantic needs before Python 3.12
+
 from discreet.errors import LedgerError, UnknownName
 from discreet.log import CORRUPT
 from discreet.log.arrays import Arrays
@@ -37,6 +39,24 @@ BY_NAME = 86_400.0
 """Seconds for which an Idempotency-Key finds its question."""
 OPENING = json.dumps({"orders": len(ORDERS)}).encode()
 """What the first row of a log of accounts holds."""
+
+
+class QuestionReceipt(TypedDict):
+    """The receipt of a question, which has none of its words.
+
+    `epsilon` and `delta` are what it costs any one unit at most; until it is settled, its ceiling. `stopped`: why its
+    answer ended.
+    """
+
+    question_id: str
+    time: str
+    vault: str
+    model: str
+    epsilon: float
+    delta: float
+    settled: bool
+    free: bool
+    stopped: str
 
 
 @dataclass(slots=True)
@@ -67,7 +87,7 @@ class Asked:
     settled: float | None = None
     stopped: str = ""
 
-    def receipt(self) -> dict[str, Any]:
+    def receipt(self) -> QuestionReceipt:
         """Return the receipt as plain data."""
         return {
             "question_id": self.id,

@@ -145,10 +145,6 @@ class Meter:
         """Return the odometer as it leaves."""
         return show_as(MeterShown, self, part=min(1.0, self.budget.part(self.spending)), note=CAP_IS_POLICY)
 
-    def describe(self) -> dict[str, Any]:
-        """Return the odometer as plain data."""
-        return vars(self.shown())
-
 
 @dataclass(frozen=True)
 class MeterShown:

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from discreet.server.accounts import Accounts, AccountsError, Key
 from discreet.server.audit_log import AuditLog
@@ -23,8 +23,9 @@ from discreet.server.front.mcp import mcp_app, mcp_server
 from discreet.server.front.pacing import SHARE, Pacer, Queue, default_quantum
 from discreet.server.front.pages.routes import pages_router
 from discreet.server.front.pages.sign_on import SignOn
+from discreet.server.front.replies import Chunk
 from discreet.server.front.routes_accounts import accounts_router
-from discreet.server.front.routes_chat import chat_router
+from discreet.server.front.routes_chat import SCHEMAS, chat_router
 from discreet.server.front.routes_health import health_router
 from discreet.server.front.routes_models import models_router
 from discreet.server.front.services import Services
@@ -79,7 +80,9 @@ def create_app(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: Aud
 
     @app.get("/openapi.json", include_in_schema=False)
     async def describe(_: Request) -> JSONResponse:
-        return JSONResponse(app.openapi())
+        found, chunk = app.openapi(), Chunk.model_json_schema(mode="serialization", ref_template=SCHEMAS + "{model}")
+        found["components"]["schemas"] |= chunk.pop("$defs") | {"Chunk": chunk}  # a stream's parts: see `chat_router`
+        return JSONResponse(found)
 
     app.add_middleware(Gate, find=accounts.find, pacer=services.pacer, count=services.metrics.count_request)
     return app
@@ -120,13 +123,13 @@ def make_services(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: 
 def _handlers() -> dict[int | type[Exception], Callable[[Request, Any], Any]]:
     """Return handlers in place of the framework's, which would repeat what a client sent."""
 
-    async def refuse(_: Request, error: FrontError) -> JSONResponse:
+    async def refuse(_: Request, error: FrontError) -> Response:
         return error_response(error)
 
-    async def not_valid(_: Request, __: RequestValidationError) -> JSONResponse:
+    async def not_valid(_: Request, __: RequestValidationError) -> Response:
         return error_response(invalid(None, "A field is missing, or has another type."))
 
-    async def http_error(_: Request, error: HTTPException) -> JSONResponse:
+    async def http_error(_: Request, error: HTTPException) -> Response:
         return error_response(FrontError(_CODES.get(error.status_code, "invalid_request")))
 
     return {FrontError: refuse, RequestValidationError: not_valid, HTTPException: http_error}

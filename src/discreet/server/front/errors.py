@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 KIND_ADVICE = MappingProxyType(
     {
@@ -132,7 +132,13 @@ ERRORS = MappingProxyType(
 """Every error by its code."""
 
 
-class ErrorFields(BaseModel):
+class ClosedModel(BaseModel):
+    """An object that a client sends or gets, and that has no other fields."""
+
+    model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True, extra="forbid", allow_inf_nan=False)
+
+
+class ErrorFields(ClosedModel):
     """What OpenAI's envelope holds."""
 
     message: str
@@ -141,7 +147,7 @@ class ErrorFields(BaseModel):
     param: str | None
 
 
-class ErrorNumbers(BaseModel):
+class ErrorNumbers(ClosedModel):
     """Epsilon."""
 
     asked: float | None
@@ -149,7 +155,7 @@ class ErrorNumbers(BaseModel):
     would_fit: float | None
 
 
-class ErrorReply(BaseModel):
+class ErrorReply(ClosedModel):
     """The body of an error."""
 
     error: ErrorFields
@@ -201,7 +207,7 @@ class FrontError(Exception):
         """Whether something may have been paid."""
         return self.paid or self.entry.paid
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> ErrorReply:
         """Return the body: OpenAI's envelope, and what was asked, is left and would fit."""
         entry = self.entry
         message = f"{entry.message} {self.reason}".strip()
@@ -209,7 +215,7 @@ class FrontError(Exception):
             message = message.replace("Nothing was paid.", "").strip() + " Something may have been paid."
         error = ErrorFields(message=message, type=entry.type, code=self.code, param=self.param)
         numbers = ErrorNumbers(asked=self.asked, left=self.left, would_fit=self.would_fit)
-        return ErrorReply(error=error, discreet=numbers).model_dump()
+        return ErrorReply(error=error, discreet=numbers)
 
     def headers(self) -> dict[str, str]:
         """Return the headers; `x-should-retry: false` unless the same request may be sent again for nothing."""

@@ -5,12 +5,13 @@ Its table has every route of the analysts' listener, with who may call it. What 
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import BaseModel
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.server.accounts import AccountsError, Key
@@ -173,6 +174,11 @@ def bearer(headers: Headers) -> str:
     return secret.strip() if scheme.lower() == "bearer" else ""
 
 
-def error_response(error: FrontError) -> JSONResponse:
+def error_response(error: FrontError) -> Response:
     """Return the response for an error of the table."""
-    return JSONResponse(error.body(), error.status, headers=error.headers())
+    return model_response(error.body(), error.headers(), error.status)
+
+
+def model_response(body: BaseModel, headers: Mapping[str, str], status: int = 200) -> Response:
+    """Return the response whose body is a model in JSON."""
+    return Response(body.model_dump_json(), status, headers, "application/json")

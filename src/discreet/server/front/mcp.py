@@ -4,13 +4,11 @@ Every exception becomes a structured error of the table. The SDK would log the t
 silenced.
 """
 
-import asyncio
 import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -24,15 +22,18 @@ from starlette.routing import Route
 
 from discreet.server.accounts import Key
 from discreet.server.front.bodies import check_body
-from discreet.server.front.errors import FrontError, invalid
+from discreet.server.front.errors import ClosedModel, FrontError, invalid
 from discreet.server.front.pacing import Arrival
 from discreet.server.front.preparing import STEP
 from discreet.server.front.replay import Boarding
-from discreet.server.front.replies import FINGERPRINT, Reply
+from discreet.server.front.replies import FINGERPRINT, Reply, ToolAnswer
 from discreet.server.front.requests import LARGEST_BODY, ChatRequest, parse_chat
-from discreet.server.front.routes_models import estimate_of
+from discreet.server.front.routes_accounts import budget_of
+from discreet.server.front.routes_models import QuestionEstimate, estimate_of
 from discreet.server.front.services import Services
 from discreet.server.front.telling import note_failure
+from discreet.server.wire import FieldCard
+from discreet.system.plain import to_plain
 
 INSTRUCTIONS = (
     "Answers questions over documents about individuals, with differential privacy. All tools but 'describe', "
@@ -74,6 +75,38 @@ REQUESTS = (
 """Examples of requests in words: `ask` takes them as questions."""
 
 
+class ToolModel(ClosedModel):
+    """A model. `epsilon_most`: the most that a question costs any one unit."""
+
+    model: str
+    epsilon_most: float
+
+
+class ToolVault(ClosedModel):
+    """A vault, and what can be asked of it.
+
+    Attributes:
+        unit: the word for an individual.
+        granted: the epsilon of its grant.
+        fields: its declared fields.
+        read: the attributes for which its documents were read.
+    """
+
+    vault: str
+    unit: str
+    granted: float
+    fields: list[FieldCard]
+    read: list[str]
+    models: list[ToolModel]
+
+
+class ToolCatalog(ClosedModel):
+    """What can be asked. `requests`: examples of requests in words."""
+
+    vaults: list[ToolVault]
+    requests: list[str]
+
+
 class ToolServer(MCPServer[Any]):
     """An MCP server of which no tool raises or ignores an argument: an error is a result, with a body of the table."""
 
@@ -101,7 +134,7 @@ def mcp_server(services: Services) -> ToolServer:
 
     async def paid(
         question: str, ctx: Caller, model: str, choices: list[str] | None, epsilon: float | None, anew: bool
-    ) -> dict[str, Any]:
+    ) -> ToolAnswer:
         http = _http(ctx)
         key: Key = http.state.key
         arrival: Arrival = http.state.arrival
@@ -126,13 +159,13 @@ def mcp_server(services: Services) -> ToolServer:
         choices: Choices = None,
         epsilon: Epsilon = None,
         anew: Anew = False,
-    ) -> dict[str, Any]:
+    ) -> ToolAnswer:
         """Ask a question, and pay for it from the key's budget."""
         return await paid(question, ctx, model, choices, epsilon, anew)
 
     async def request(
         form: str, arguments: Mapping[str, str], ctx: Caller, model: str, epsilon: float | None
-    ) -> dict[str, Any]:
+    ) -> ToolAnswer:
         """Answer a request of the form; an argument stays in its place."""
         for name, said in arguments.items():
             if said.count('"') % 2 or _CLAUSE.search(_QUOTED.sub("", said)):
@@ -143,21 +176,21 @@ def mcp_server(services: Services) -> ToolServer:
     @server.tool(annotations=_PAYS, structured_output=True)
     async def count(
         of: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
-    ) -> dict[str, Any]:
+    ) -> ToolAnswer:
         """Count the individuals of whom a condition holds."""
         return await request("count: {of}", {"of": of, "among": among}, ctx, model, epsilon)
 
     @server.tool(annotations=_PAYS, structured_output=True)
     async def share(
         of: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
-    ) -> dict[str, Any]:
+    ) -> ToolAnswer:
         """Tell the part of a population of which a condition holds."""
         return await request("share: {of}", {"of": of, "among": among}, ctx, model, epsilon)
 
     @server.tool(annotations=_PAYS, structured_output=True)
     async def difference(
         more: Condition, less: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
-    ) -> dict[str, Any]:
+    ) -> ToolAnswer:
         """Tell how many more individuals one condition holds of than another one."""
         given = {"more": more, "less": less, "among": among}
         return await request("difference: {more} versus {less}", given, ctx, model, epsilon)
@@ -170,7 +203,7 @@ def mcp_server(services: Services) -> ToolServer:
         among: Among = "",
         model: Model = "",
         epsilon: Epsilon = None,
-    ) -> dict[str, Any]:
+    ) -> ToolAnswer:
         """Compare the shares of groups of which a condition holds."""
         given = {"of": of, "among": among} | {f"group{place}": group for place, group in enumerate(groups)}
         named = " versus ".join(f"{{group{place}}}" for place in range(len(groups)))
@@ -188,7 +221,7 @@ def mcp_server(services: Services) -> ToolServer:
         among: Among = "",
         model: Model = "",
         epsilon: Epsilon = None,
-    ) -> dict[str, Any]:
+    ) -> ToolAnswer:
         """Count the individuals of whom a condition holds in each period."""
         given = {"of": of, "by": by, "since": since, "until": until, "among": among}
         ends = "".join(f", {name} {{{name}}}" for name in ("since", "until") if given[name])
@@ -202,7 +235,7 @@ def mcp_server(services: Services) -> ToolServer:
         among: Among = "",
         model: Model = "",
         epsilon: Epsilon = None,
-    ) -> dict[str, Any]:
+    ) -> ToolAnswer:
         """Tell the typical value of a number."""
         given = {"what": what, "attribute": attribute, "among": among}
         return await request("typical: {what} of {attribute}", given, ctx, model, epsilon)
@@ -210,19 +243,19 @@ def mcp_server(services: Services) -> ToolServer:
     @server.tool(name="list", annotations=_PAYS, structured_output=True)
     async def list_values(
         attribute: Attribute, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
-    ) -> dict[str, Any]:
+    ) -> ToolAnswer:
         """List the values of an attribute that many individuals share."""
         return await request("list: {attribute}", {"attribute": attribute, "among": among}, ctx, model, epsilon)
 
     @server.tool(annotations=_READS, structured_output=True)
-    async def describe(ctx: Caller) -> dict[str, Any]:
+    async def describe(ctx: Caller) -> ToolCatalog:
         """Tell what can be asked: vaults, declared fields and values, what was read, models and prices. It is free."""
-        return {"vaults": _cards(services, _http(ctx).state.key), "requests": REQUESTS}
+        return ToolCatalog(vaults=_cards(services, _http(ctx).state.key), requests=list(REQUESTS))
 
     @server.tool(annotations=_READS, structured_output=True)
     async def estimate(
         question: Asked, ctx: Caller, model: Model = "", choices: Choices = None, epsilon: Epsilon = None
-    ) -> dict[str, Any]:
+    ) -> QuestionEstimate:
         """Tell what a question would cost at most. Nothing is paid."""
         key: Key = _http(ctx).state.key
         return await estimate_of(services, key, _parse(services, key, question, model, choices, epsilon, False))
@@ -231,8 +264,7 @@ def mcp_server(services: Services) -> ToolServer:
     async def budget(ctx: Caller) -> dict[str, Any]:
         """Tell what the key may spend, has spent and has left."""
         key: Key = _http(ctx).state.key
-        meter = await asyncio.to_thread(services.accounts.odometer, key.id)
-        return meter.describe()
+        return to_plain(await budget_of(services.accounts, key, services.catalog.usual(key)))
 
     for tool in server._tool_manager.list_tools():
         tool.parameters["additionalProperties"] = False
@@ -257,8 +289,8 @@ def mcp_app(server: ToolServer) -> Starlette:
 def error_result(error: FrontError) -> CallToolResult:
     """Return an error as the result of a tool."""
     body = error.body()
-    text = TextContent(type="text", text=json.dumps(body))
-    return CallToolResult(content=[text], structured_content=body, is_error=True)
+    text = TextContent(type="text", text=body.model_dump_json())
+    return CallToolResult(content=[text], structured_content=body.model_dump(), is_error=True)
 
 
 def silence() -> None:
@@ -314,24 +346,22 @@ def _parse(
     return parse_chat(json.dumps(body).encode())
 
 
-def _cards(services: Services, key: Key) -> list[dict[str, Any]]:
+def _cards(services: Services, key: Key) -> list[ToolVault]:
     """Return the vaults of a key, with what can be asked of each and its price: public values."""
-    found: dict[str, dict[str, Any]] = {}
-    for one in services.catalog.all(key):
-        vault = one.vault
-        card = found.setdefault(
-            vault.name,
-            {
-                "vault": vault.name,
-                "unit": vault.unit,
-                "granted": vault.epsilon,
-                "fields": [asdict(field) for field in vault.fields],
-                "read": list(vault.read),
-                "models": [],
-            },
+    models = services.catalog.all(key)
+    return [
+        ToolVault(
+            vault=vault.name,
+            unit=vault.unit,
+            granted=vault.epsilon,
+            fields=list(vault.fields),
+            read=list(vault.read),
+            models=[
+                ToolModel(model=one.name, epsilon_most=one.model.most.epsilon) for one in models if one.vault is vault
+            ],
         )
-        card["models"].append({"model": one.name, "epsilon_most": one.model.most.epsilon})
-    return list(found.values())
+        for vault in {one.vault.name: one.vault for one in models}.values()
+    ]
 
 
 def _only_vault(services: Services, key: Key) -> str:
@@ -341,13 +371,11 @@ def _only_vault(services: Services, key: Key) -> str:
     return vaults.pop()
 
 
-async def _answer(
-    services: Services, http: Request, key: Key, parsed: ChatRequest, boarding: Boarding
-) -> dict[str, Any]:
+async def _answer(services: Services, http: Request, key: Key, parsed: ChatRequest, boarding: Boarding) -> ToolAnswer:
     line = http.state.line
     model = services.catalog.find(key, parsed.served, task=parsed.task)
     line |= {"question_id": boarding.flight.question_id, "vault": model.vault.name, "model": model.name}
     outcome = await boarding.outcome()
     line |= {"question_id": outcome.question_id, "stopped": outcome.stopped, "epsilon": outcome.epsilon}
-    reply = Reply(outcome, parsed, await services.numbers(key, model))
-    return {"answer": reply.message()["content"], **reply.receipt()}
+    reply = Reply(outcome, parsed, await services.numbers(key, model), key.footer)
+    return ToolAnswer(**dict(reply.receipt()), answer=reply.message().content)

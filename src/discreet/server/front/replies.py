@@ -1,17 +1,27 @@
 """What became of a question: an answer or an error, its form in the store of replays, its words, and its reply.
 
-The reply is OpenAI's completion object, with a receipt in `usage.discreet`.
+The reply is OpenAI's completion object, with a receipt in `usage.discreet`. A key that may be absent has the default
+None: `Absent`.
 """
 
 import json
 import re
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
-from discreet.server.front.errors import ERRORS, FrontError
+from pydantic import Field
+
+from discreet.server.front.errors import ERRORS, ClosedModel, FrontError
 from discreet.server.front.requests import ChatRequest
+from discreet.server.wire import FigureFields, ReceiptNumbers, SupportFields
 
+T = TypeVar("T")
+Absent = Annotated[T | None, Field(exclude_if=lambda value: value is None)]
+"""A value of a key that is left out if it is None."""
+Ended = Literal["stop", "length"]
+"""How a text ended, in OpenAI's words."""
+CHUNK: Literal["chat.completion.chunk"] = "chat.completion.chunk"
 _NUMBERS = ("asked", "left", "would_fit")
 
 
@@ -52,21 +62,20 @@ class Outcome:
         return "task" if self.task else str(self.answer["stopped"])
 
     @property
-    def receipt(self) -> dict[str, Any]:
+    def receipt(self) -> "ReceiptTold":
         """The receipt, as the analyst gets it."""
-        receipt: dict[str, Any] = dict(self.answer["receipt"] or {})
-        charges = receipt.get("charges", [])
-        return receipt | {"charges": sum(charge["times"] for charge in charges)}
+        receipt = self.answer["receipt"]
+        return receipt | {"charges": sum(charge["times"] for charge in receipt["charges"])}  # type: ignore[no-any-return]
 
     @property
     def epsilon(self) -> float:
         """What the answer cost any one unit at most."""
-        return float(self.receipt.get("epsilon") or 0.0)
+        return self.receipt["epsilon"] or 0.0
 
     @property
     def delta(self) -> float:
         """The failure probability of the receipt."""
-        return float(self.receipt.get("delta") or 0.0)
+        return self.receipt["delta"] or 0.0
 
 
 def stored_error(error: FrontError) -> dict[str, Any]:
@@ -155,25 +164,133 @@ def cut(text: str, stops: tuple[str, ...]) -> str:
 FINGERPRINT = f"discreet-{version('discreet')}"
 
 
-@dataclass(frozen=True)
-class KeyNumbers:
+class ReceiptTold(ReceiptNumbers):
+    """The receipt of an answer, as the analyst gets it. `charges`: how many charges there are."""
+
+    charges: int
+
+
+class KeyNumbers(ClosedModel):
     """What a key may still cause, from its own receipts: never from a vault's balance.
 
     Attributes:
         granted, spent, left: epsilon.
-        more: how many questions of the same kind fit; None if it is not known.
-        footer: whether a line with the receipt stands below each answer.
+        more: how many questions of the same kind fit; null if they are free.
     """
 
     granted: float
     spent: float
     left: float
     more: int | None
-    footer: bool = False
 
-    def describe(self) -> dict[str, Any]:
-        """Return the numbers as plain data."""
-        return {"granted": self.granted, "spent": self.spent, "left": self.left, "more": self.more}
+
+class AnswerReceipt(ClosedModel):
+    """What was released for a question, what it cost, and what the key has left: see docs/json.md.
+
+    Attributes:
+        stopped: why the answer ended; "task" for a client's own request.
+        key: the numbers of the key.
+        replayed: whether it was answered before, and paid once.
+        ignored: the fields of the request that changed nothing.
+        support, table, released_at, understood, asked: absent if there is nothing to tell.
+    """
+
+    private: bool
+    algorithm: str
+    released: list[str]
+    shares: dict[str, int] | None
+    useless: bool
+    support: Absent[SupportFields] = None
+    table: Absent[list[FigureFields]] = None
+    released_at: Absent[list[str]] = None
+    understood: Absent[str] = None
+    asked: Absent[str] = None
+    question_id: str
+    stopped: str
+    same_without_documents: bool
+    receipt: ReceiptTold
+    key: KeyNumbers
+    replayed: bool
+    ignored: list[str]
+
+
+class ToolAnswer(AnswerReceipt):
+    """The result of a tool that asks. `answer`: the text, as a chat completion has it."""
+
+    answer: str | None
+
+
+class Usage(ClosedModel):
+    """The usage of a chat completion. There is no tokenizer: `prompt_tokens` counts the words of the question."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    discreet: AnswerReceipt
+
+
+class ReplyMessage(ClosedModel):
+    """The message of the assistant. `refusal`: why there is no content, if the content would have to be JSON."""
+
+    role: Literal["assistant"]
+    content: str | None
+    refusal: str | None
+
+
+class CompletionChoice(ClosedModel):
+    """The one choice of a chat completion."""
+
+    index: int
+    finish_reason: Ended
+    logprobs: None
+    message: ReplyMessage
+
+
+class Delta(ClosedModel):
+    """What a chunk adds to the message."""
+
+    role: Absent[Literal["assistant"]] = None
+    content: Absent[str] = None
+    refusal: Absent[str] = None
+
+
+class ChunkChoice(ClosedModel):
+    """The one choice of a chunk."""
+
+    index: int
+    delta: Delta
+    finish_reason: Ended | None
+    logprobs: None
+
+
+class _Head(ClosedModel):
+    id: str
+    created: int
+    model: str
+    system_fingerprint: str
+
+
+class Completion(_Head):
+    """A chat completion: an answer with its receipt."""
+
+    object: Literal["chat.completion"]
+    choices: list[CompletionChoice]
+    usage: Usage
+
+
+class Chunk(_Head):
+    """A part of a chat completion that is sent as a stream: the data of an event.
+
+    Attributes:
+        choices: the choice; none in the chunk with the usage.
+        usage: in the last chunk, if the request asks for it.
+        discreet: in the chunk with the finish reason.
+    """
+
+    object: Literal["chat.completion.chunk"]
+    choices: list[ChunkChoice]
+    usage: Absent[Usage] = None
+    discreet: Absent[AnswerReceipt] = None
 
 
 @dataclass(frozen=True)
@@ -184,61 +301,62 @@ class Reply:
         outcome: what became of the question.
         request: the request that is replied to; a replay may be shown in another way than the first reply.
         key: the numbers of the key.
+        footer: whether a line with the receipt stands below each answer.
     """
 
     outcome: Outcome
     request: ChatRequest
     key: KeyNumbers
+    footer: bool = False
 
     @property
-    def id(self) -> str:
-        """The id of the completion: the question's."""
-        return f"chatcmpl-{self.outcome.question_id}"
-
-    @property
-    def finish_reason(self) -> str:
-        """How the text ended, in OpenAI's words."""
+    def finish_reason(self) -> Ended:
+        """How the text ended."""
         return "length" if self.outcome.answer["stopped"] in ("length", "budget") else "stop"
 
-    def message(self) -> dict[str, Any]:
+    def message(self) -> ReplyMessage:
         """Return the message of the assistant."""
-        left = self.key.left if self.key.footer else None
-        content, refusal = content_and_refusal(self.outcome, self.request, left)
-        return {"role": "assistant", "content": content, "refusal": refusal}
+        content, refusal = content_and_refusal(self.outcome, self.request, self.key.left if self.footer else None)
+        return ReplyMessage(role="assistant", content=content, refusal=refusal)
 
-    def usage(self) -> dict[str, Any]:
-        """Return the usage. The front has no tokenizer: `prompt_tokens` counts the words of the question."""
+    def usage(self) -> Usage:
+        """Return the usage."""
         question = self.outcome.asked or self.request.question
         asked, answered = len(question.split()), int(self.outcome.answer["tokens"])
-        counts = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
-        return counts | {"discreet": self.receipt()}
+        return Usage(
+            prompt_tokens=asked,
+            completion_tokens=answered,
+            total_tokens=asked + answered,
+            discreet=self.receipt(),
+        )
 
-    def receipt(self) -> dict[str, Any]:
+    def receipt(self) -> AnswerReceipt:
         """Return the object `discreet` of the usage."""
         outcome, answer = self.outcome, self.outcome.answer
-        described = {name: answer[name] for name in ("private", "algorithm", "released", "shares", "useless")}
-        supported = {"support": answer["support"]} if answer.get("support") else {}
-        numbers = {name: answer[name] for name in ("table", "released_at", "understood") if answer.get(name)}
-        asked = outcome.asked or answer.get("asked")
-        rewritten = {"asked": asked} if asked else {}
-        return {
-            **described,
-            **supported,
-            **numbers,
-            **rewritten,
-            "question_id": outcome.question_id,
-            "stopped": outcome.stopped,
-            "same_without_documents": answer["same_without_documents"],
-            "receipt": outcome.receipt,
-            "key": self.key.describe(),
-            "replayed": outcome.replayed and not outcome.task,
-            "ignored": list(self.request.ignored),
-        }
+        return AnswerReceipt(
+            private=answer["private"],
+            algorithm=answer["algorithm"],
+            released=answer["released"],
+            shares=answer["shares"],
+            useless=answer["useless"],
+            support=answer.get("support"),
+            table=answer.get("table") or None,
+            released_at=answer.get("released_at") or None,
+            understood=answer.get("understood") or None,
+            asked=outcome.asked or answer.get("asked") or None,
+            question_id=outcome.question_id,
+            stopped=outcome.stopped,
+            same_without_documents=answer["same_without_documents"],
+            receipt=outcome.receipt,
+            key=self.key,
+            replayed=outcome.replayed and not outcome.task,
+            ignored=list(self.request.ignored),
+        )
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> Completion:
         """Return the completion object."""
-        choice = {"index": 0, "finish_reason": self.finish_reason, "logprobs": None, "message": self.message()}
-        return {**self._head("chat.completion"), "choices": [choice], "usage": self.usage()}
+        choice = CompletionChoice(index=0, finish_reason=self.finish_reason, logprobs=None, message=self.message())
+        return Completion(**self._head(), object="chat.completion", choices=[choice], usage=self.usage())
 
     def headers(self) -> dict[str, str]:
         """Return the headers. What was paid is never sent again by a client of its own accord."""
@@ -251,27 +369,32 @@ class Reply:
             "x-should-retry": "false",
         }
 
-    def chunks(self) -> list[dict[str, Any]]:
+    def chunks(self) -> list[Chunk]:
         """Return the chunks of a stream after the first: the whole content, and the end with the usage."""
-        message, head = self.message(), self._head("chat.completion.chunk")
-        delta = {name: message[name] for name in ("content", "refusal") if message[name] is not None}
-        told = self.request.stream_usage
-        last: dict[str, Any] = {**head, "choices": [_chunk({}, self.finish_reason)], "discreet": self.receipt()}
-        usage: dict[str, Any] = {**head, "choices": [], "usage": self.usage()}
-        return [{**head, "choices": [_chunk(delta, None)]}, last, *([usage] * told)]
+        message, usage, head = self.message(), self.usage(), self._head()
+        content = _chunk(head, Delta(content=message.content, refusal=message.refusal))
+        last = _chunk(head, Delta(), self.finish_reason, usage.discreet)
+        return [content, last, *([Chunk(**head, object=CHUNK, choices=[], usage=usage)] * self.request.stream_usage)]
 
-    def _head(self, kind: str) -> dict[str, Any]:
-        outcome = self.outcome
-        head = {"id": self.id, "object": kind, "created": outcome.created, "model": self.request.model}
-        return head | {"system_fingerprint": FINGERPRINT}
+    def _head(self) -> dict[str, Any]:
+        return _head(self.outcome.question_id, self.outcome.created, self.request.model)
 
 
-def role_chunk(question_id: str, created: int, model: str) -> dict[str, Any]:
+def role_chunk(question_id: str, created: int, model: str) -> Chunk:
     """Return the first chunk of a stream."""
-    head = {"id": f"chatcmpl-{question_id}", "object": "chat.completion.chunk", "created": created, "model": model}
-    delta = {"role": "assistant", "content": ""}
-    return {**head, "system_fingerprint": FINGERPRINT, "choices": [_chunk(delta, None)]}
+    return _chunk(_head(question_id, created, model), Delta(role="assistant", content=""))
 
 
-def _chunk(delta: dict[str, Any], finish_reason: str | None) -> dict[str, Any]:
-    return {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+def _head(question_id: str, created: int, model: str) -> dict[str, Any]:
+    """Return what a completion and its chunks have in common. The id of the completion is the question's."""
+    return {
+        "id": f"chatcmpl-{question_id}",
+        "created": created,
+        "model": model,
+        "system_fingerprint": FINGERPRINT,
+    }
+
+
+def _chunk(head: dict[str, Any], delta: Delta, ended: Ended | None = None, told: AnswerReceipt | None = None) -> Chunk:
+    choice = ChunkChoice(index=0, delta=delta, finish_reason=ended, logprobs=None)
+    return Chunk(**head, object=CHUNK, choices=[choice], discreet=told)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from discreet.server.front.errors import FrontError, invalid
+from discreet.server.front.errors import ClosedModel, FrontError, invalid
 from discreet.server.wire import LARGEST_EPSILON, MOST_TOKENS, SMALLEST_EPSILON, AskedEpsilon, Choice, Turn
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -50,12 +50,6 @@ _TASK = re.compile(
 )
 _TASK_END = "</chat_history>"
 """A task of its own: a title, tags, follow-up questions or search queries. The chat ends it: no question follows."""
-
-
-class ClosedModel(BaseModel):
-    """An object that has no other fields."""
-
-    model_config = ConfigDict(strict=True, frozen=True, hide_input_in_errors=True, extra="forbid")
 
 
 class OpenModel(ClosedModel):

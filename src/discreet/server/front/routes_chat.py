@@ -1,24 +1,24 @@
 """POST /v1/chat/completions: an answer with its receipt, at once or as a stream."""
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Awaitable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
+from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from discreet.server.accounts import Key
 from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.catalog import Servable
-from discreet.server.front.errors import RESPONSES, FrontError
-from discreet.server.front.gate import error_response
+from discreet.server.front.errors import RESPONSES, ErrorReply, FrontError
+from discreet.server.front.gate import error_response, model_response
 from discreet.server.front.pacing import Arrival
 from discreet.server.front.preparing import STEP
 from discreet.server.front.replay import Boarding
-from discreet.server.front.replies import Outcome, Reply, role_chunk
+from discreet.server.front.replies import Chunk, Completion, Outcome, Reply, role_chunk
 from discreet.server.front.requests import ChatBody, ChatRequest, request_of
 from discreet.server.front.services import Services
 from discreet.server.front.telling import type_name
@@ -28,10 +28,17 @@ Idempotency = Annotated[
     Header(alias="Idempotency-Key", max_length=200, pattern="^[ -~]*$", description="at most 200 printable characters"),
 ]
 _STREAM_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no", "x-should-retry": "false"}
-_REPLY: dict[str, Any] = {
-    "description": "A chat completion, or a stream of its chunks.",
-    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+SCHEMAS = "#/components/schemas/"
+_EVENT = {
+    "type": "string",
+    "contentMediaType": "application/json",
+    "contentSchema": {"anyOf": [{"$ref": f"{SCHEMAS}{kind.__name__}"} for kind in (Chunk, ErrorReply)]},
 }
+_REPLY: dict[str, Any] = {
+    "description": "A chat completion, or a stream of events: chunks, or an error, and [DONE] at last.",
+    "content": {"text/event-stream": {"itemSchema": {"type": "object", "properties": {"data": _EVENT}}}},
+}
+"""The framework has no form for a route that gives one of the two."""
 
 
 class ChatRoute(BodyRoute):
@@ -46,7 +53,7 @@ def chat_router(services: Services) -> APIRouter:
     """Return the router of the route."""
     router = APIRouter(route_class=ChatRoute)
 
-    @router.post("/v1/chat/completions", response_model=dict[str, Any], responses={**RESPONSES, 200: _REPLY})
+    @router.post("/v1/chat/completions", response_model=Completion, responses={**RESPONSES, 200: _REPLY})
     async def chat(request: Request, body: ChatBody, name: Idempotency = None) -> Response:
         """Answer a question, and pay for it from the key's budget; the same question again costs nothing."""
         return await Chat(services, request).respond(body, name)
@@ -78,7 +85,7 @@ class Chat:
                 return self._stream(parsed, boarding)
             reply = await self._reply(parsed, await boarding.outcome())
             await self._pace(reply.outcome.stopped)
-            return JSONResponse(reply.body(), headers=reply.headers())
+            return model_response(reply.body(), reply.headers())
         except FrontError as error:
             failed = error
         except Exception as error:  # contained here, so that it leaves at the quantum, too
@@ -116,7 +123,7 @@ class Chat:
             "delta": outcome.delta,
             "replayed": outcome.replayed,
         }
-        return Reply(outcome, parsed, await self._services.numbers(self._key, self._model))
+        return Reply(outcome, parsed, await self._services.numbers(self._key, self._model), self._key.footer)
 
     async def _pace(self, outcome: str) -> None:
         if self._understood:
@@ -162,9 +169,9 @@ COMMENT = b": waiting\n\n"
 DONE = b"data: [DONE]\n\n"
 
 
-def event(data: dict[str, Any]) -> bytes:
+def event(data: BaseModel) -> bytes:
     """Return the bytes of an event."""
-    return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+    return b"data: " + data.model_dump_json().encode() + b"\n\n"
 
 
 async def with_comments(awaited: Awaitable[list[bytes]], cadence: float = CADENCE) -> AsyncIterator[bytes]:

@@ -3,15 +3,22 @@
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Literal
 
 from fastapi import APIRouter
-from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
+from discreet.server.front.errors import ClosedModel
 from discreet.server.front.services import Services, is_ready
 
 FRESH = 2.0
 """Seconds for which the last word of the keeper counts."""
+
+
+class FrontStatus(ClosedModel):
+    """The state of the front."""
+
+    status: Literal["live", "ready", "starting", "stopping"]
 
 
 class Readiness:
@@ -21,7 +28,7 @@ class Readiness:
         self._services, self._clock = services, clock
         self._word, self._until, self._one_asks = False, 0.0, asyncio.Lock()
 
-    async def word(self) -> str:
+    async def word(self) -> Literal["ready", "starting", "stopping"]:
         """Return "ready", "starting" or "stopping"."""
         if self._services.asker.stopping:
             return "stopping"
@@ -36,15 +43,16 @@ def health_router(services: Services) -> APIRouter:
     """Return the router of the routes."""
     router, readiness = APIRouter(), Readiness(services)
 
-    @router.get("/health/live", response_model=dict[str, str])
-    async def live(_: Request) -> JSONResponse:
+    @router.get("/health/live")
+    async def live() -> FrontStatus:
         """Tell that the front lives."""
-        return JSONResponse({"status": "live"})
+        return FrontStatus(status="live")
 
-    @router.get("/health/ready", response_model=dict[str, str], responses={503: {"model": dict[str, str]}})
-    async def ready(_: Request) -> JSONResponse:
+    @router.get("/health/ready", responses={503: {"model": FrontStatus}})
+    async def ready(response: Response) -> FrontStatus:
         """Tell whether questions are answered."""
         word = await readiness.word()
-        return JSONResponse({"status": word}, 200 if word == "ready" else 503)
+        response.status_code = 200 if word == "ready" else 503
+        return FrontStatus(status=word)
 
     return router

@@ -58,7 +58,7 @@ class Services:
     def _numbers(self, key: Key, model: Servable) -> KeyNumbers:
         meter = self.accounts.odometer(key.id)
         more = meter.more(model.model.most, model.vault.name)
-        return KeyNumbers(meter.granted, meter.spent, meter.left, more, key.footer)
+        return KeyNumbers(granted=meter.granted, spent=meter.spent, left=meter.left, more=more)
 
 
 async def is_ready(keeper: Keeper) -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -32,6 +31,7 @@ from discreet.server.front.pages.views import go, icon, page, price_words, recei
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import Reply
 from discreet.server.front.requests import ChatRequest
+from discreet.server.front.routes_accounts import budget_of
 from discreet.server.front.routes_models import estimate_of
 from discreet.server.front.services import Services
 from discreet.server.front.telling import type_name
@@ -197,7 +197,7 @@ class Pages:
             self._services.metrics.count_question(model.name if model else "", outcome, quanta, waiting)
         message = reply.message()
         told = receipt_words(reply.outcome, reply.key)
-        return page("answer.html", key=key, form=form, text=message["content"], reply=reply, words=told)
+        return page("answer.html", key=key, form=form, text=message.content, reply=reply, words=told)
 
     async def history(self, request: Request, key: Key) -> Response:
         """Show the receipts of the key, the newest first."""
@@ -208,11 +208,9 @@ class Pages:
     async def budget(self, request: Request, key: Key) -> Response:
         """Show what the key may spend, has spent and has left."""
         accounts = self._services.accounts
-        meter = await asyncio.to_thread(accounts.odometer, key.id)
-        usual = self._services.catalog.usual(key)
-        more = {name: await asyncio.to_thread(meter.more, most, vault) for name, (vault, most) in usual.items()}
+        found = await budget_of(accounts, key, self._services.catalog.usual(key))
         made = await asyncio.to_thread(accounts.requests_of, key.id)
-        return page("budget.html", key=key, meter=meter, more=more, requests=made, longest=LONGEST_REASON)
+        return page("budget.html", key=key, meter=found, more=found.more, requests=made, longest=LONGEST_REASON)
 
     async def ask_for_more(self, request: Request, key: Key) -> Response:
         """Send the custodian a request for more budget."""
@@ -251,11 +249,11 @@ class Pages:
             "delta": outcome.delta,
             "replayed": outcome.replayed,
         }
-        return Reply(outcome, parsed, await self._services.numbers(key, model))
+        return Reply(outcome, parsed, await self._services.numbers(key, model), key.footer)
 
     def _failed(self, request: Request, key: Key | None, error: FrontError) -> Response:
         request.state.line["code"] = error.code
-        message: Any = error.body()["error"]["message"]
+        message = error.body().error.message
         return page("failed.html", error.status, key=key, error=error, message=message)
 
     def _refuse_foreign(self, request: Request) -> Response:

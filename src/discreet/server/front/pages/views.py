@@ -1,7 +1,6 @@
 """What a page shows: a template with the headers of pages, a price and a receipt in plain words, and snippets."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from discreet.server.front.replies import KeyNumbers, Outcome, unit_word
+from discreet.server.front.routes_models import QuestionEstimate
 
 _LARGEST_FACTOR = 1e6
 STOPPED = {
@@ -33,18 +33,18 @@ def ended(stopped: str) -> str:
     return STOPPED.get(stopped, stopped.replace("_", " ") or "not settled")
 
 
-def price_words(found: Mapping[str, Any]) -> list[str]:
+def price_words(found: QuestionEstimate) -> list[str]:
     """Return sentences about the price of a question, from an estimate."""
-    unit, key = unit_word(str(found["unit"])), found["key"]
-    asked = [f"What is asked: {found['understood']}"] if found.get("understood") else []
-    if found["free"]:
-        return [*asked, "This question costs nothing.", f"Your key keeps epsilon {number(key['left'])}."]
-    words = [*asked, f"This question costs any one {unit} at most epsilon {number(found['epsilon_most'])}."]
-    if found["fits"]:
-        words.append(f"Your key has epsilon {number(key['left'])} left, and {number(key['left_after'])} afterwards.")
+    unit, key = unit_word(found.unit), found.key
+    asked = [f"What is asked: {found.understood}"] if found.understood else []
+    if found.free:
+        return [*asked, "This question costs nothing.", f"Your key keeps epsilon {number(key.left)}."]
+    words = [*asked, f"This question costs any one {unit} at most epsilon {number(found.epsilon_most)}."]
+    if found.fits:
+        words.append(f"Your key has epsilon {number(key.left)} left, and {number(key.left_after)} afterwards.")
         words.append("What the answer does not use comes back.")
     else:
-        words.append(f"Your key cannot pay for it: it has epsilon {number(key['left'])} left.")
+        words.append(f"Your key cannot pay for it: it has epsilon {number(key.left)} left.")
     return words
 
 
@@ -56,11 +56,11 @@ def receipt_words(outcome: Outcome, key: KeyNumbers) -> list[str]:
         words.append("You asked this before. This is the same answer, and it was not paid again.")
     if outcome.free or outcome.task:
         words.append("No private document was read, and nothing was paid. The text is the language model's own.")
-    elif receipt.get("payment") == "nobody":
+    elif receipt["payment"] == "nobody":
         words.append("The vault released this answer before, so nothing was paid.")
     else:
         words.append(f"This may have cost any one {unit} at most epsilon {number(outcome.epsilon)}.")
-        words.append(_paid_by(str(receipt.get("payment", "")), unit))
+        words.append(_paid_by(receipt["payment"], unit))
         words.append(_odds(outcome.epsilon, outcome.delta, unit))
     words.append(f"Your key has spent epsilon {number(key.spent)} of {number(key.granted)}.")
     if key.more is not None:
