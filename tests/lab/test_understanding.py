@@ -10,6 +10,7 @@ from discreet.errors import CannotAnswer
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.questions.request import parse_request
 from discreet.vault import Vault
 from discreet_lab.experiments.clinic import PATIENTS, Clinic, make_clinic
 from discreet_lab.experiments.clinic_questions import TrueNumbers, read_questions, true_numbers
@@ -53,7 +54,7 @@ def test_every_right_request_is_a_statistic(clinic: Clinic, vault: Vault) -> Non
     judge = Judge(clinic, vault)
     for one in QUESTIONS:
         for request in one.requests:
-            assert request == "fact" or judge.is_right(one, judge.statistic(request)), request
+            assert request == "fact" or judge.is_right(one, judge.statistic(parse_request(request))), request
 
 
 def test_other_forms_of_one_request_are_right(clinic: Clinic, vault: Vault) -> None:

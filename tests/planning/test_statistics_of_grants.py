@@ -15,7 +15,6 @@ from discreet.planning.statistics import (
     counts_that_are_within,
     open_questions_left,
     shares_that_are_within,
-    value_needs,
 )
 from discreet.privacy.accounting import Spending
 from discreet.registry import Count
@@ -25,7 +24,7 @@ from discreet.vault import Vault
 
 def test_plan_has_the_statistics_of_a_grant() -> None:
     count, share, listed = make_plan(2000, 10.0).statistics
-    assert [(one.name, one.times) for one in (count, share, listed)] == [("count", 76), ("share", 76), ("list", 40)]
+    assert [(one.name, one.times) for one in (count, share, listed)] == [("count", 76), ("share", 76), ("list", 18)]
     assert count.within == count_within(vault_budget(10.0, 1e-6), 76)
     assert share.within == pytest.approx(count.within / 2000, rel=0.3)
     assert listed.within > count.within
@@ -38,6 +37,13 @@ def test_grant_is_divided_among_as_many_counts_as_are_of_use(epsilon: float, cou
     assert (count_within(budget, counts) <= 10) == (epsilon > 5)
 
 
+@pytest.mark.parametrize(("epsilon", "lists"), [(1.0, 10), (5.0, 10), (8.0, 12), (10.0, 18), (20.0, 40)])
+def test_grant_is_divided_among_as_many_lists_as_show_what_fifty_share(epsilon: float, lists: int) -> None:
+    budget = vault_budget(epsilon, 1e-6)
+    assert ListValues(attribute="ward").usual_uses(budget) == lists
+    assert (ListValues(attribute="ward").needs(budget) <= 50) == (epsilon > 5)
+
+
 def test_number_of_precise_questions_is_the_largest() -> None:
     budget = vault_budget(3.0, 1e-6)
     most = counts_that_are_within(budget, 10)
@@ -47,7 +53,7 @@ def test_number_of_precise_questions_is_the_largest() -> None:
 
 def test_value_of_a_list_is_shown_nine_times_in_ten() -> None:
     budget, listed = vault_budget(10.0, 1e-6), ListValues(attribute="symptom")
-    assert value_needs(listed, budget) > value_needs(ListValues(attribute="symptom", uses=10), budget) > 10
+    assert listed.needs(budget) > ListValues(attribute="symptom", uses=10).needs(budget) > 10
 
 
 def test_cheap_count_ends_open_questions_of_a_small_grant() -> None:
@@ -79,5 +85,5 @@ def test_plan_of_a_count_says_what_it_leaves(small: Path) -> None:
 
 
 def test_plan_of_a_list_says_how_many_share_a_value(small: Path) -> None:
-    needed = value_needs(ListValues(attribute="ward"), vault_budget(3.0, 1e-6))
+    needed = ListValues(attribute="ward").needs(vault_budget(3.0, 1e-6))
     assert f"{needed:,} units must share a value" in planned(small, "List the wards")

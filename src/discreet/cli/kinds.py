@@ -12,7 +12,7 @@ from discreet.cli.parameters import choose_algorithm, parse_for_any
 from discreet.errors import UnknownName
 from discreet.parameters import read_assignments
 from discreet.planning.prices import times
-from discreet.planning.statistics import open_questions_left, value_needs
+from discreet.planning.statistics import open_questions_left
 from discreet.privacy.accounting import Spending
 from discreet.query.words import such_questions, unit_word
 from discreet.questions.request import FACT, KINDS
@@ -162,7 +162,7 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
         if price and after < before:
             about = replace(about, open_questions=(before, after))
     if isinstance(algorithm, ValueCounts):
-        about = replace(about, value_needs=value_needs(algorithm, grant))
+        about = replace(about, value_needs=algorithm.needs(grant))
     if as_json:
         print_json(about)
         return

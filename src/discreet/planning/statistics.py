@@ -6,7 +6,6 @@ from functools import lru_cache
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.counted import Counted
 from discreet.algorithms.statistics.list_values import ListValues
-from discreet.algorithms.statistics.noisy_cells import choose_counts
 from discreet.algorithms.statistics.share import Share
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.value_counts import ValueCounts
@@ -16,8 +15,6 @@ from discreet.privacy.accounting import Budget, Spending, how_many
 
 MOST = 10_000
 """The most questions among which a grant is divided here."""
-_SURELY = 1.2816
-"""The quantile of the normal law at 0.9."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ def _within(kind: Statistic, budget: Budget, people: int) -> float:
     if isinstance(kind, Share):
         return share_within(budget, people, kind.usual_uses(budget))
     if isinstance(kind, ValueCounts):
-        return float(value_needs(kind, budget))
+        return float(kind.needs(budget))
     return count_within(budget, kind.usual_uses(budget))
 
 
@@ -78,12 +75,6 @@ def share_within(budget: Budget, people: int, uses: int) -> float:
     counted = Counted.by(share.histogram(budget), (people // 2, people - people // 2))
     figure = share.conclude(counted)[1][0]
     return (figure.high - figure.low) / 2
-
-
-def value_needs(kind: ValueCounts, budget: Budget) -> int:
-    """Return how many people must share a value so that a list, or a summary, releases it with probability 0.9."""
-    counts = choose_counts(kind.price(budget), kind.each)[1]
-    return round(counts.threshold + _SURELY * counts.sigma)
 
 
 def open_questions_left(budget: Budget, paid: Spending) -> int:

@@ -27,8 +27,9 @@ from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.typical import Typical
 from discreet.errors import BudgetExhausted, DiscreetError
-from discreet.questions.request import FACT
+from discreet.questions.request import FACT, Request, parse_request
 from discreet.questions.router import Decision
+from discreet.questions.synonyms import widen
 from discreet.vault import Vault
 from discreet_lab.experiments.clinic import ENGLISH, GERMAN, Clinic
 from discreet_lab.experiments.clinic_questions import ClinicQuestion, TrueNumbers
@@ -134,13 +135,14 @@ class Judge:
         return next(one for one in found if one.name == most)
 
     def is_right(self, question: ClinicQuestion, algorithm: Algorithm) -> bool:
-        """Return whether a statistic is one of the right requests of a question."""
-        right = (self.statistic(one) for one in question.requests if one != FACT)
-        return any(self._key(one) == self._key(algorithm) for one in right)
+        """Return whether a statistic is one of the right requests of a question, or one with their synonyms."""
+        right = (parse_request(one) for one in question.requests if one != FACT)
+        forms = (form for one in right for form in {one, widen(one, self.vault.settings.synonyms)})
+        return any(self._key(self.statistic(one)) == self._key(algorithm) for one in forms)
 
-    def statistic(self, request: str) -> Algorithm:
+    def statistic(self, request: Request) -> Algorithm:
         """Return the statistic of a request. The range of a typical number makes no difference, and may be unknown."""
-        return self.vault.decide(request, **(RANGE if request.startswith(Typical.name) else {})).algorithm
+        return self.vault.decide(request, **(RANGE if request.kind == Typical.name else {})).algorithm
 
     def right_offer(self, question: ClinicQuestion, error: DiscreetError) -> str:
         """Return the request that a refusal offers and that is right; "" if there is none."""

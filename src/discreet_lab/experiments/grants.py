@@ -7,7 +7,7 @@ from discreet.algorithms.statistics.list_values import ListValues
 from discreet.planning.grants import suggested_delta
 from discreet.planning.plan import make_plan
 from discreet.planning.prices import vault_budget
-from discreet.planning.statistics import MOST, counts_that_are_within, shares_that_are_within, value_needs
+from discreet.planning.statistics import MOST, counts_that_are_within, shares_that_are_within
 from discreet_lab.experiments.common import add_csv_option, write_table
 
 PEOPLE, EPSILONS = (200, 2_000, 20_000, 1_000_000), (1.0, 3.0, 10.0)
@@ -42,7 +42,7 @@ def row(people: int, epsilon: float) -> list[str]:
         _number(choice.times),
         _number(counts_that_are_within(budget, 10)),
         _number(shares_that_are_within(budget, people, 0.05)),
-        f"{value_needs(ListValues(attribute='symptom', uses=10), budget):,}",
+        f"{ListValues(attribute='symptom', uses=10).needs(budget):,}",
     ]
 
 

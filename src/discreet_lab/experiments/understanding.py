@@ -17,7 +17,9 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.follow_ups import complete, turn
 from discreet.errors import DiscreetError
 from discreet.generation.model import VotingModel
+from discreet.questions.synonyms import parse_synonyms
 from discreet.vault import Vault
+from discreet.vault.vault import change_settings
 from discreet_lab.experiments.clinic import Clinic, make_clinic
 from discreet_lab.experiments.clinic_questions import ClinicQuestion, read_questions, true_numbers
 from discreet_lab.experiments.clinic_verdicts import (
@@ -171,6 +173,7 @@ def ask_clinic(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Non
     Facts are answered by the packaged model. Of 40 draws there are 10 where it read before, and 1 where it reads then.
     """
     parser.add_argument("--vault", type=Path, help="a vault of the clinic; made if it is not there")
+    parser.add_argument("--synonyms", type=Path, help="a file of synonyms that the vault gets (clinic_synonyms.txt)")
     parser.add_argument("--draws", type=int, default=40, help="how often each interval is drawn")
     parser.add_argument("--only", type=int, nargs="+", help="the numbers of the questions to ask")
     parser.add_argument("--seed", type=int, default=31, help="the seed of the clinic")
@@ -183,6 +186,10 @@ def ask_clinic(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Non
         if not folder.exists():
             day = make_vault(folder, clinic)
             print(f"Dates were added in the form {day}.", file=sys.stderr)
+        if given.synonyms:
+            words = parse_synonyms(given.synonyms.read_text())
+            folder = Path(shutil.copytree(folder, Path(made) / "widened"))
+            change_settings(folder, {}, synonyms=words)
         own, other = (Path(shutil.copytree(folder, Path(made) / name)) for name in ("own", "other"))
         session = Session(Vault.open(own), other, clinic, given.draws)
         table, asked = TableWriter(COLUMNS, given.csv), []

@@ -25,14 +25,16 @@ Histogram = NoisyHistogram | GaussianHistogram
 Cells = NDArray[np.float64]
 LEVEL = 0.95
 """The probability with which an interval covers."""
-LISTS = 40
-"""The number of lists among which a grant is divided by default."""
 FEWEST, MOST = 40, 200
 """A grant is divided among so many counts by default, at least and at most."""
-WITHIN = 10
-"""So many people off are both ends of a count's interval at most, if the grant pays for `FEWEST` such counts."""
+FEWEST_LISTS, LISTS = 10, 40
+"""A grant is divided among so many lists by default, at least and at most."""
+WITHIN, SHARED = 10, 50
+"""By default, the ends of a count's interval are so many people away at most, and a value that so many share is shown,
+if the grant pays for the fewest such counts and lists."""
 _POINTS = 4000
 _TWO_SIDED = NormalDist().inv_cdf((1 + LEVEL) / 2)
+_SURELY = NormalDist().inv_cdf(0.9)
 _SIZE_SHARE = 0.2
 """The part of a list's price for the number of units that have a value."""
 _LEAST, _MOST = 1e-9, 1e3
@@ -99,6 +101,21 @@ def usual_counts(budget: Budget) -> int:
         return choose_histogram(Price(budget, uses=uses), 1).deviation <= WITHIN / _TWO_SIDED
 
     return max(FEWEST, how_many(lambda uses: uses < 1 or are_within(uses), MOST))
+
+
+@lru_cache(maxsize=256)
+def usual_lists(budget: Budget, each: int) -> int:
+    """Return among how many lists a grant is divided by default, of whose values a unit has at most `each`."""
+    return max(
+        FEWEST_LISTS,
+        how_many(lambda uses: uses < 1 or value_needs(Price(budget, uses=uses), each) <= SHARED, LISTS),
+    )
+
+
+def value_needs(price: Price, each: int) -> int:
+    """Return how many units must share a value so that a list releases it with probability 0.9."""
+    counts = choose_counts(price, each)[1]
+    return round(counts.threshold + _SURELY * counts.sigma)
 
 
 @lru_cache(maxsize=256)

@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from discreet.algorithms.common.algorithm import Figure, GeneratedAnswer, Plan, Query
 from discreet.algorithms.statistics.counted import Counted, Reckon, at_most, percent, whole
-from discreet.algorithms.statistics.noisy_cells import LISTS, choose_counts, cost_of
+from discreet.algorithms.statistics.noisy_cells import choose_counts, cost_of, usual_lists, value_needs
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
@@ -51,8 +51,12 @@ class ValueCounts(Statistic):
         return price.plan(cost_of(*choose_counts(price, self.each)))
 
     def usual_uses(self, budget: Budget) -> int:
-        """Return the number of lists among which a grant is divided."""
-        return LISTS
+        """Return among how many lists a grant is divided if neither `epsilon` nor `uses` is given."""
+        return usual_lists(budget, self.each)
+
+    def needs(self, budget: Budget) -> int:
+        """Return how many units must share a value so that it is released with probability 0.9."""
+        return value_needs(self.price(budget), self.each)
 
     def deviation(self, budget: Budget) -> float:
         """Return the standard deviation of the noise of each value's count, in units."""
