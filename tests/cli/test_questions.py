@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from discreet.cli.answers import answered
 from discreet.cli.app import app
 from discreet.cli.output import explained
-from discreet.cli.questions import answered
 from discreet.errors import Interrupted
 from discreet.query.answer_cache import Released
 from discreet.retrieval.documents import Document

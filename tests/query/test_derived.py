@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 from discreet.algorithms.common.algorithm import Answer
-from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.counted import Counted
-from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.statistic import CellStatistic, Statistic
 from discreet.query.answer_cache import Released
-from discreet.query.derived import derive
-from discreet.query.recall import keep_answer
+from discreet.query.recall import derive, keep_answer
 from discreet.registry import Compare, Count, Difference, Share, Trend
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

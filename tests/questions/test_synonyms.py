@@ -7,7 +7,7 @@ import pytest
 
 from discreet.config import read_config
 from discreet.errors import CannotAnswer, UsageError
-from discreet.questions.synonyms import parse_synonyms, widen
+from discreet.questions.vocabulary import parse_synonyms, widen
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from discreet.vault.vault import change_settings

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import CannotAnswer, DiscreetError, UsageError
 from discreet.questions.kinds import KINDS, guess_kind
-from discreet.questions.spelling import nearest
+from discreet.questions.vocabulary import nearest
 from tests.questions.routers import router_of
 
 FIELDS = {"sex": "category(w=women/female, m=men)", "age": "number", "ward": "category(north, south)", "visit": "date"}

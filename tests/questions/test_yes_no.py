@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.generation.toy import ToyModel
-from discreet.questions.choices import CHOICES, named_choices, searched, with_choices
+from discreet.questions.sentences import CHOICES, named_choices, searched, with_choices
 from discreet.registry import Consensus, DPSparseVoteRAG, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

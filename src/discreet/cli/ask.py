@@ -7,14 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from discreet.algorithms.common.algorithm import Answer
-from discreet.cli.answers import TableFiles
+from discreet.cli.answers import Shown, TableFiles, ask_each
 from discreet.cli.app import Json, VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import Chooser, print_plan
 from discreet.cli.output import explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugin, choose_name
-from discreet.cli.questions import Shown, ask_each
 from discreet.errors import UsageError
 from discreet.parameters import read_assignments
 from discreet.questions.request import FACT, parse_request

@@ -9,13 +9,12 @@ from typing import Annotated
 import typer
 
 from discreet.algorithms.common.algorithm import Answer
-from discreet.cli.answers import print_answer
+from discreet.cli.answers import answered, print_answer
 from discreet.cli.app import VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import Chooser
 from discreet.cli.output import err, explained, out, print_error
 from discreet.cli.parameters import Params, accept_parameters
-from discreet.cli.questions import answered
 from discreet.errors import CannotAnswer, DiscreetError, Interrupted
 from discreet.query.words import unit_word
 from discreet.registry import ALGORITHMS

@@ -12,7 +12,7 @@ from discreet.cli.output import explained, out
 from discreet.config import read_config
 from discreet.errors import UsageError
 from discreet.planning.models import check_parts
-from discreet.questions.synonyms import parse_synonyms
+from discreet.questions.vocabulary import parse_synonyms
 from discreet.system.words import quoted
 from discreet.vault.vault import change_settings
 

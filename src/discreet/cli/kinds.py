@@ -15,9 +15,8 @@ from discreet.planning.prices import times
 from discreet.planning.statistics import open_questions_left
 from discreet.privacy.accounting import Spending
 from discreet.query.words import such_questions, unit_word
-from discreet.questions.request import FACT, KINDS
+from discreet.questions.request import FACT, KINDS, check_known
 from discreet.questions.router import Decision
-from discreet.questions.statistics import check_known
 from discreet.system.plain import Sparse, Unbounded
 from discreet.vault import Vault
 

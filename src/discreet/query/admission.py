@@ -1,15 +1,20 @@
-"""The admission of questions: whether a vault can pay for a question, and the largest one that it can pay. Public."""
+"""Before a question is answered: whether it may be asked and can be paid, and what all may have cost. Public."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Plan, UnitCost
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.errors import BudgetExhausted, UsageError
+from discreet.config import VaultConfig
+from discreet.errors import BudgetExhausted, PriceChanged, UsageError
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.accounting import Budget, Spending, how_many
 from discreet.privacy.admission import STEP, largest_step
-from discreet.query.derived import Releases
+from discreet.privacy.filter import Receipt
+from discreet.query.recall import Releases
+from discreet.query.words import percent
 
 
 def question_budget(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary: int) -> Budget:
@@ -112,3 +117,166 @@ def _would_fit(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary
     except UsageError:
         return 0.0
     return found
+
+
+# --- checks before any payment ----------------------------------------------------------------------------------------
+# The checks of a question before any payment. They use the question, the algorithm and public values alone.
+
+
+def check_declared(algorithm: object) -> None:
+    """Refuse an algorithm that declares no guarantee or no payment.
+
+    Raises:
+        UsageError: if it is not an `Algorithm` with a guarantee and a payment.
+    """
+    name = getattr(algorithm, "name", type(algorithm).__name__)
+    if not isinstance(algorithm, Algorithm):
+        mistake = "is not an Algorithm: derive its class from discreet.Algorithm"
+    elif not isinstance(getattr(algorithm, "guarantee", None), Guarantee):
+        mistake = "does not declare its guarantee: set the class attribute `guarantee` to a Guarantee"
+    elif not isinstance(getattr(algorithm, "payment", None), Payment):
+        mistake = "does not declare how it pays: set the class attribute `payment` to a Payment"
+    elif algorithm.private is not (algorithm.guarantee is Guarantee.DP):
+        mistake = "sets `private`, which follows from `guarantee`: remove it"
+    else:
+        return
+    raise UsageError(f"'{name}' {mistake}. Nothing was charged.")
+
+
+def check_plan(algorithm: Algorithm, plan: Plan | None) -> None:
+    """Refuse an algorithm whose plan does not match the payment that it declares.
+
+    Raises:
+        UsageError: if it plans a cost and charges nothing, or charges units and plans no cost.
+    """
+    if algorithm.private and (plan is None) is not (algorithm.payment is Payment.NOTHING):
+        found = "plans no cost" if plan is None else "plans a cost"
+        raise UsageError(
+            f"'{algorithm.name}' {found}, and declares that it charges {algorithm.payment}. Make `plan` and `payment` "
+            "agree. Nothing was charged."
+        )
+
+
+def check_ceiling(plan: Plan | None, ceiling: Spending | None) -> None:
+    """Refuse a question that may cost more than its caller allows.
+
+    Raises:
+        PriceChanged: if the plan's highest cost is above the ceiling, at any order or in failures.
+    """
+    if plan is not None and ceiling is not None and not plan.max_cost.within(ceiling):
+        raise PriceChanged(
+            "The question may cost a unit more than its caller allows: the vault has changed since its price was "
+            "asked. Ask for the price again. Nothing was charged."
+        )
+
+
+def check_payment(algorithm: Algorithm, settings: VaultConfig, path: Path) -> None:
+    """Refuse an algorithm that the vault at `path` cannot run.
+
+    Raises:
+        UsageError: if it charges single units and the payment is "corpus", or if the vault refuses its claim.
+    """
+    if algorithm.guarantee is Guarantee.CLAIMED and not settings.accept_claims:
+        raise UsageError(
+            f"'{algorithm.name}' rests on a published claim that is no guarantee, and the vault at {path} accepts "
+            "none. Use an algorithm with a guarantee; for research, make a vault with: discreet init --accept-claims"
+        )
+    if settings.payment == "corpus" and algorithm.payment is Payment.EACH_UNIT:
+        raise UsageError(
+            f"'{algorithm.name}' charges single units, but the payment of the vault at {path} is 'corpus': all units "
+            "pay for every question. Choose another algorithm, or make a vault with unit payment: discreet init."
+        )
+
+
+def require_opt_in(algorithm: Algorithm, not_private: bool) -> None:
+    """Require `not_private` for an algorithm without a guarantee.
+
+    Raises:
+        UsageError: if it is not set.
+    """
+    if not (algorithm.private or not_private):
+        raise UsageError(
+            f"'{algorithm.name}' gives no guarantee: its answer may repeat any document. To run it nevertheless: "
+            "--not-private (in Python: not_private=True)."
+        )
+
+
+# --- the odometer -----------------------------------------------------------------------------------------------------
+# The odometer: the most that questions may have cost any one unit. It is public: it depends on receipts and the grant.
+#
+# The payments of one unit are private. The receipt of a question has its cost to a unit that took part. A unit that
+# took
+# part in all questions paid the sum, and no unit paid more.
+#
+# A unit is defined by its name at the time of a question. If two names become one unit later (the custodian joins them,
+# `ledger.merging`), their balances are added. The odometer does not change then, since the merged names are private.
+
+_MANY = 10_000
+
+
+@dataclass(frozen=True)
+class Odometer:
+    """The most that some questions together may have cost any one unit, under a grant.
+
+    Attributes:
+        budget: the grant.
+        spending: the total cost of the questions to a unit that took part in all of them.
+        questions: the number of questions.
+    """
+
+    budget: Budget
+    spending: Spending
+    questions: int
+
+    @property
+    def epsilon(self) -> float:
+        """The most that any one unit may have paid, epsilon; it is never above the grant."""
+        return min(self.budget.epsilon, self.budget.spent(self.spending))
+
+    @property
+    def part(self) -> float:
+        """The part of the grant that any one unit has used up at most."""
+        return min(1.0, self.budget.part(self.spending))
+
+    def __str__(self) -> str:
+        questions = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
+        paid = f"each unit paid at most epsilon {self.epsilon:.4g} of {self.budget.epsilon:g}"
+        return f"{questions} so far: {paid}, {percent(self.part)} of the grant"
+
+    def describe(self) -> dict[str, Any]:
+        """Return the odometer as plain data."""
+        return {
+            "epsilon": self.epsilon,
+            "granted": self.budget.epsilon,
+            "part": self.part,
+            "questions": self.questions,
+        }
+
+
+def unit_cost(budget: Budget, receipt: Receipt | None, uses: int | None) -> UnitCost | None:
+    """Return the most that one answer may have cost any one unit; None if it has no guarantee.
+
+    Args:
+        budget: the grant.
+        receipt: the receipt of the answer.
+        uses: the least number of such questions in which one unit can take part.
+    """
+    if receipt is None or not receipt.private:
+        return None
+    # At the order of the grant, and at that of the question's own ceiling: both are fixed before any draw.
+    spent = budget.spent(receipt.spending) if receipt.spending is not None else receipt.epsilon
+    own = receipt.epsilon if receipt.delta <= budget.delta else spent
+    return UnitCost(min(budget.epsilon, spent, own), budget.epsilon, uses)
+
+
+def times(budget: Budget, spent: Spending, plan: Plan | None) -> int | None:
+    """Return the least number of questions of this plan in which one unit can take part, from its first one on.
+
+    Args:
+        budget: the grant.
+        spent: the payments that all units share.
+        plan: the highest cost of such a question. None: it costs nothing, and there is no limit.
+    """
+    if plan is None:
+        return None
+    return how_many(lambda count: budget.admits(spent + plan.max_cost.times(count)), _MANY)

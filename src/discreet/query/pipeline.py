@@ -17,27 +17,28 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import MemoryLedger, UnitLedger, public_texts
 from discreet.privacy.noise import Noise
 from discreet.privacy.transcript import Transcript
-from discreet.query.admission import check_counted, question_budget, simulation_budget
-from discreet.query.answer_cache import AnswerCache, Released, alone_with
-from discreet.query.components import QueryComponents
-from discreet.query.derived import Releases
-from discreet.query.execution import Execution
-from discreet.query.latency import AT_ONCE, Pace
-from discreet.query.odometer import Odometer, times, unit_cost
-from discreet.query.proposals import propose
-from discreet.query.recall import ALIKE, RELATED, find_released, keep_answer, public_record, repeat_answer
-from discreet.query.validation import (
+from discreet.query.admission import (
+    Odometer,
     check_ceiling,
+    check_counted,
     check_declared,
     check_payment,
     check_plan,
+    question_budget,
     require_opt_in,
+    simulation_budget,
+    times,
+    unit_cost,
 )
-from discreet.questions.choices import searched, with_choices
+from discreet.query.answer_cache import AnswerCache, Released, alone_with
+from discreet.query.components import QueryComponents
+from discreet.query.execution import Execution
+from discreet.query.latency import AT_ONCE, Pace
+from discreet.query.proposals import propose
+from discreet.query.recall import ALIKE, RELATED, Releases, find_released, keep_answer, public_record, repeat_answer
 from discreet.questions.joins import check_plain
-from discreet.questions.request import request_of_statistic
-from discreet.questions.sentences import normalize_question
-from discreet.questions.statistics import check_known, under_schema
+from discreet.questions.request import check_known, request_of_statistic, under_schema
+from discreet.questions.sentences import normalize_question, searched, with_choices
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.sealed_corpus import SealedCorpus
 

@@ -1,19 +1,28 @@
-"""The reuse of released answers: find them, and keep new ones."""
+"""The reuse of released answers: find them, derive numbers from them, and keep new ones."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
+from itertools import combinations
 
 from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure, GeneratedAnswer, Support
-from discreet.algorithms.statistics.counted import MAY_LACK
+from discreet.algorithms.statistics.compare import Compare, say_shares
+from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person, parse
+from discreet.algorithms.statistics.count import Count, say_count
+from discreet.algorithms.statistics.counted import MAY_LACK, Counted, Reckon
+from discreet.algorithms.statistics.difference import Difference, say_difference
 from discreet.algorithms.statistics.labelled import LabelledSample
+from discreet.algorithms.statistics.share import Share, say_share
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.errors import StoreError, UsageError
+from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
+from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
-from discreet.query.derived import Derived, Releases, derive, widened
 from discreet.query.latency import AT_ONCE, Pace
 from discreet.query.useless import useless
+from discreet.query.words import minutes
+from discreet.questions.request import KINDS
 from discreet.retrieval.public import PublicTexts
 
 RELATED, ALIKE = 3, 0.5
@@ -131,3 +140,271 @@ def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Release
         parts=algorithm.parts if isinstance(algorithm, Statistic) else None,
         epsilon=answer.receipt.epsilon if answer.receipt else None,
     )
+
+
+# --- statistics that follow from released ones ------------------------------------------------------------------------
+# Statistics that follow from released ones: complements, parts, shares and differences. They are free.
+#
+# Differential privacy is closed under post-processing. A released statistic counts the units of several regions
+# (`algorithms.statistics.regions`). A number that is asked for is the sum of some of these counts, or the difference:
+# the units of which A does not hold are all units without those of which it holds. What is found depends on the
+# question
+# and on the releases alone. So it reveals nothing of the documents, not even whether they changed between two releases:
+# numbers of different moments are about the documents of these moments, and the answer names them.
+
+Cell = tuple[int, int]
+"""A released count: the number of its release, and of its cell."""
+Sum = Mapping[Cell, int]
+"""A sum of released counts: the weight of each."""
+
+
+@dataclass(frozen=True)
+class Derived(Released):
+    """An answer that follows from releases.
+
+    Attributes:
+        of: the releases, in their order of time.
+    """
+
+    of: tuple[Released, ...] = field(default=(), kw_only=True)
+    lacks: int | None = field(default=0, kw_only=True)
+
+    @property
+    def unable(self) -> int | None:
+        """How many units at most the numbers lack, since they could not pay; None if it may be any number."""
+        return self.lacks
+
+    @property
+    def moments(self) -> tuple[str, ...]:
+        """The moments of the releases."""
+        return tuple(moment for one in self.of for moment in one.moments)
+
+
+def derive(releases: "Iterable[Released] | Releases", question: str, statistic: Statistic) -> Derived | None:
+    """Return the answer that follows from releases; None if none does. No document has any influence."""
+    return _counts_of(releases).answer(question, statistic)
+
+
+def widened(
+    releases: "Iterable[Released] | Releases", question: str, statistic: Statistic, sample: LabelledSample
+) -> Derived | None:
+    """Return the answer that follows from releases, with intervals that cover what phrases get wrong as well."""
+    return _counts_of(releases).answer(question, statistic, sample)
+
+
+def _counts_of(releases: "Iterable[Released] | Releases") -> "Releases":
+    return releases if isinstance(releases, Releases) else Releases(releases)
+
+
+def check_sample(statistic: Algorithm, sample: LabelledSample) -> None:
+    """Refuse a sample that says too little of a statistic, before anything is paid.
+
+    Raises:
+        UsageError: if it does, or if no sample helps such a statistic.
+    """
+    asked = asked_of(statistic) if isinstance(statistic, Statistic) else []
+    if not isinstance(statistic, Statistic) or not asked:
+        raise UsageError(
+            f"A labelled sample widens the intervals of counts, differences, shares and comparisons, not of a "
+            f"'{statistic.name}'. Ask without --labelled."
+        )
+    sums = [{number: 1} for number in range(len(asked))]
+    for _, said in _checked(statistic, asked, sums):
+        sample.check(said)
+
+
+def statistic_of(released: Released) -> Statistic | None:
+    """Return the statistic that was released; None if its parts are not known."""
+    try:
+        if released.parts is None:
+            return None
+        parts = dict(released.parts)
+        if parts.pop("negated", False):  # of an earlier version: what it denies stands in its condition now
+            parts["condition"] = str(~parse(parts["condition"], parts["language"]))
+        return KINDS[released.algorithm](**parts)
+    except (KeyError, TypeError, AttributeError, DiscreetError):
+        return None  # a damaged line, or one of another version
+
+
+class Releases:
+    """The counts of released statistics, by the regions that they count."""
+
+    def __init__(self, releases: Iterable[Released]) -> None:
+        self._counted: dict[int, tuple[Released, Counted]] = {}
+        self._direct: dict[Region, Sum] = {}
+        for number, released in enumerate(releases):
+            statistic = statistic_of(released) if released.counts else None
+            if not isinstance(statistic, Count | Share | Difference) or released.counts is None:
+                continue
+            counted = Counted.described(released.counts)
+            if MAY_LACK in released.answer and not counted.unable:  # of an earlier version, without the number
+                counted = replace(counted, unable=None)
+            if len(counted.counts) != statistic.cells:
+                continue
+            self._counted[number] = released, counted
+            for region, cells in statistic.known.items():  # a later release takes the place of an earlier one
+                self._direct[region] = {(number, cell): weight for cell, weight in cells.items()}
+
+    def answer(self, question: str, statistic: Statistic, sample: LabelledSample | None = None) -> Derived | None:
+        """Return the answer to a statistic, or None; with a sample, its intervals cover what phrases get wrong, too."""
+        asked = asked_of(statistic)
+        sums = [self._sum(condition.facts()) for condition in asked]
+        found = [one for one in sums if one is not None]
+        if not asked or len(found) != len(sums):
+            return None
+        cells = sorted({cell for one in found for cell in one})
+        place = {cell: number for number, cell in enumerate(cells)}
+        weights = [{place[cell]: weight for cell, weight in one.items()} for one in found]
+        counted = self._joined(cells)
+        if sample is not None:
+            checked = {key: sample.check(said) for key, said in _checked(statistic, asked, weights)}
+            counted = Widened(counted.counts, counted.deviations, counted.gaussian, counted.unable, checked)
+        text, table = _say(statistic, counted, weights)
+        if isinstance(statistic, Share) and sample is None:
+            text, table = statistic.with_words((text, table))
+        if sample is not None and any(one.pooled for one in checked.values()):
+            text = f"{text} {_POOLED}"
+        of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
+        text = f"{text} {_combines(of)}" if len(of) > 1 else text
+        numbers, lacks = tuple(map(asdict, table)), counted.unable
+        return Derived(question, text + counted.note, "end", statistic.name, 0, table=numbers, of=of, lacks=lacks)
+
+    def at_most(self, units: Condition) -> float:
+        """Return the upper end of the number of units of a condition, by the newest release of it or of a larger one.
+
+        An older release says less than it did: units may have been added since.
+        """
+        region = units.facts()
+        sums = [cells for known, cells in self._direct.items() if known <= region]
+        newest = max((number for cells in sums for number, _ in cells), default=0)
+        last = [list(cells) for cells in sums if any(number == newest for number, _ in cells)]
+        ends = (self._joined(cells).figure("", "count", Reckon(list(range(len(cells))))).high for cells in last)
+        return min(ends, default=math.inf)
+
+    def _sum(self, region: Region) -> Sum | None:
+        """Return the sum of counts that is the number of units of a region: one release, or the least noise of two."""
+        if region in self._direct:
+            return self._direct[region]
+        found = [*self._rests(region), *self._unions(region), *self._eithers(region)]
+        return min(found, key=self._variance, default=None)
+
+    def _rests(self, region: Region) -> Iterable[Sum]:
+        """Yield the units of a larger region without those of the rest of it."""
+        for fact in region:
+            yield from self._combined([region - {fact}], [region - {fact} | {fact.opposite}])
+
+    def _unions(self, region: Region) -> Iterable[Sum]:
+        """Yield the units of two regions that are the region together."""
+        for part in self._direct:
+            if region < part and len(part) == len(region) + 1:
+                (fact,) = part - region
+                if fact.holds:
+                    yield from self._combined([part, region | {fact.opposite}], [])
+
+    def _eithers(self, region: Region) -> Iterable[Sum]:
+        """Yield the units of which one of several facts holds, or all of two, by inclusion and exclusion."""
+        for fact in region:
+            base, facts = region - {fact}, fact.either
+            if facts and fact.holds:
+                yield from self._combined([base], [base | {one.opposite for one in facts}])
+            if len(facts) == 2 and fact.holds:
+                one, other = facts
+                yield from self._combined([base | {one}, base | {other}], [base | {one, other}])
+        for one, other in combinations(region, 2):
+            base = region - {one, other}
+            either = base | {either_of([frozenset([one]), frozenset([other])])}
+            yield from self._combined([base | {one}, base | {other}], [either])
+        for larger in self._direct:  # none of several: the rest of those of which one holds
+            for fact in larger - region:
+                base = larger - {fact}
+                if fact.either and fact.holds and base | {one.opposite for one in fact.either} == region:
+                    yield from self._combined([base], [larger])
+
+    def _combined(self, more: Sequence[Region], less: Sequence[Region]) -> Iterable[Sum]:
+        """Yield the sum of some regions without others, if all of them were counted."""
+        if all(region in self._direct for region in (*more, *less)):
+            total: Sum = {}
+            for region, sign in (*((one, 1) for one in more), *((one, -1) for one in less)):
+                total = _plus(total, self._direct[region], sign)
+            if total:
+                yield total
+
+    def _variance(self, of: Sum) -> tuple[float, Cell]:
+        noise = self._joined(list(of)).deviations
+        spread = sum(weight**2 * one**2 for weight, one in zip(of.values(), noise, strict=True))
+        return spread, max(of)
+
+    def _joined(self, cells: list[Cell]) -> Counted:
+        """Return counts of several releases as one. The noise of each is independent of the others."""
+        found = [(self._counted[number][1], cell) for number, cell in cells]
+        unable = {number: self._counted[number][1].unable for number, _ in cells}.values()
+        return Counted(
+            tuple(one.counts[cell] for one, cell in found),
+            tuple(one.deviations[cell] for one, cell in found),
+            tuple(one.laws[cell] for one, cell in found),
+            None if None in unable else sum(filter(None, unable)),
+        )
+
+
+def _combines(of: Sequence[Released]) -> str:
+    """Return a sentence that says of which moments the counts of an answer are."""
+    moments = " and ".join(minutes(moment for one in of for moment in one.moments))
+    when = f", of {moments} (UTC)" if moments else ""
+    return f"It combines {len(of)} releases{when}: if documents changed between them, ask anew (--anew)."
+
+
+def _plus(one: Sum, other: Sum, sign: int) -> Sum:
+    found = dict(one)
+    for cell, weight in other.items():
+        found[cell] = found.get(cell, 0) + sign * weight
+    return {cell: weight for cell, weight in found.items() if weight}
+
+
+_POOLED = (
+    "The labelled sample says too little of these conditions alone, so the interval is an estimate from the errors of "
+    "all its conditions together."
+)
+
+
+def asked_of(statistic: Statistic) -> list[Condition]:
+    """Return the sets whose numbers answer a statistic, in the order in which `_say` reads them; none if none do."""
+    if type(statistic) is Count:
+        return [statistic.members]
+    base = statistic.base
+    groups: list[tuple[Condition, ...]] = [(statistic.apart(one),) for one in getattr(statistic, "groups", ())]
+    if isinstance(statistic, Difference):
+        return [narrowed(base, *group) for group in groups]
+    if not isinstance(statistic, Share):
+        return []
+    held = statistic.apart(statistic.condition)
+    return [one for group in groups or [()] for one in (narrowed(base, *group, held), narrowed(base, *group))]
+
+
+def _checked(
+    statistic: Statistic, asked: Sequence[Condition], sums: Sequence[Mapping[int, int]]
+) -> Iterator[tuple[Key, Sequence[Condition]]]:
+    """Yield each sum of counts of an answer with the conditions of its units. Of a share, that of the rest is one, too.
+
+    The tests of declared fields are left out: the texts of a sample have none.
+    """
+    yield from ((key_of(weights), _said(one)) for weights, one in zip(sums, asked, strict=True))
+    if isinstance(statistic, Share):
+        held = of_person(~statistic.read(statistic.condition))
+        for yes, of, whole in zip(sums[::2], sums[1::2], asked[1::2], strict=True):
+            yield key_of(minus(of, yes)), _said(narrowed(whole, held))
+
+
+def _said(condition: Condition) -> Sequence[Condition]:
+    parts = condition.all if isinstance(condition, All) else (condition,)
+    return [one for one in parts if not one.is_test and one != ALL]
+
+
+def _say(statistic: Statistic, counted: Counted, sums: list[dict[int, int]]) -> tuple[str, list[Figure]]:
+    """Return the answer of a statistic from the sums of its regions."""
+    if isinstance(statistic, Compare):
+        return say_shares(counted, statistic.groups, list(zip(sums[::2], sums[1::2], strict=True)))
+    if isinstance(statistic, Share):
+        return say_share(counted, *sums)
+    if isinstance(statistic, Difference):
+        return say_difference(counted, statistic.groups, (sums[0], sums[1]))
+    return say_count(counted, sums[0])

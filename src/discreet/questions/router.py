@@ -21,16 +21,22 @@ from discreet.algorithms.statistics.trend import Trend
 from discreet.config import VaultConfig, field_values
 from discreet.errors import CannotAnswer, EngineFailed, UsageError
 from discreet.questions import kinds
-from discreet.questions.choices import named_choices
+from discreet.questions.foreign import is_foreign
 from discreet.questions.kinds import Guess, guess_kind
-from discreet.questions.languages import is_foreign
 from discreet.questions.model_parser import ModelParser, instruct
-from discreet.questions.request import FACT, Request, check_kind, is_request, parse_request, request_of_statistic
-from discreet.questions.sentences import LONGEST, Nouns, normalize_question, nouns_of, sentence_of
-from discreet.questions.spelling import check_spelling, quoted_in
-from discreet.questions.statistics import check_known, of_request
-from discreet.questions.synonyms import widen
+from discreet.questions.request import (
+    FACT,
+    Request,
+    check_kind,
+    check_known,
+    is_request,
+    of_request,
+    parse_request,
+    request_of_statistic,
+)
+from discreet.questions.sentences import LONGEST, Nouns, named_choices, normalize_question, nouns_of, sentence_of
 from discreet.questions.understanding import check_whole, read_condition, read_foreign, read_request
+from discreet.questions.vocabulary import check_spelling, quoted_in, widen
 from discreet.retrieval.attribute_schema import AttributeSchema
 
 Name = Literal[

@@ -16,7 +16,7 @@ from discreet.privacy.costs import Pure
 from discreet.privacy.filter import APART, Charge, MemoryLedger, PrivacyFilter, Receipt
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.unit_account import UnitAccount
-from discreet.query.validation import check_declared
+from discreet.query.admission import check_declared
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.indexer import Indexer

@@ -11,7 +11,7 @@ from discreet.ledger.records import LogShown, LogStart, QuestionRecord, Question
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending, how_many
 from discreet.privacy.filter import UnitLedger
-from discreet.query.odometer import Odometer
+from discreet.query.admission import Odometer
 from discreet.system.frames import frame
 from discreet.system.notebook_html import budget_html
 from discreet.system.plain import show_as, to_plain

@@ -30,17 +30,16 @@ from discreet.plugins import MODELS, find_names
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import Receipt, UnitLedger
 from discreet.privacy.noise import Noise
+from discreet.query.admission import Odometer
 from discreet.query.answer_cache import AnswerCache
-from discreet.query.derived import check_sample
 from discreet.query.latency import at_a_multiple
-from discreet.query.odometer import Odometer
 from discreet.query.pipeline import AskOptions, Price, QueryPipeline, Simulation
 from discreet.query.proposals import check_hears
-from discreet.query.recall import widen_answer
+from discreet.query.recall import check_sample, widen_answer
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.questions.request import FACT, Request, is_request, parse_request
 from discreet.questions.router import Decision, Router
-from discreet.questions.synonyms import Synonyms
+from discreet.questions.vocabulary import Synonyms
 from discreet.reading.fields import check_types
 from discreet.retrieval.embedding import EMBEDDERS, Embedder
 from discreet.retrieval.public import PublicTexts

@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.questions.statistics import of_request
+from discreet.questions.request import of_request
 from discreet.reading.records import open_bytes
 from discreet.vault import Vault
 from discreet_lab.experiments.common import TableWriter, add_csv_option, add_model_option, model_name, open_vault

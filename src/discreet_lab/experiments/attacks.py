@@ -588,7 +588,7 @@ def counts_of(attempt: Attempt, statistic: Statistic, answer: Answer) -> list[Fi
 
 def affordable(statistic: Statistic, budget: Budget) -> int:
     """How many such questions a grant pays for."""
-    return statistic.uses or statistic.usual_uses
+    return statistic.uses or statistic.usual_uses(budget)
 
 
 def optimal(attempt: Attempt, budget: Budget, paid: int) -> str:

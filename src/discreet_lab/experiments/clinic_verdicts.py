@@ -29,7 +29,7 @@ from discreet.algorithms.statistics.typical import Typical
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.questions.request import FACT, Request, parse_request
 from discreet.questions.router import Decision
-from discreet.questions.synonyms import widen
+from discreet.questions.vocabulary import widen
 from discreet.vault import Vault
 from discreet_lab.experiments.clinic import ENGLISH, GERMAN, Clinic
 from discreet_lab.experiments.clinic_questions import ClinicQuestion, TrueNumbers

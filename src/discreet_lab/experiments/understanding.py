@@ -17,7 +17,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.follow_ups import complete, turn
 from discreet.errors import DiscreetError
 from discreet.generation.model import VotingModel
-from discreet.questions.synonyms import parse_synonyms
+from discreet.questions.vocabulary import parse_synonyms
 from discreet.vault import Vault
 from discreet.vault.vault import change_settings
 from discreet_lab.experiments.clinic import Clinic, make_clinic

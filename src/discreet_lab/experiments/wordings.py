@@ -32,7 +32,7 @@ from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.known_answers import matches
-from discreet.questions.choices import CHOICES, with_choices
+from discreet.questions.sentences import CHOICES, with_choices
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Summary, Trend, Typical
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.conditions import (
     ALL,
     All,
@@ -26,8 +25,9 @@ from discreet.algorithms.statistics.conditions import (
     says,
     where,
 )
+from discreet.algorithms.statistics.statistic import CellStatistic
 from discreet.errors import UsageError
-from discreet.query.derived import Releases
+from discreet.query.recall import Releases
 from discreet.registry import Compare, Count, Difference, Share, Trend
 from discreet.retrieval.unit_records import Fields, UnitRecord
 

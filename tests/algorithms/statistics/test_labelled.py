@@ -21,7 +21,7 @@ from discreet.algorithms.statistics.labelled import (
 )
 from discreet.algorithms.statistics.widened import Widened, key_of
 from discreet.errors import BadData, UsageError
-from discreet.query.derived import check_sample
+from discreet.query.recall import check_sample
 from discreet.registry import ListValues, Trend
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

@@ -11,7 +11,7 @@ from discreet.algorithms.statistics.conditions import parse, says, where
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.accounting import Budget
-from discreet.questions.statistics import check_known
+from discreet.questions.request import check_known
 from discreet.registry import Compare, Count, ListValues, Share, Trend, Typical
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import UnitRecord

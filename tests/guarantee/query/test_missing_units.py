@@ -16,15 +16,14 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from discreet.algorithms.common.algorithm import Answer, Figure, Support
-from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.counted import MAY_LACK, Counted, at_most
 from discreet.algorithms.statistics.share import say_share
-from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.statistic import CellStatistic, Statistic
 from discreet.cli.app import app
 from discreet.errors import BudgetExhausted
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import Released
-from discreet.query.derived import derive
+from discreet.query.recall import derive
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical
 from discreet.retrieval.documents import Document
 from discreet.server.keeper.served import describe

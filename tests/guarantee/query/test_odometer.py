@@ -9,7 +9,7 @@ from discreet.algorithms.common.ensemble import VoterEnsemble
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.query.odometer import Odometer
+from discreet.query.admission import Odometer
 from discreet.registry import DPKSA, Consensus, DPSparseVoteRAG, DPVoteRAG, MuRAG
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault

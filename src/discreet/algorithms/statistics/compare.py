@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Figure
-from discreet.algorithms.statistics.cell_statistic import OUTSIDE
 from discreet.algorithms.statistics.conditions import Condition, Known, Region, narrowed, written
 from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights, less, percent
 from discreet.algorithms.statistics.share import Share
+from discreet.algorithms.statistics.statistic import OUTSIDE
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 

@@ -5,9 +5,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Figure
-from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.conditions import Condition, Known, narrowed
 from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, whole
+from discreet.algorithms.statistics.statistic import CellStatistic
 from discreet.retrieval.unit_records import UnitRecord
 
 

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Figure
-from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.conditions import AnyOf, Condition, Known, narrowed, written
 from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, less, whole
 from discreet.algorithms.statistics.counted import Difference as Less
+from discreet.algorithms.statistics.statistic import CellStatistic
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Figure
-from discreet.algorithms.statistics.cell_statistic import CellStatistic
 from discreet.algorithms.statistics.conditions import Condition, Known, Says, narrowed
 from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon, Weights, at_most, percent, whole
+from discreet.algorithms.statistics.statistic import CellStatistic
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
 

@@ -10,19 +10,22 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, TypeVar, cast
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Plan
+from discreet.algorithms.common.algorithm import Algorithm, Figure, GeneratedAnswer, Guarantee, Plan, Query
 from discreet.algorithms.common.ensemble import check_number
 from discreet.algorithms.statistics.conditions import (
     Condition,
     FieldTest,
+    Known,
     narrowed,
     of_person,
     parse,
     tests_of,
     written,
 )
-from discreet.algorithms.statistics.noisy_cells import Price, usual_counts
+from discreet.algorithms.statistics.counted import Counted
+from discreet.algorithms.statistics.noisy_cells import Histogram, Price, choose_histogram, cost_of, usual_counts
 from discreet.errors import UsageError
+from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import PrivacyFilter
@@ -203,3 +206,64 @@ def _plain(name: str, value: object, language: str) -> object:
     texts = (value,) if isinstance(value, str) else value
     assert isinstance(texts, tuple)
     return " | ".join(written(parse(one, language).facts()) for one in texts)
+
+
+# --- statistics over public cells -------------------------------------------------------------------------------------
+# A statistic over public cells, each unit in one cell at most. Privacy-spec, part 11.
+#
+# 1  each unit of the population has one public cell, or none  `cell`
+# 2  of those with a cell, all that can pay, pay               `Statistic.admit`
+# 3  the cells are counted, with noise                         `choose_histogram`
+# 4  the answer follows from the noisy counts alone            `conclude`
+
+OUTSIDE = -1
+"""The cell of a unit that is in none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellStatistic(Statistic):
+    """Parameters: see `Statistic`."""
+
+    def plan(self, budget: Budget, vocabulary: int) -> Plan:
+        """Return the cost of the statistic: that of one histogram."""
+        return self.price(budget).plan(cost_of(self.histogram(budget)))
+
+    def deviation(self, budget: Budget) -> float:
+        """Return the standard deviation of the noise of each count, in units."""
+        return self.histogram(budget).deviation
+
+    def histogram(self, budget: Budget) -> Histogram:
+        """Return the mechanism that counts the cells."""
+        return choose_histogram(self.price(budget), self.cells)
+
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
+        """Charge the units with a cell that can pay (1, 2), count them (3), and conclude (4)."""
+        histogram = self.histogram(account.budget)
+        able, paid = self.admit(corpus, account, lambda _, record: self._place(record))
+        counts = paid.release(histogram, able.map(lambda member: member.value))
+        counted = Counted.by(histogram, counts, paid.unable)
+        paid.note_payers(counted.most_payers)
+        text, table = self.conclude(counted)
+        return GeneratedAnswer(text + counted.note, "end", 0, table=tuple(table), counts=counted)
+
+    def _place(self, record: UnitRecord) -> int | None:
+        place = self.cell(record)
+        return None if place == OUTSIDE else place
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """The number of public cells."""
+
+    @property
+    def known(self) -> Known:
+        """The regions whose units it counts, for other questions; none if its cells are no such regions."""
+        return {}
+
+    @abstractmethod
+    def cell(self, record: UnitRecord) -> int:
+        """Return the cell of a unit, from its record alone; `OUTSIDE` if it is in none."""
+
+    @abstractmethod
+    def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
+        """Return the answer in words, and the numbers that it rests on."""

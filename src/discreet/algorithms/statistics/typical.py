@@ -14,9 +14,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.algorithms.common.algorithm import Figure
-from discreet.algorithms.statistics.cell_statistic import OUTSIDE, CellStatistic
 from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon
 from discreet.algorithms.statistics.noisy_cells import Cells
+from discreet.algorithms.statistics.statistic import OUTSIDE, CellStatistic
 from discreet.algorithms.statistics.values import values_of
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord

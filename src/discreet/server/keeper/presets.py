@@ -12,7 +12,7 @@ from discreet.errors import UsageError
 from discreet.planning.prices import usual_algorithm
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
-from discreet.query.validation import check_payment
+from discreet.query.admission import check_payment
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.server.config import PresetConfig
 from discreet.server.wire import Question
