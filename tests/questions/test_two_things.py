@@ -101,3 +101,18 @@ def test_what_can_be_read_in_two_ways_is_refused(question: str) -> None:
 )
 def test_one_thing_is_kept(question: str, asked: str) -> None:
     assert str(understood(question)) == asked
+
+
+@pytest.mark.parametrize(
+    ("question", "offered"),
+    [
+        ("How many patients have either migraine or back pain?", 'count: "migraine" or "back pain"'),
+        ("How many patients have fever/chills?", 'count: "fever" or "chills"'),
+        ("Wie viele Patienten haben Migräne oder starke Schmerzen?", 'count: "Migräne"@de or "starke Schmerzen"@de'),
+        ("How many patients have fever and cough or chills?", 'count: "fever" and ("chills" or "cough")'),
+    ],
+)
+def test_refusal_offers_the_request_that_joins_what_was_said(question: str, offered: str) -> None:
+    with pytest.raises(CannotAnswer) as refused:
+        ROUTER.understand(question)
+    assert f"such as {offered}. " in refused.value.advice

@@ -255,12 +255,22 @@ def _two_things(part: str, parts: Sequence[str], joins: Sequence[str], question:
     found = [one if _ASKS.match(one) else question.replace(part, one) for one in pieces]
     asked = " And: ".join(found) if part in question else " And: ".join(pieces)
     sign = "', '".join(dict.fromkeys(one.strip() for one in joins)) or "and"
+    request = _as_said(pieces, {one.strip().casefold() for one in joins})
     return CannotAnswer(
         "two-things",
         f"'{part}' is two things, or a comparison, by '{sign}', and can be read in several ways. Ask about each by "
-        f'itself: {asked} Or write what is meant as a request, with quotes: count: "fever" and not "chills". Numbers '
-        "and dates are tested by declared fields: --where 'age>=60'.",
+        f"itself: {asked} Or write what is meant as a request, with quotes, such as count: {request}. Numbers and "
+        "dates are tested by declared fields: --where 'age>=60'.",
     )
+
+
+def _as_said(pieces: Sequence[str], joins: set[str]) -> str:
+    """Return the condition that joins the pieces as they are said, as an example; another one if they are mixed."""
+    for language, known in _LANGUAGES.items():
+        for sign, pattern in ((" and ", known.both), (" or ", rf"{known.either}|/|;")):
+            if joins and all(re.fullmatch(pattern, one) for one in joins):
+                return sign.join(f'"{one}"' + (f"@{language}" if language else "") for one in pieces)
+    return '"fever" and ("chills" or "cough")'
 
 
 def left_out(word: str, part: str, rest: str, question: str = "") -> CannotAnswer:
