@@ -27,7 +27,7 @@ def hospital(tmp_path: Path) -> Path:
     vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs") for n in range(30))
     vault.ledger.begin("one", "murag-ada", None)
     vault.ledger.finish("one", "public")
-    vault.ledger._engine.dispose()
+    vault.ledger.place.engine.dispose()
     vault.store.close()
     return vault.path
 
@@ -93,7 +93,7 @@ def test_loss_of_one_payment_is_told_in_the_singular(hospital: Path, tmp_path: P
     vault = Vault.open(hospital)
     vault.ledger.begin("two", "murag-ada", None)
     vault.ledger.reserve("two", 0, Spending.of(Pure(1.0)), [b"u" * 16])
-    vault.ledger._engine.dispose()
+    vault.ledger.place.engine.dispose()
     said = " ".join(run("restore", tmp_path / "copy", tmp_path / "again", "--force").output.split())
     assert "1 question and 1 payment are lost." in said
 

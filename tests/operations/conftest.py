@@ -26,10 +26,10 @@ def make(tmp_path: Path) -> Iterator[Make]:
     def new(name: str) -> Vault:
         vault = Vault.create(tmp_path / name, epsilon=200, delta=1e-6, unit_field="patient", embedder="hashing")
         vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs say: winterhand .") for n in range(30))
-        vault.ledger._engine.dispose()
+        vault.ledger.place.engine.dispose()
         made.append(with_toy(vault))
         return made[-1]
 
     yield new
     for vault in made:
-        vault.ledger._engine.dispose()
+        vault.ledger.place.engine.dispose()

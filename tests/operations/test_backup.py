@@ -223,7 +223,7 @@ def test_expected_number_of_questions_detects_an_old_backup(make: Make, tmp_path
 def test_vault_with_outdated_ledger_is_restored_with_force(make: Make, tmp_path: Path) -> None:
     vault = make("hospital")
     vault.ask("numb thumbs?", CHEAP)
-    vault.ledger._engine.dispose()
+    vault.ledger.place.engine.dispose()
     with closing(sqlite3.connect(vault.path / "ledger.sqlite")) as ledger, ledger:
         drop_triggers(ledger)
         ledger.execute("delete from log where id > 1")

@@ -140,7 +140,7 @@ def test_archive_has_who_took_part(vault: Vault, tmp_path: Path) -> None:
 
 def _payers(vault: Vault) -> list[bytes]:
     ledger: Any = vault.ledger
-    with ledger._reading() as found:
+    with ledger.reading() as found:
         keys: list[bytes] = found.state.keys_of(np.arange(30))
         return keys
 

@@ -31,7 +31,7 @@ from tests.operations.conftest import CHEAP, Make
 def vault(make: Make) -> Vault:
     vault = make("hospital")
     vault.ask("numb thumbs?", CHEAP)
-    vault.ledger._engine.dispose()
+    vault.ledger.place.engine.dispose()
     vault.store.close()
     return vault
 

@@ -26,7 +26,7 @@ input()
 
 
 def let_go(vault: Vault) -> None:
-    vault.ledger._engine.dispose()
+    vault.ledger.place.engine.dispose()
     vault.store.close()
 
 

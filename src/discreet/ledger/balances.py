@@ -11,7 +11,7 @@ unit can pay depends only on its own balance and on the common sum of all units.
     reserve   its id, part     what is reserved   the payers; empty if all units pay
     settle    its id, part     what was spent     the records of the releases, as JSON; {"payers", "charges"} if the
                                                   most units that paid are known
-    finish    its id, rank     -                  why it ended
+    finish    its id, number   -                  why it ended
     join      its number       -                  pairs of keys: the payments of the first count for the second
 
 A settlement is written without waiting for the disk. It is never the last durable row: after a power cut, its whole
@@ -34,9 +34,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import Connection
 
 from discreet.errors import LedgerError, VaultVersionError
-from discreet.log import CORRUPT
+from discreet.log import CORRUPT, chain
 from discreet.log.arrays import Arrays, unpack
 from discreet.log.chain import GENESIS, Head, Row
 from discreet.log.replay import Reached
@@ -231,6 +232,10 @@ class Grant:
     def pack(self) -> bytes:
         """Return the grant as JSON, which gives back the exact numbers."""
         return json.dumps(asdict(self) | {"orders": _ORDERS_DIGEST}, sort_keys=True).encode()
+
+    def make(self, connection: Connection) -> None:
+        """Make a log with this grant."""
+        chain.make(connection, self.pack())
 
     @classmethod
     def parse(cls, content: bytes) -> Self:

@@ -9,7 +9,7 @@ A settlement is one row, too, but waits for no disk: a power cut may undo it, an
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 
 from discreet.config import VaultConfig
 from discreet.errors import LedgerError
@@ -44,7 +44,7 @@ from discreet.ledger.records import LogStart, QuestionRecord
 from discreet.log import arrays, chain
 from discreet.log.chain import GENESIS, Entry, Row
 from discreet.log.postgres import PostgresSchema, alone_by_server
-from discreet.log.replay import COUNTER, Counter, Log, Place, Reached, Replay, Transaction
+from discreet.log.replay import COUNTER, Counter, Log, Place, Transaction
 from discreet.log.sqlite import SqliteFile, alone_by_file
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.filter import Charge, check_settlement, exhausted, never_reserved, reserved_before, units_pay
@@ -56,14 +56,14 @@ SNAPSHOT = "-snapshot"
 """The end of the name of a snapshot. It is a cache beside the ledger, and in no backup."""
 
 
-class LogLedger:
+class LogLedger(Log[Units]):
     """A durable ledger of units on a log, which also records questions. Its grant never changes.
 
     Threads and forked processes may share it: each call is one transaction.
 
     Attributes:
-        counter: the file with the last known state of the ledger; None for a ledger without a vault.
         path: its file; None for a ledger in PostgreSQL.
+        budget, simulation: see `Grant`.
     """
 
     def __init__(self, place: Place, snapshot: Path | None = None) -> None:
@@ -77,57 +77,12 @@ class LogLedger:
             LedgerError: if the ledger is missing, corrupt or out of reach. Nothing may be released without it.
             VaultVersionError: if the ledger has another format or other Renyi orders.
         """
-        self.counter: Counter | None = None
+        super().__init__(place, Units, snapshot)
         self.path = place.path if isinstance(place, SqliteFile) else None
-        self._log = Log(place, Units, snapshot)
         with place.reading() as connection:  # the state of a large ledger may be long in coming
             self._grant = Units.begin(chain.first(connection)).grant
         self.budget, self.simulation = self._grant.budget, self._grant.simulation
         self._unable = dict[tuple[str, int], int | None]()
-
-    # Transactions
-
-    def check_meanwhile(self, check: Callable[[], None]) -> None:
-        """Run the check of the whole ledger in a thread. Transactions, and reports for the custodian, wait for it."""
-        self._replay.check_meanwhile(check)
-
-    def _reading(self) -> AbstractContextManager[Transaction[Units]]:
-        """Run the block on what is public now. It appends nothing."""
-        return self._log.reading()
-
-    def _reporting(self) -> AbstractContextManager[Transaction[Units]]:
-        """Run the block on a ledger that was checked as a whole. It appends nothing."""
-        return self._log.reading(checked=True)
-
-    @contextmanager
-    def _writing(self, *, durable: bool = True) -> Iterator[Transaction[Units]]:
-        """Run the block alone with the ledger. With `durable`, its row is on disk at the end, and noted beside."""
-        with self._log.writing(durable=durable) as found:
-            yield found
-        if durable and found.appended:
-            self.note()
-
-    def _append(self, found: Transaction[Units], entry: Entry) -> None:
-        """Append a row, if the ledger is not older than its counter.
-
-        Raises:
-            LedgerError: if it is older, or another copy. Nothing was written.
-        """
-        self._check_newest(found)
-        found.append(entry)
-
-    def _check_newest(self, found: Transaction[Units]) -> None:
-        if self.counter is not None:
-            # Under the lock, all rows that the counter may name are committed.
-            self.counter.check(lambda: found.state.reached, lambda row: chain.hash_at(found.connection, row))
-
-    @property
-    def _replay(self) -> Replay[Units]:
-        return self._log.replay
-
-    @property
-    def _engine(self) -> Engine:
-        return self._log.place.engine
 
     def alone(self, key: bytes) -> AbstractContextManager[None]:
         """Wait until no other thread, process or machine holds the flight `key`, and hold it for the block.
@@ -137,39 +92,16 @@ class LogLedger:
         saves payments, and the guarantee does not depend on it. A file belongs to one machine, so it locks
         files. Machines share a database, so it takes advisory locks of the server.
         """
-        place = self._log.place
+        place = self.place
         if isinstance(place, SqliteFile):
             return alone_by_file(place.path.parent, key)
         return alone_by_server(place.engine, place.name, key)
-
-    def reached(self) -> Reached:
-        """Return the state of the ledger: numbers that only grow."""
-        with self._reading() as found:
-            return found.state.reached
-
-    def note(self) -> None:
-        """Write the state of the ledger, read back from its rows, to its counter."""
-        if self.counter is not None:
-            self.counter.note(self.reached())
-
-    def check_counter(self, counter: Counter) -> None:
-        """Take over a counter.
-
-        Raises:
-            LedgerError: if the ledger is older than the counter, or another copy.
-        """
-        counter.check(self.reached, self._hash_at)
-        self.counter = counter
-
-    def _hash_at(self, row: int) -> bytes | None:
-        with self._log.place.reading() as connection:
-            return chain.hash_at(connection, row)
 
     # Transactions of all units
 
     def spent(self) -> Spending:
         """Return the sum that all units have paid in common."""
-        with self._reading() as found:
+        with self.reading() as found:
             return found.state.total
 
     def affords(self, extra: Spending) -> bool:
@@ -185,7 +117,7 @@ class LogLedger:
                 cannot be written.
         """
         cost = Spending.of(charge.cost)
-        with self._writing() as found:
+        with self.writing() as found:
             before = chain.find(found.connection, charge.question, CHARGE, charge.number)
             if before is not None:
                 if spending(before) != cost:
@@ -195,9 +127,7 @@ class LogLedger:
             if found.state.units_pay:
                 raise units_pay()
             self._check_total(found.state, cost)
-            self._append(
-                found, Entry(charge.question, CHARGE, charge.number, *cost.pack(), content=_json(charge.describe()))
-            )
+            found.append(Entry(charge.question, CHARGE, charge.number, *cost.pack(), content=_json(charge.describe())))
         return True
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -207,11 +137,11 @@ class LogLedger:
             BudgetExhausted: if not even a unit without charges of its own could pay (public). Nothing was recorded.
             LedgerError: if this part of the question was reserved before, or if the ledger cannot be written.
         """
-        with self._writing() as found:
+        with self.writing() as found:
             self._check_new(found, question, part)
             total = self._check_total(found.state, most)
             unable = found.state.cannot_pay(self.budget.filter_state(total))
-            self._append(found, Entry(question, RESERVE, part, *most.pack()))
+            found.append(Entry(question, RESERVE, part, *most.pack()))
         return frozenset(unable)
 
     # Transactions of single units
@@ -224,7 +154,7 @@ class LogLedger:
                 if the ledger cannot be written. Nothing was reserved.
         """
         keys = join_keys(units)
-        with self._writing() as found:
+        with self.writing() as found:
             self._check_new(found, question, part)
             state = found.state
             numbers = state.find(keys)
@@ -233,7 +163,7 @@ class LogLedger:
             new = choose(keys, able & (numbers == UNKNOWN))
             content = pack_payers(state.next_number, new, numbers[able & (numbers != UNKNOWN)])
             self._unable[question, part] = state.transcript.unable(self.budget.limit, common)
-            self._append(found, Entry(question, RESERVE, part, *most.pack(), content=content))
+            found.append(Entry(question, RESERVE, part, *most.pack(), content=content))
         return frozenset(units if able.all() else split(choose(keys, able)))
 
     def unable(self, question: str, part: int) -> int | None:
@@ -242,18 +172,18 @@ class LogLedger:
 
     def unable_now(self, most: Spending) -> int | None:
         """Return how many units at most cannot pay `most` now; None if it may be any number: public."""
-        with self._reading() as found:
+        with self.reading() as found:
             common = self.budget.filter_state(found.state.total) + self.budget.filter_state(most)
             return found.state.transcript.unable(self.budget.limit, common)
 
     def transcript(self) -> Transcript:
         """Return what is public now of the payments of single units."""
-        with self._reading() as found:
+        with self.reading() as found:
             return Transcript(found.state.transcript.paid.items())
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the payers of a reserved part; None if the part was not reserved, or if all units pay."""
-        with self._reporting() as found:
+        with self.reading(checked=True) as found:
             held = found.state.open.get((question, part)) or chain.find(found.connection, question, RESERVE, part)
             if held is None or not held.content:
                 return None
@@ -270,7 +200,7 @@ class LogLedger:
         Raises:
             LedgerError: if the part was never reserved, was settled with another sum, or spent more than it reserved.
         """
-        with self._writing(durable=False) as found:
+        with self.writing(durable=False) as found:
             held = found.state.open.get((question, part))
             if held is not None:
                 check_settlement(held.most, None, spent)
@@ -295,21 +225,21 @@ class LogLedger:
             LedgerError: if a unit's key does not have 16 bytes, or if the ledger cannot be written. Nothing was moved.
         """
         join_keys([name for pair in pairs for name in pair])
-        with self._writing() as found:
+        with self.writing() as found:
             moved = found.state.movable(pairs)
             if moved:
                 number = str(found.state.head.id + 1)
-                self._append(found, Entry(number, JOIN, content=b"".join(old + new for old, new in moved)))
+                found.append(Entry(number, JOIN, content=b"".join(old + new for old, new in moved)))
         return len(moved)
 
     def balance(self, unit: bytes) -> FilterState:
         """Return the charges of one unit alone. For the custodian only."""
-        with self._reporting() as found:
+        with self.reading(checked=True) as found:
             return found.state.balance(unit)
 
     def unit_balances(self) -> list[tuple[FilterState, int]]:
         """Return the distinct balances of units, each with the number of units. For the custodian only."""
-        with self._reporting() as found:
+        with self.reading(checked=True) as found:
             return found.state.unit_balances()
 
     # Questions
@@ -324,15 +254,15 @@ class LogLedger:
         # A command line may contain invalid bytes, which must not prevent a question.
         kept = asked.encode(errors="replace").decode() if asked is not None and self._grant.log_questions else None
         kept = None if kept is None else kept.replace("\0", "\N{REPLACEMENT CHARACTER}")
-        with self._writing() as found:
+        with self.writing() as found:
             if self._began(found, question):
                 raise LedgerError(f"A question with the id {question} already began. Ask again under a new id.")
             about = {"algorithm": algorithm, "text": kept, "private": private}
-            self._append(found, Entry(question, BEGIN, content=_json(about)))
+            found.append(Entry(question, BEGIN, content=_json(about)))
 
     def began(self, question: str) -> bool:
         """Return whether a question with this id began."""
-        with self._reading() as found:
+        with self.reading() as found:
             return self._began(found, question)
 
     def finish(self, question: str, stopped: str) -> None:
@@ -341,15 +271,14 @@ class LogLedger:
         Raises:
             LedgerError: if no question with this id began, or if the ledger cannot be written.
         """
-        with self._writing() as found:
+        with self.writing() as found:
             if not self._began(found, question):
                 raise LedgerError(f"No question with the id {question} began. Begin the question first.")
-            rank = chain.count(found.connection, question, FINISH)
-            self._append(found, Entry(question, FINISH, rank, content=stopped.encode()))
+            found.append(Entry(question, FINISH, found.head.id + 1, content=stopped.encode()))
 
     def questions(self) -> list[QuestionRecord]:
         """Return all questions in the order of their arrival, with their payments."""
-        with self._reporting() as found:
+        with self.reading(checked=True) as found:
             return reports.list_records(chain.read(found.connection), self.budget)
 
     def spent_at_most(self, questions: Collection[str] | None = None, *, wait: bool = False) -> Spending:
@@ -361,7 +290,7 @@ class LogLedger:
         Raises:
             LedgerError: if one of `questions` is in a log that was closed. Its cost is in that of all questions alone.
         """
-        with self._writing(durable=False) if wait else self._reading() as found:
+        with self.writing(durable=False) if wait else self.reading() as found:
             if questions is None:
                 return found.state.spent_at_most()
             for question in questions:
@@ -372,7 +301,7 @@ class LogLedger:
 
     def questions_of(self, unit: bytes) -> frozenset[str]:
         """Return the ids of the questions that charged one unit alone. For the custodian only."""
-        with self._reporting() as found:
+        with self.reading(checked=True) as found:
             return reports.questions_of(chain.read(found.connection), found.state.names_of(unit))
 
     def traces_of(self, unit: bytes) -> tuple[bool, frozenset[str]]:
@@ -380,7 +309,7 @@ class LogLedger:
 
         The closing of a log carries open parts on with their payers. Their questions are in no row of the new log.
         """
-        with self._reporting() as found:
+        with self.reading(checked=True) as found:
             names = found.state.names_of(unit)
             payers = ((question, held.payers) for (question, _), held in found.state.open.items())
             opened = {question for question, paying in payers if paying is not None and np.isin(paying, names).any()}
@@ -388,12 +317,12 @@ class LogLedger:
 
     def count_corpora(self) -> int:
         """Return the number of synthetic corpora that were paid for."""
-        with self._reporting() as found:
+        with self.reading(checked=True) as found:
             return found.state.corpora + len(reports.list_corpora(chain.read(found.connection), self.budget))
 
     def start(self) -> LogStart:
         """Return since when this log has who took part in what, and what is known of the closed logs before."""
-        with self._reporting() as found:
+        with self.reading(checked=True) as found:
             tables = tuple(chain.list_closed(found.connection))
             return LogStart(reports.time_of(chain.first(found.connection)), *found.state.earlier, tables)
 
@@ -414,9 +343,10 @@ class LogLedger:
 
         Every hash is computed anew, since the first row has the mark. So no copy without the mark is ever on disk.
         """
-        with self._reporting() as found:
+        with self.reading(checked=True) as found:
             rows = self._rows(found.connection)
-            chain.make(target, replace(Grant.parse(next(rows).content[len(GENESIS) :]), simulation=True).pack())
+            next(rows)  # the grant
+            replace(self._grant, simulation=True).make(target)
             opening = chain.first(target)
             head = chain.Head(opening.id, opening.hash, GENESIS)
             for row in rows:
@@ -424,7 +354,7 @@ class LogLedger:
                 head = chain.append(target, head, entry, row.time)
 
     def _rows(self, connection: Connection) -> Iterator[Row]:
-        with self._log.place.explained():  # around reading only: errors of the copy are those of another database
+        with self.place.explained():  # around reading only: errors of the copy are those of another database
             yield from chain.read(connection)
 
     def close_log(self, *, keep: bool | Path = True) -> bool:
@@ -444,10 +374,9 @@ class LogLedger:
             LedgerError: if the ledger or the file cannot be written. Nothing was changed, unless the disk failed at the
                 end: then the file of `keep` stays, and has what the log had.
         """
-        with self._writing() as found:
-            self._check_newest(found)
+        with self.writing() as found:
             found.appended = True  # an error from here on throws the state away
-            self._replay.drop_snapshot()  # it names the payers of parts that were open when it was written
+            self.replay.drop_snapshot()  # it names the payers of parts that were open when it was written
             rows = partial(self._rows, found.connection)
             if isinstance(keep, Path):
                 SqliteFile(keep).make(lambda target: chain.copy(target, rows()), rights=0o600)
@@ -457,7 +386,7 @@ class LogLedger:
                 if isinstance(keep, Path):
                     keep.unlink()  # nothing was closed
                 raise
-        return keep is True or self._log.place.forget_deleted()
+        return keep is True or self.place.forget_deleted()
 
     def _continue(self, found: Transaction[Units], rows: Callable[[], Iterator[Row]], *, keep: bool) -> None:
         """Put a new log with the state in the place of the log."""
@@ -536,8 +465,7 @@ class SqliteLedger(LogLedger):
         Raises:
             LedgerError: if a file exists at `path`, or if it cannot be written.
         """
-        grant = Grant(budget, log_questions, simulation)
-        SqliteFile(path).make(lambda connection: chain.make(connection, grant.pack()))
+        SqliteFile(path).make(Grant(budget, log_questions, simulation).make)
         return cls(path)
 
     @classmethod
@@ -584,8 +512,7 @@ class PostgresLedger(LogLedger):
             MissingPart: if the driver is not installed.
             LedgerError: if a schema of this name exists, or if the database cannot be reached or written.
         """
-        grant = Grant(budget, log_questions, simulation)
-        PostgresSchema(url, name).make(lambda connection: chain.make(connection, grant.pack()))
+        PostgresSchema(url, name).make(Grant(budget, log_questions, simulation).make)
         return cls(url, name)
 
     @classmethod

@@ -141,7 +141,6 @@ _READ = Statement(f"select {_FIELDS} from log where id >= :start order by id lim
 _FIRST = Statement(f"select {_FIELDS} from log order by id limit 1")
 _OF_QUESTION = Statement(f"select {_FIELDS} from log where question = :question order by id")
 _ONE = Statement(f"select {_FIELDS} from log where question = :question and kind = :kind and part = :part")
-_COUNT = Statement("select count(*) from log where question = :question and kind = :kind")
 _HASH = Statement("select hash from log where id = :id")
 _APPEND = Statement(f"insert into log ({_FIELDS}) values ({', '.join(f':{name}' for name in Row._fields)})")
 
@@ -267,11 +266,6 @@ def find(connection: Connection, question: str, kind: str, part: int = 0) -> Row
     """Return the row with this question, kind and part, found by the index; None if there is none."""
     found = _ONE.run(connection, {"question": question, "kind": kind, "part": part}).fetchone()
     return None if found is None else Row._make(found)
-
-
-def count(connection: Connection, question: str, kind: str) -> int:
-    """Return the number of rows of a question of one kind."""
-    return int(_COUNT.run(connection, {"question": question, "kind": kind}).fetchone()[0])
 
 
 def hash_at(connection: Connection, number: int) -> bytes | None:

@@ -35,7 +35,7 @@ from discreet.log.arrays import Arrays
 from discreet.log.chain import GENESIS, Entry, Head, ReplacedError, Row, before_first, first, read
 from discreet.log.postgres import PostgresSchema
 from discreet.log.sqlite import SqliteFile
-from discreet.system.sharing import at_fork, members
+from discreet.system.sharing import Turn, at_fork, members
 from discreet.system.words import quoted
 
 LARGE = 2**22
@@ -55,6 +55,10 @@ class State(Protocol):
     """
 
     head: Head
+
+    @property
+    def reached(self) -> "Reached":
+        """How far the log is: what `Counter` notes."""
 
     @classmethod
     def begin(cls, row: Row) -> Self:
@@ -310,6 +314,7 @@ class Log(Generic[S]):
     Attributes:
         place: where it is.
         replay: its state in this process.
+        counter: what was seen of the log before; None for none.
     """
 
     def __init__(self, place: Place, kind: type[S], snapshot: Path | None = None) -> None:
@@ -325,6 +330,8 @@ class Log(Generic[S]):
             VaultVersionError: if it has another format.
         """
         self.place, self.replay = place, Replay(kind, snapshot)
+        self.counter: Counter | None = None
+        self._one_writes = Turn()  # threads wait here in a fair order; a database has them try again and again
         if place.check_open() >= LARGE:
             self.replay.check_meanwhile(lambda: self._check(large=True))
         else:
@@ -340,17 +347,53 @@ class Log(Generic[S]):
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Transaction[S]]:
-        """Run the block alone with the log that was checked. With `durable`, its rows are on disk at the end."""
+        """Run the block alone with the log that was checked. Nobody else writes meanwhile.
+
+        With `durable`, the log is not older than its counter, and the rows are on disk at the end, and noted.
+
+        Raises:
+            LedgerError: if it is older than the counter, or another copy. Nothing was written.
+        """
         self.replay.wait()
         found: Transaction[S] | None = None
         try:
-            with self.place.writing(durable=durable) as connection, self.replay.caught_up(connection) as state:
+            with (
+                self._one_writes,
+                self.place.writing(durable=durable) as connection,
+                self.replay.caught_up(connection) as state,
+            ):
                 found = Transaction(connection, state)
+                if durable and self.counter is not None:
+                    # Under the lock, all rows that the counter may name are committed.
+                    self.counter.check(self.counter.read(), found)
                 yield found
         except BaseException:
             if found is not None and found.appended:
                 self.replay.forget()
             raise
+        if durable and found.appended:
+            self.note()
+
+    def reached(self) -> "Reached":
+        """Return the state of the log as numbers that only grow."""
+        with self.reading() as found:
+            return found.state.reached
+
+    def note(self) -> None:
+        """Write the state of the log, read back from its rows, to its counter."""
+        if self.counter is not None:
+            self.counter.note(self.reached())
+
+    def check_counter(self, counter: "Counter") -> None:
+        """Take over a counter.
+
+        Raises:
+            LedgerError: if the log is older than the counter, or another copy.
+        """
+        known = counter.read()  # first: another process may write meanwhile, and the log is then ahead
+        with self.reading() as found:
+            counter.check(known, found)
+        self.counter = counter
 
     def _check(self, *, large: bool) -> None:
         with self.place.reading() as connection:
@@ -394,14 +437,17 @@ class Counter:
     folder. It cannot detect that the whole folder was restored from an older copy.
 
     Attributes:
-        path: its path.
+        path: its path; None to remember the state in this process alone.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self.path = path
+        self._seen: Reached | None = None
 
     def read(self) -> Reached | None:
-        """Return the last known state; None if the file is missing or damaged."""
+        """Return the last known state; None if there is none, or if the file is damaged."""
+        if self.path is None:
+            return self._seen
         try:
             found = json.loads(self.path.read_text(encoding="ascii"))
             known = Reached(found["questions"], found["payments"], found["row"], found["hash"])
@@ -411,40 +457,43 @@ class Counter:
         numbers = known.questions, known.payments, known.row
         return known if sound and all(type(number) is int and number >= 0 for number in numbers) else None
 
-    def check(self, reach: Callable[[], Reached], hash_at: Callable[[int], bytes | None]) -> None:
-        """Check that the log is not older than this file, and that it is no other one.
-
-        The file is read first. If another process pays meanwhile, the log is ahead of the file, which is allowed.
+    def check(self, known: Reached | None, found: Transaction[Any]) -> None:
+        """Check that a log is not older than what is known of it, and that it is no other one.
 
         Args:
-            reach: returns the state of the log.
-            hash_at: returns the hash of a row; None for a row of a log that was closed.
+            known: what `read` returned before the transaction began, or within one that writes.
+            found: the transaction.
 
         Raises:
-            LedgerError: if the log lacks known questions, payments or rows. Nothing was charged or released.
+            LedgerError: if the log lacks known questions, payments or rows, or has another row in the place of one.
         """
-        before, folder = self.read(), quoted(self.path.parent)
-        if before is None:
+        if known is None:
             return
-        now = reach()
-        if now.is_older(before):
-            # The message omits the number of payments: it includes moved balances, which are private.
-            raise LedgerError(
-                f"The ledger is older than the newest question. It has {now.questions} of {before.questions} "
-                "questions, or lacks payments, so that the same budget could be spent again. Restore the newest "
-                f"ledger. If it is lost: discreet backup {folder} COPY, then discreet restore COPY NEWVAULT "
-                "--force. See docs/operations.md."
-            )
-        if (found := hash_at(before.row)) is not None and found.hex() != before.hash:
-            # The message omits the hashes: they depend on who paid.
-            raise LedgerError(
-                f"The ledger is another copy than the newest one: its row {before.row} is not the one that is known. "
-                "The same budget could be spent twice. Restore the newest ledger. If it is lost: discreet backup "
-                f"{folder} COPY, then discreet restore COPY NEWVAULT --force. See docs/operations.md."
-            )
+        if (now := found.state.reached).is_older(known):
+            raise self.older(now, known)
+        row = chain.hash_at(found.connection, known.row)  # None for a row of a log that was closed
+        if row is not None and row.hex() != known.hash:
+            raise self.forked(known.row)
+
+    def older(self, now: Reached, known: Reached) -> DiscreetError:
+        """Return the error of a log that lacks what is known. It omits the number of payments: some are private."""
+        return LedgerError(
+            f"The ledger is older than the newest question. It has {now.questions} of {known.questions} questions, or "
+            f"lacks payments, so that the same budget could be spent again. {self._remedy()}"
+        )
+
+    def forked(self, row: int) -> DiscreetError:
+        """Return the error of a log with another row in the place of a known one. No hash: it depends on who paid."""
+        return LedgerError(
+            f"The ledger is another copy than the newest one: its row {row} is not the one that is known. The same "
+            f"budget could be spent twice. {self._remedy()}"
+        )
 
     def note(self, now: Reached) -> None:
         """Write the state of the log, unless the file is ahead. A file that cannot be written stays unchanged."""
+        if self.path is None:
+            self._seen = now if self._seen is None or self._seen.is_older(now) else self._seen
+            return
         with suppress(OSError):
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)  # as the log; never by a link
             try:
@@ -454,6 +503,13 @@ class Counter:
                     self._write(file, now)
             finally:
                 os.close(file)
+
+    def _remedy(self) -> str:
+        folder = quoted(self.path.parent) if self.path is not None else "VAULT"
+        return (
+            f"Restore the newest ledger. If it is lost: discreet backup {folder} COPY, then discreet restore COPY "
+            "NEWVAULT --force. See docs/operations.md."
+        )
 
     def _write(self, file: int, now: Reached) -> None:
         # All contents have one length, so that one write replaces the file and never truncates it.

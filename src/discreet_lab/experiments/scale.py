@@ -271,9 +271,9 @@ def of_ledger(folder: Path, count: int) -> Found:
         found[f"ledger: payers of a question, {percent} % of the units, kB on disk"] = (
             payers_size(ledger, percent) / 1e3
         )
-    with ledger._reading() as read:
+    with ledger.reading() as read:
         found["ledger: check of all rows, ms"] = 1e3 * seconds_by(lambda: replay.Replay(Units).check(read.connection))
-    ledger._engine.dispose()  # the log is moved into the file
+    ledger.place.engine.dispose()  # the log is moved into the file
     found["ledger: on disk, MiB"] = path.stat().st_size / 2**20
     found["ledger: open, ms"] = 1e3 * seconds_by(lambda: SqliteLedger.open(path), time.thread_time)
     found["ledger: is checked beside"] = float(path.stat().st_size >= replay.LARGE)
@@ -288,7 +288,7 @@ def ask(ledger: SqliteLedger, question: str, paying: list[bytes]) -> tuple[float
 
 def payers_size(ledger: SqliteLedger, percent: int) -> int:
     """Return the size of the payers of a settled question, in bytes."""
-    with ledger._reading() as read:
+    with ledger.reading() as read:
         row = chain.find(read.connection, f"{percent}-0", RESERVE)
     return 0 if row is None else len(row.content)
 

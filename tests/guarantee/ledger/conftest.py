@@ -210,7 +210,7 @@ def change(ledger: Any, *statements: str) -> None:
             for statement in statements:
                 database.execute(statement)
         return
-    url = ledger._engine.url.render_as_string().replace("+psycopg", "")
+    url = ledger.place.engine.url.render_as_string().replace("+psycopg", "")
     path = f'set local search_path to "{ledger.name}"'
     sql(url, path, "drop trigger if exists log_is_final on log", *statements)
 

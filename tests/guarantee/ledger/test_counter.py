@@ -33,7 +33,7 @@ def put_back(vault: Vault, copy: Path) -> None:
 
 
 def copied(vault: Vault, folder: Path) -> Path:
-    vault.ledger._engine.dispose()  # which moves the log into the file
+    vault.ledger.place.engine.dispose()  # which moves the log into the file
     return Path(shutil.copy(vault.path / "ledger.sqlite", folder / "older.sqlite"))
 
 
@@ -42,7 +42,7 @@ def test_counter_follows_the_ledger(tmp_path: Path) -> None:
     assert Counter(vault.path / COUNTER).read() is None
     asked(vault, "one")
     assert Counter(vault.path / COUNTER).read() == vault.ledger.reached() == Reached(1, 1)
-    with vault.ledger._reading() as found:
+    with vault.ledger.reading() as found:
         head = found.state.head
     written = json.loads((vault.path / COUNTER).read_text())
     assert written == {"questions": 1, "payments": 1, "row": head.id, "hash": head.hash.hex()}

@@ -207,11 +207,11 @@ def interrupted_letting_go(ledger: Any) -> Iterator[None]:
         if "pg_advisory_unlock" in call[2]:
             raise KeyboardInterrupt
 
-    event.listen(ledger._engine, "before_cursor_execute", execute)
+    event.listen(ledger.place.engine, "before_cursor_execute", execute)
     try:
         yield
     finally:
-        event.remove(ledger._engine, "before_cursor_execute", execute)
+        event.remove(ledger.place.engine, "before_cursor_execute", execute)
 
 
 def held_by_server(url: str) -> int:
@@ -242,7 +242,7 @@ def test_nothing_of_a_flight_is_left_on_the_server(url: str, name: str) -> None:
         with ledger.alone(KEY):
             assert held_by_server(url) == 1
         assert held_by_server(url) == 0
-    assert ledger._engine.pool.checkedout() == 0  # type: ignore[attr-defined]
+    assert ledger.place.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
 
 
 def test_flight_of_another_ledger_in_the_database_is_another(url: str, name: str) -> None:

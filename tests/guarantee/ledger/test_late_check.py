@@ -64,7 +64,7 @@ def _end(end: threading.Event) -> None:
 def test_payment_waits_for_the_check(tmp_path: Path) -> None:
     ledger = SqliteLedger.create(tmp_path / "ledger.sqlite", LARGE)
     end, paid = threading.Event(), threading.Event()
-    ledger.check_meanwhile(lambda: _end(end))
+    ledger.replay.check_meanwhile(lambda: _end(end))
 
     def pay() -> None:
         ledger.reserve("q", 0, of(0.5), UNITS)

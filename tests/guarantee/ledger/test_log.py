@@ -44,7 +44,7 @@ def of(epsilon: float) -> Spending:
 @contextmanager
 def failing(ledger: Any, monkeypatch: pytest.MonkeyPatch, at: int, late: bool) -> Iterator[list[int]]:
     """Fail at one statement or commit of a ledger: before the database has it, or after it did it."""
-    count, dialect = [0], ledger._engine.dialect
+    count, dialect = [0], ledger.place.engine.dialect
     run, commit = chain.Statement.run, dialect.do_commit
 
     def fail(act: Callable[[], Any]) -> Any:
@@ -115,7 +115,7 @@ def test_ledger_that_keeps_a_row_that_was_not_committed_is_caught(kept: Kept, mo
 
     def applied(connection: Any, head: Any, entry: Any, at: int | None = None) -> Any:
         new = real(connection, head, entry, at)
-        state = ledger._replay._state
+        state = ledger.replay._state
         question, kind, part, loss, failure, content = entry
         state.apply(chain.Row(new.id, question, kind, part, 0, loss, failure, content, new.hash))
         state.head = new
@@ -123,11 +123,11 @@ def test_ledger_that_keeps_a_row_that_was_not_committed_is_caught(kept: Kept, mo
 
     ledger = kept()
     monkeypatch.setattr(chain, "append", applied)
-    monkeypatch.setattr(ledger._replay, "forget", lambda: None)
+    monkeypatch.setattr(ledger.replay, "forget", lambda: None)
     monkeypatch.setattr(replay, "read", lambda connection, head=None: iter(()))
     with failing(ledger, monkeypatch, 3, late=False), pytest.raises(LedgerError):
         ledger.reserve("q", 0, of(0.6), UNITS[:3])
-    assert ledger._replay._state.unit_balances() != kept_balances(kept, monkeypatch)
+    assert ledger.replay._state.unit_balances() != kept_balances(kept, monkeypatch)
 
 
 def kept_balances(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -180,9 +180,9 @@ def test_number_of_a_row_is_the_guard_without_a_lock(kept: Kept, monkeypatch: py
 def test_rows_are_final(kept: Kept, statement: str) -> None:
     ledger = kept(BUDGET)
     ledger.reserve("q", 0, of(0.6), UNITS[:3])
-    with pytest.raises(LedgerError), ledger._writing() as found:
+    with pytest.raises(LedgerError), ledger.writing() as found:
         found.connection.exec_driver_sql(statement)
-    with pytest.raises(LedgerError), ledger._writing() as found:
+    with pytest.raises(LedgerError), ledger.writing() as found:
         found.connection.exec_driver_sql(
             "insert into log select 2, 'x', kind, part, time, loss, failure, content, hash from log where id = 2"
         )
@@ -192,7 +192,7 @@ def test_rows_are_final(kept: Kept, statement: str) -> None:
 def test_row_is_not_replaced(tmp_path: Path) -> None:
     ledger = SqliteLedger.create(tmp_path / "ledger.sqlite", BUDGET)
     ledger.reserve("q", 0, of(0.6), UNITS[:3])
-    with pytest.raises(LedgerError), ledger._writing() as found:
+    with pytest.raises(LedgerError), ledger.writing() as found:
         found.connection.exec_driver_sql("insert or replace into log select * from log where id = 2")
 
 
@@ -301,7 +301,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def snapshot_of(ledger: Any) -> Path:
-    found = ledger._replay._snapshot
+    found = ledger.replay._snapshot
     assert isinstance(found, Path)
     return found
 
@@ -326,7 +326,7 @@ def check_same(ledger: Any, reference: Any) -> None:
     assert ledger.spent() == reference.spent()
     assert Multiset(dict(ledger.unit_balances())) == Multiset(dict(reference.unit_balances()))
     assert ledger.spent_at_most() == of(0.1).times(5) + of(0.05) + of(0.2) + of(0.03)
-    with ledger._reading() as found:
+    with ledger.reading() as found:
         assert found.state.transcript.paid == reference._transcript.paid
 
 
@@ -338,7 +338,7 @@ def test_snapshot_has_the_whole_state(kept: Kept) -> None:
     check_same(first, reference)
     for used in (kept(), ledger, first):
         assert used.spent() == reference.spent()
-        used._replay.forget()
+        used.replay.forget()
         check_same(used, reference)  # from the snapshot that it compared, or from all rows
     late = kept()
     late.settle("q", 0, of(0.01))
@@ -444,7 +444,7 @@ def test_closed_log_goes_on_with_all_balances(kept: Kept, tmp_path: Path, keep: 
     ledger.close_log(keep=keep)
     assert Multiset(dict(kept().unit_balances())) == Multiset(dict(reference.unit_balances()))
     assert counted(kept(), tmp_path).payers("q", 0) is None
-    with ledger._reading() as found:
+    with ledger.reading() as found:
         names = found.connection.exec_driver_sql(
             "select name from sqlite_master where type = 'table'"
             if isinstance(ledger, SqliteLedger)
@@ -564,8 +564,8 @@ def test_old_questions_are_in_the_snapshot(kept: Kept) -> None:
         close_and_ask_again(kept, "units", 1)
     for _ in range(2):
         ledger = kept()
-        ledger._replay.wait()
-        ledger._replay.forget()
+        ledger.replay.wait()
+        ledger.replay.forget()
         assert ledger.began("q")
 
 
@@ -601,13 +601,13 @@ def test_archive_has_the_old_rows_for_its_owner_alone(kept: Kept, tmp_path: Path
     for number in range(2):
         ledger.begin(f"q{number}", "test", None)
         ledger.reserve(f"q{number}", 0, of(0.1), UNITS[number : number + 3])
-        with ledger._reading() as found:
+        with ledger.reading() as found:
             rows = list(chain.read(found.connection))
         ledger.close_log(keep=path.with_name(f"{number}.sqlite"))
         path = path.with_name(f"{number}.sqlite")
         assert path.stat().st_mode & 0o777 == 0o600
         archive = SqliteLedger.open(path)
-        with archive._reading() as found:
+        with archive.reading() as found:
             assert list(chain.read(found.connection)) == rows
         assert archive.questions_of(UNITS[number]) == {f"q{number}"}
         assert archive.questions_of(UNITS[9]) == frozenset()

@@ -136,7 +136,7 @@ def replayed(ledger: Any) -> tuple[int, int, int]:
     price, rest = (GRANT.filter_state(one) for one in prices())
     paid, open_ = dict.fromkeys(PEOPLE, FilterState()), dict[tuple[str, int], frozenset[bytes]]()
     wrong = exceeded = most = 0
-    with ledger._reading() as found:
+    with ledger.reading() as found:
         rows = [row for row in chain.read(found.connection) if row.kind in (RESERVE, SETTLE)]
     assert len(rows) == 2 * 12 * ASKERS  # no child broke off
     for row in rows:

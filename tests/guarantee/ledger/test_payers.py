@@ -75,7 +75,7 @@ def paid_before(kept: Kept) -> Any:
 
 
 def content(ledger: Any, question: str) -> bytes:
-    with ledger._reading() as found:
+    with ledger.reading() as found:
         row = chain.find(found.connection, question, RESERVE)
     assert row is not None
     return row.content
@@ -142,7 +142,7 @@ def test_kill_at_any_time_leaves_the_payers(kept: Kept) -> None:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         found = kept()  # its rows follow one another
-        with found._reading() as reading:
+        with found.reading() as reading:
             rows = list(chain.read(reading.connection))
     settled = {(row.question, row.part) for row in rows if row.kind == SETTLE}
     owed = Counter[bytes]()

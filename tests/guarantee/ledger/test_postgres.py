@@ -57,7 +57,7 @@ def test_connection_that_breaks_is_made_anew(url: str, name: str) -> None:
     others = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()"
     sql(url, f"{others} and backend_type = 'client backend'")
     assert ledger.reserve("q", 1, of(0.1), UNITS) == frozenset(UNITS)
-    with pytest.raises(LedgerError, match="cannot be reached"), ledger._writing():
+    with pytest.raises(LedgerError, match="cannot be reached"), ledger.writing():
         sql(url, f"{others} and backend_type = 'client backend'")
     assert len(parts_of(ledger)) == 2
 
@@ -112,14 +112,14 @@ def test_who_may_read_and_add_rows_pays_and_changes_nothing(url: str, name: str)
     assert found.reserve("q", 0, of(0.1), UNITS) == frozenset(UNITS)
     found.settle("q", 0, of(0.05))
     for change in ("update log set failure = 0", "delete from log", "drop table log"):
-        with pytest.raises(LedgerError), found._writing() as writing:
+        with pytest.raises(LedgerError), found.writing() as writing:
             writing.connection.execute(text(change))
     assert PostgresLedger.open(url, name).spent_at_most() == of(0.05)
 
 
 def test_grant_cannot_be_emptied(url: str, name: str) -> None:
     ledger = PostgresLedger.create(url, name, LARGE)
-    with pytest.raises(LedgerError), ledger._writing() as found:
+    with pytest.raises(LedgerError), ledger.writing() as found:
         found.connection.execute(text("truncate log"))
 
 

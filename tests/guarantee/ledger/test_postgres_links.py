@@ -62,7 +62,7 @@ def test_client_and_server_miss_each_other_within_half_a_minute(url: str, name: 
     PostgresLedger.create(url, name, LARGE)
     sql(url, f"comment on schema {name} is 'there'")
     ledger = PostgresLedger.open(url, name)
-    with ledger._writing() as found:
+    with ledger.writing() as found:
         driver = found.connection.connection.dbapi_connection
         assert driver is not None
         given = {one.keyword.decode(): one.val for one in driver.pgconn.info}

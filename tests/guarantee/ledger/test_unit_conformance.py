@@ -116,7 +116,7 @@ class LooksFirst(Watched):
     able: Any = None
 
     def reserve(self, question: str, part: int, most: Spending, units: Sequence[bytes]) -> frozenset[bytes]:
-        with self._reading() as found:  # type: ignore[attr-defined]
+        with self.reading() as found:  # type: ignore[attr-defined]
             numbers = found.state.find(join_keys(units))
             self.able = super()._admit(found.state, self.budget.filter_state(most), numbers)  # type: ignore[attr-defined]
         return frozenset(super().reserve(question, part, most, units))  # type: ignore[misc]

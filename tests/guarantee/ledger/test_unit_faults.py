@@ -30,7 +30,7 @@ def of(epsilon: float) -> Spending:
 
 def parts_of(ledger: Any) -> dict[tuple[str, int], frozenset[bytes]]:
     """Who paid for each part, read from the rows alone; checks that each unit paid just that: nothing lost or twice."""
-    with ledger._reading() as found:
+    with ledger.reading() as found:
         rows = list(chain.read(found.connection))
     keys, paying = list[bytes](), dict[tuple[str, int], frozenset[bytes]]()
     costs, owed = dict[tuple[str, int], FilterState](), defaultdict[bytes, FilterState](FilterState)
@@ -224,7 +224,7 @@ def test_many_large_balances_stay_exact(kept: Kept) -> None:
 @pytest.mark.parametrize("statement", ["update log set kind = 'x' where id = 1", "delete from log where id = 1"])
 def test_grant_is_final(kept: Kept, statement: str) -> None:
     ledger = kept(Budget(1.0, 1e-5, accountant="zcdp"))
-    with pytest.raises(LedgerError), ledger._writing() as found:
+    with pytest.raises(LedgerError), ledger.writing() as found:
         found.connection.exec_driver_sql(statement)
     assert kept().budget == Budget(1.0, 1e-5, accountant="zcdp")
     with pytest.raises(LedgerError, match="never overw"):
