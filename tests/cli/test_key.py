@@ -16,9 +16,9 @@ from discreet.cli.key_values import state_of
 from discreet.errors import UsageError
 from discreet.log.replay import Counter, Reached
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
-from discreet.server.accounts.values import can_match, parse_expiry, parse_rate
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import AUDIT_LOG
+from discreet.server.key_text import can_match, parse_expiry, parse_rate
 from discreet.server.shared_accounts import ACCOUNTS
 from discreet.vault import Vault
 

@@ -27,8 +27,7 @@ from discreet.cli.key_values import make_accounts, open_accounts, served, state_
 from discreet.cli.output import err, explained, out, print_json
 from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, Key, Limits
-from discreet.server.accounts.key_format import PREFIX, is_mistyped
-from discreet.server.accounts.values import can_match, parse_expiry, parse_models, parse_rate
+from discreet.server.key_text import PREFIX, can_match, is_mistyped, parse_expiry, parse_models, parse_rate
 from discreet.server.shared_accounts import share_accounts
 from discreet.system.words import quoted
 
@@ -261,7 +260,7 @@ def share(
     """Keep keys and caps in a database that several servers share. Run it for each server, before the first key."""
     share_accounts(state_of(vault, state), url, Accounts)
     accounts, log = make_accounts(vault, state)
-    log.append("custodian", "accounts-share", "accounts", changes=accounts.database.changes())
+    log.append("custodian", "accounts-share", "accounts", changes=accounts.database.reached().row)
     out.print("The server shares its accounts. Its keys count for all servers that share them.")
 
 
@@ -271,7 +270,7 @@ def accept_copy(vault: VaultPath, state: State = None, as_json: Json = False) ->
     """Go on with an older copy of the accounts. Keys forget what they spent since; the ledger does not."""
     accounts, log = open_accounts(vault, state, check_copy=False)
     accounts.database.accept_copy()
-    changes = accounts.database.changes()
+    changes = accounts.database.reached().row
     log.append("custodian", "accounts-accept-copy", "accounts", changes=changes)
     if as_json:
         print_json(CopyAccepted(changes))

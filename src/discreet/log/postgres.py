@@ -114,6 +114,12 @@ class PostgresSchema:
         with self._transaction(_WRITING, commit, lock=self._lock) as connection:
             yield connection
 
+    def is_made(self) -> bool:
+        """Return whether the schema is there."""
+        with self.reading() as connection:
+            known = text("select to_regclass(:table)")
+            return connection.execute(known, {"table": f"{self.name}.format"}).scalar() is not None
+
     def check_open(self) -> int:
         """Check that the schema is there and has this format. Return the size of its log in bytes.
 
@@ -121,10 +127,9 @@ class PostgresSchema:
             LedgerError: if it is missing or out of reach.
             VaultVersionError: if it has another format.
         """
+        if not self.is_made():
+            raise LedgerError(_MISSING)
         with self.reading() as connection:
-            known = text("select to_regclass(:table)")
-            if connection.execute(known, {"table": f"{self.name}.format"}).scalar() is None:
-                raise LedgerError(_MISSING)
             check_format("The ledger", connection.execute(text("select version from format")).scalar_one())
             return int(connection.execute(text("select pg_table_size(to_regclass('log'))")).scalar() or 0)
 

@@ -372,7 +372,7 @@ class Log(Generic[S]):
                 self.replay.forget()
             raise
         if durable and found.appended:
-            self.note()
+            self._note(found.head)
 
     def reached(self) -> "Reached":
         """Return the state of the log as numbers that only grow."""
@@ -383,6 +383,10 @@ class Log(Generic[S]):
         """Write the state of the log, read back from its rows, to its counter."""
         if self.counter is not None:
             self.counter.note(self.reached())
+
+    def _note(self, _: Head) -> None:
+        """Note the state after a transaction that appended a row."""
+        self.note()
 
     def check_counter(self, counter: "Counter") -> None:
         """Take over a counter.

@@ -14,8 +14,8 @@ import pytest
 
 from discreet.server.accounts import Accounts, Key, KeyExhausted, Reservation
 from discreet.server.accounts import questions as operations
-from discreet.server.accounts.outcomes import Outcome
-from discreet.server.accounts.questions import Admitted, Asking
+from discreet.server.accounts.books import Asked
+from discreet.server.accounts.questions import Outcome
 from tests.server.accounts.helpers import VAULT, Bank, pure
 
 ASKERS = 64
@@ -26,14 +26,15 @@ Make = Callable[[Path], Accounts]
 class TwoTransactions(Accounts):
     """A broken twin: it checks in one transaction, and writes in another."""
 
-    def _ask(self, asking: Asking) -> Outcome:
+    def _ask(self, one: Asked, *, anew: bool) -> Outcome:
         with self.database.reading() as found:
-            now = self._now(found.books)
-            outcome = operations.check(found, asking, now)
-        if not isinstance(outcome, Admitted):
+            one.asked = self._now(found.state)
+            outcome = operations.check(found, one, anew=anew)
+        if not isinstance(outcome, Reservation):
             return outcome
-        with self.database.writing() as writing:
-            return operations.write(writing, asking, outcome, now)
+        with self.database.writing() as found:
+            operations.write(found, one)
+            return outcome
 
 
 def ask_once(make: Make, path: Path, key: str, number: int, fingerprint: str, ready: Any, outcomes: Any) -> None:

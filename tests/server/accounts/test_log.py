@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from discreet.config import FORMAT
 from discreet.log import chain, replay
 from discreet.server.accounts import Accounts, AccountsError, Key, KeyExhausted, Limits, OlderCopy, Reservation
 from tests.server.accounts.helpers import GRANT, VAULT, Bank, gaussian, pure
@@ -38,7 +37,7 @@ def fill(bank: Bank) -> Key:
 def state_of(accounts: Accounts) -> dict[str, Any]:
     """Return the whole state as plain data."""
     with accounts.database.reading() as found:
-        return found.books.pack()[0] | {"head": found.books.head.id}
+        return found.state.pack()[0] | {"head": found.state.head.id}
 
 
 def test_snapshot_of_a_large_log_has_the_same_state(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +62,7 @@ class Failed(Exception):  # noqa: N818 - a driver's error, for a test
 @contextmanager
 def failing(accounts: Accounts, number: int) -> Iterator[list[int]]:
     """Fail at the statement or commit with this number. Yield a list that counts them."""
-    engine, count = accounts.database._log.place.engine, [0]
+    engine, count = accounts.database.place.engine, [0]
 
     def step(*_: Any) -> None:
         count[0] += 1
@@ -163,7 +162,7 @@ def test_tables_before_the_log_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "accounts.sqlite"
     with closing(sqlite3.connect(path)) as database:
         database.execute("create table accounts_state (name text, value int)")
-    with pytest.raises(AccountsError, match=f"a format before {FORMAT}.*Or move them away"):
+    with pytest.raises(AccountsError, match="damaged"):
         Accounts(path)
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.accounts.outcomes import KeyExhausted, Mismatch, NotValid, RateLimited
+from discreet.server.accounts.questions import KeyExhausted, Mismatch, NotValid, RateLimited
 from discreet.server.front.errors import ERRORS, KIND_ADVICE, FrontError
 from discreet.server.wire import CODES
 

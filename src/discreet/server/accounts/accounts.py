@@ -14,14 +14,24 @@ from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts import questions
 from discreet.server.accounts.books import Asked, Books, QuestionReceipt
-from discreet.server.accounts.database import Database, Writing
+from discreet.server.accounts.database import Database, Found, append, forget_replies
 from discreet.server.accounts.grants import KEPT, Grant, Share
-from discreet.server.accounts.key_format import digest_of, make_public, make_secret, matches, public_of
-from discreet.server.accounts.keys import Columns, Key, Limits, check_name, key_of, stamp
+from discreet.server.accounts.keys import (
+    APPROVED,
+    DENIED,
+    PENDING,
+    BudgetRequest,
+    Columns,
+    Key,
+    Limits,
+    check_name,
+    check_request,
+    key_of,
+    stamp,
+)
 from discreet.server.accounts.meters import Charged, Meter
-from discreet.server.accounts.outcomes import Outcome, Recalled, Settled
-from discreet.server.accounts.questions import Admitted, Asking
-from discreet.server.accounts.requests import APPROVED, DENIED, PENDING, BudgetRequest, check_pending, check_request
+from discreet.server.accounts.questions import Outcome, Recalled, Reservation, Settled
+from discreet.server.key_text import digest_of, make_public, make_secret, matches, public_of
 
 _MOST_RECEIPTS = 1000
 _LONGEST_SECRET = 256
@@ -33,6 +43,7 @@ class Accounts:
     def __init__(
         self,
         address: Path | str,
+        snapshot: Path | None = None,
         *,
         clock: Callable[[], float] = time.time,
         check_copy: bool = True,
@@ -41,7 +52,8 @@ class Accounts:
         """Open the accounts; make them if there are none.
 
         Args:
-            address: STATE/accounts.sqlite, or a URL that begins with `postgresql`.
+            address: STATE/front/accounts.sqlite, or a URL that begins with `postgresql`.
+            snapshot: the file of this machine for a snapshot of a large log; beside a file, if none is given.
             clock: the time, in seconds.
             check_copy: whether to refuse an older copy of the database.
             server: the id of the server that asks, where several servers share a database.
@@ -50,10 +62,10 @@ class Accounts:
             AccountsError: if the database cannot be used.
             OlderCopy: if it is an older copy than the newest one.
         """
-        self.database, self._clock = Database(address), clock
+        self.database, self._clock = Database(address, snapshot), clock
         self._server = server if self.database.shared else ""
         if check_copy:
-            self.database.check_copy()
+            self.database.check_counter(self.database.counter)
 
     # What the custodian does
 
@@ -67,7 +79,7 @@ class Accounts:
         if kept is not None and not 0 <= kept <= budget.epsilon:
             raise UsageError(f"--keep is {kept:g}. Give a number from 0 to the grant's epsilon, {budget.epsilon:g}.")
         with self.database.writing() as found:
-            known = {grant.vault: grant for grant in found.books.vaults}
+            known = {grant.vault: grant for grant in found.state.vaults}
             grant = known.get(vault) or Grant(vault, budget, "", Spending.nothing())
             if grant.budget != budget:
                 raise UsageError(
@@ -76,14 +88,14 @@ class Accounts:
                 )
             if vault not in known:
                 values = [budget.epsilon, budget.delta, budget.failures, budget.order, budget.accountant]
-                found.append("grant", vault, {"budget": values})
+                append(found, "grant", vault, {"budget": values})
             if kept is not None:
                 _reserve_share(found, grant, KEPT, kept, typical)
 
     def vaults(self) -> list[Grant]:
         """Return the grants of all vaults that the accounts know."""
         with self.database.reading() as found:
-            return found.books.vaults
+            return found.state.vaults
 
     def issue(
         self,
@@ -117,7 +129,7 @@ class Accounts:
         if not vaults:
             raise UsageError("A key needs a vault. Name one: discreet key issue VAULT NAME --epsilon 10")
         with self.database.writing() as found:
-            books, public = found.books, make_public()
+            books, public = found.state, make_public()
             check_name(name, books.keys)
             known = [books.grant(vault).budget for vault in vaults]
             chosen = min(one.delta for one in known) if delta is None else delta
@@ -140,7 +152,7 @@ class Accounts:
                 "revoked": False,
                 "created": self._now(books),
             }
-            found.append("issue", public, columns)
+            append(found, "issue", public, columns)
             key = key_of(columns)
             if reserved:
                 _reserve(found, key, typical)
@@ -149,7 +161,7 @@ class Accounts:
     def list_keys(self) -> list[Key]:
         """Return all keys, the oldest first."""
         with self.database.reading() as found:
-            return found.books.keys
+            return found.state.keys
 
     def get(self, name: str) -> Key:
         """Return the key with this id or this name.
@@ -158,7 +170,7 @@ class Accounts:
             UnknownName: if there is none.
         """
         with self.database.reading() as found:
-            return found.books.named_key(name)
+            return found.state.named_key(name)
 
     def extend(self, name: str, limits: Limits) -> Key:
         """Change the caps of a key that are given. Returns it.
@@ -170,7 +182,7 @@ class Accounts:
         """
         limits.check()
         with self.database.writing() as found:
-            return _extend(found, _live(found.books, name), limits)
+            return _extend(found, _live(found.state, name), limits)
 
     def rotate(self, name: str) -> tuple[Key, str]:
         """Give a key another secret. The old one is not valid any more; meter, caps and id stay. Returns both.
@@ -180,9 +192,9 @@ class Accounts:
             UsageError: if the key was revoked.
         """
         with self.database.writing() as found:
-            key = _live(found.books, name)
+            key = _live(found.state, name)
             secret = make_secret(key.id)
-            found.append("change", key.id, {"digest": digest_of(secret)}, again=True)
+            append(found, "change", key.id, {"digest": digest_of(secret)})
             return key, secret
 
     def revoke(self, name: str) -> Key:
@@ -192,10 +204,10 @@ class Accounts:
             UnknownName: if there is no such key.
         """
         with self.database.writing() as found:
-            key = found.books.named_key(name)
+            key = found.state.named_key(name)
             for vault in key.vaults if key.reserved else ():
-                grant = found.books.grant(vault)
-                _put_share(found, grant, key.id, grant.read(found.books.spent(key.id, vault)))
+                grant = found.state.grant(vault)
+                _put_share(found, grant, key.id, grant.read(found.state.spent(key.id, vault)))
             return _change(found, key, {"revoked": True})
 
     # Requests for more budget
@@ -207,18 +219,18 @@ class Accounts:
             UsageError: if a value is out of range, or too many requests of the key are pending.
         """
         with self.database.writing() as found:
-            books = found.books
+            books = found.state
             mine = [one for one in books.requests(pending=True) if one.key == key]
             text, number = check_request(epsilon, reason, len(mine)), len(books.requests(pending=False)) + 1
             made = self._now(books)
             content = {"key": key, "epsilon": epsilon, "reason": text, "made": made, "state": PENDING, "decided": None}
-            found.append("request", str(number), content)
+            append(found, "request", str(number), content)
             return BudgetRequest(number, key, epsilon, text, PENDING, stamp(made), None)
 
     def requests(self, *, pending: bool = True) -> list[BudgetRequest]:
         """Return the requests, the oldest first; those that are pending alone, or all."""
         with self.database.reading() as found:
-            return found.books.requests(pending=pending)
+            return found.state.requests(pending=pending)
 
     def requests_of(self, key: str) -> list[BudgetRequest]:
         """Return all requests of a key, the oldest first."""
@@ -234,7 +246,7 @@ class Accounts:
         """
         with self.database.writing() as found:
             request = self._decide(found, number, APPROVED)
-            key = _live(found.books, request.key)
+            key = _live(found.state, request.key)
             return request, _extend(found, key, Limits(epsilon=key.epsilon + request.epsilon))
 
     def deny(self, number: int) -> BudgetRequest:
@@ -250,8 +262,8 @@ class Accounts:
     def asked(self, *, days: float | None = None, skip: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the receipts of all keys, each with its `key`, the newest first; those of the last days alone."""
         with self.database.reading() as found:
-            since = 0.0 if days is None else self._now(found.books) - days * 86_400
-            recent = takewhile(lambda one: one.asked >= since, found.books.newest_first())
+            since = 0.0 if days is None else self._now(found.state) - days * 86_400
+            recent = takewhile(lambda one: one.asked >= since, found.state.newest_first())
             last = None if limit is None else skip + limit
             return [{**one.receipt(), "key": one.key} for one in islice(recent, skip, last)]
 
@@ -260,13 +272,13 @@ class Accounts:
     def find(self, secret: str) -> Key | None:
         """Return the key with this secret; None for an unknown, an expired and a revoked one alike."""
         with self.database.reading() as found:
-            columns = found.books.columns(public_of(secret))
+            columns = found.state.columns(public_of(secret))
             # A secret of any length takes the same time, whether it is known or not.
             if not matches(secret[:_LONGEST_SECRET], None if columns is None else columns["digest"]):
                 return None
             assert columns is not None  # it has the digest
             key = key_of(columns)
-            return key if key.is_valid(self._now(found.books)) else None
+            return key if key.is_valid(self._now(found.state)) else None
 
     def find_named(self, name: str) -> Key | None:
         """Return the key with this id or this name; None for an expired and a revoked one.
@@ -275,8 +287,8 @@ class Accounts:
             UnknownName: if there is none.
         """
         with self.database.reading() as found:
-            key = found.books.named_key(name)
-            return key if key.is_valid(self._now(found.books)) else None
+            key = found.state.named_key(name)
+            return key if key.is_valid(self._now(found.state)) else None
 
     def reserve(
         self,
@@ -306,7 +318,8 @@ class Accounts:
             A `Reservation`; or a refusal; or what the same request found: `Mismatch`, `InFlight`, `Replay`.
         """
         request, name = self._marks(fingerprint, idempotency)
-        return self._ask(Asking(key, question, vault, model, most, request, name, anew, self._server))
+        charged = most.epsilon, most.delta, most.spending
+        return self._ask(Asked(question, key, vault, model, 0.0, request, name, self._server, *charged), anew=anew)
 
     def settle(
         self, question: str, spent: Charged, reply: dict[str, Any] | None = None, *, stopped: str = ""
@@ -323,15 +336,15 @@ class Accounts:
             UsageError: if the question was never reserved.
         """
         with self.database.writing() as found:
-            one = found.books.questions.get(question)
+            one = found.state.questions.get(question)
             if one is None:
                 raise UsageError("The question was never reserved, so it cannot be settled. Reserve it first.")
-            return questions.settle(found, one, spent, reply, stopped, self._now(found.books))
+            return questions.settle(found, one, spent, reply, stopped, self._now(found.state))
 
     def forget_replies(self) -> None:
         """Delete the replies that no request can find any more. The front calls it every hour."""
         with self.database.writing() as found:
-            found.forget_replies(self._now(found.books))
+            forget_replies(found, self._now(found.state))
 
     def recall(
         self, key: str, fingerprint: str, idempotency: str | None = None, *, anew: bool = False
@@ -339,7 +352,7 @@ class Accounts:
         """Return what the same request of a key found before; None if it is to be asked."""
         request, name = self._marks(fingerprint, idempotency)
         with self.database.reading() as found:
-            return questions.find(found, key, request, name, self._now(found.books), anew=anew)
+            return questions.find(found, key, request, name, self._now(found.state), anew=anew)
 
     def join(self, key: str, question: str, fingerprint: str, idempotency: str) -> Recalled | None:
         """Have an Idempotency-Key find a question that another request asks; or return what it found before.
@@ -349,10 +362,10 @@ class Accounts:
         request, name = self._marks(fingerprint, idempotency)
         assert name is not None
         with self.database.writing() as found:
-            now = self._now(found.books)
+            now = self._now(found.state)
             recalled = questions.find_named(found, key, request, name, now)
-            if recalled is None and question in found.books.questions:
-                found.append("join", question, {"name": name, "asked": now}, again=True)
+            if recalled is None and question in found.state.questions:
+                append(found, "join", question, {"name": name, "asked": now})
             return recalled
 
     def odometer(self, key: str) -> Meter:
@@ -362,12 +375,12 @@ class Accounts:
             UnknownName: if there is no such key.
         """
         with self.database.reading() as found:
-            return found.books.meter(found.books.named_key(key))
+            return found.state.meter(found.state.named_key(key))
 
     def receipts(self, key: str, *, before: str | None = None, limit: int = 100) -> list[QuestionReceipt]:
         """Return receipts of a key, the newest first; those older than the question `before` if it is given."""
         with self.database.reading() as found:
-            newest = found.books.newest_first(key)
+            newest = found.state.newest_first(key)
             if before is not None and all(one.id != before for one in newest):  # takes all up to `before`
                 return []
             return [one.receipt() for one in islice(newest, min(max(1, limit), _MOST_RECEIPTS))]
@@ -375,7 +388,7 @@ class Accounts:
     def receipt(self, key: str, question: str) -> QuestionReceipt | None:
         """Return the receipt of a question; None if the key has not asked it."""
         with self.database.reading() as found:
-            one = found.books.questions.get(question)
+            one = found.state.questions.get(question)
             return one.receipt() if one is not None and one.key == key else None
 
     def settle_lost(self, spent: Charged, reply: dict[str, Any]) -> list[str]:
@@ -384,7 +397,7 @@ class Accounts:
         In one transaction: between two, the same request could find no reply yet, and would be paid twice.
         """
         with self.database.writing() as found:
-            now, left = self._now(found.books), self._left_behind(found.books)
+            now, left = self._now(found.state), self._left_behind(found.state)
             for one in left:
                 questions.settle(found, one, spent, reply, "interrupted", now)
             return [one.id for one in left]
@@ -392,28 +405,31 @@ class Accounts:
     def unsettled(self) -> dict[str, Spending]:
         """Return the questions that are not settled, with what their keys are charged for them."""
         with self.database.reading() as found:
-            open_ones = (found.books.questions[one] for one in found.books.unsettled)
+            open_ones = (found.state.questions[one] for one in found.state.unsettled)
             return {one.id: one.most for one in open_ones if one.most is not None}
 
     def questions(self) -> list[Asked]:
         """Return all questions, the oldest first, as the accounts have them."""
         with self.database.reading() as found:
-            return [replace(one) for one in found.books.questions.values()]
+            return [replace(one) for one in found.state.questions.values()]
 
     def close(self) -> None:
         """Close the connections of this process."""
-        self.database.close()
+        self.database.place.engine.dispose()
 
-    def _ask(self, asking: Asking) -> Outcome:
+    def _ask(self, one: Asked, *, anew: bool) -> Outcome:
         # A refusal, or what was found, needs no lock: it neither waits for a payment nor holds one up.
         with self.database.reading() as found:
-            outcome = questions.check(found, asking, self._now(found.books))
-        if not isinstance(outcome, Admitted):
+            one.asked = self._now(found.state)
+            outcome = questions.check(found, one, anew=anew)
+        if not isinstance(outcome, Reservation):
             return outcome
-        with self.database.writing() as writing:
-            now = self._now(writing.books)
-            outcome = questions.check(writing, asking, now)
-            return questions.write(writing, asking, outcome, now) if isinstance(outcome, Admitted) else outcome
+        with self.database.writing() as found:
+            one.asked = self._now(found.state)
+            outcome = questions.check(found, one, anew=anew)
+            if isinstance(outcome, Reservation):
+                questions.write(found, one)
+            return outcome
 
     def _now(self, books: Books) -> float:
         """Return the time: the clock's, or that of the newest question if the clock was set back."""
@@ -428,10 +444,13 @@ class Accounts:
         found = (books.questions[one] for one in books.unsettled)
         return [one for one in found if not self._server or one.server == self._server]
 
-    def _decide(self, found: Writing, number: int, state: str) -> BudgetRequest:
-        request, now = found.books.request(number), self._now(found.books)
-        check_pending(request)
-        found.append("decide", str(number), {"state": state, "decided": now})
+    def _decide(self, found: Found, number: int, state: str) -> BudgetRequest:
+        request, now = found.state.request(number), self._now(found.state)
+        if request.state != PENDING:
+            raise UsageError(
+                f"Request {number} was {request.state} before. List what is pending: discreet key requests VAULT"
+            )
+        append(found, "decide", str(number), {"state": state, "decided": now})
         return replace(request, state=state, decided=stamp(now))
 
 
@@ -442,31 +461,31 @@ def _live(books: Books, name: str) -> Key:
     return key
 
 
-def _change(found: Writing, key: Key, values: Columns) -> Key:
+def _change(found: Found, key: Key, values: Columns) -> Key:
     """Change values of a key. Return the key with them."""
-    found.append("change", key.id, values, again=True)
-    return key_of((found.books.columns(key.id) or {}) | values)
+    append(found, "change", key.id, values)
+    return key_of((found.state.columns(key.id) or {}) | values)
 
 
-def _extend(found: Writing, key: Key, limits: Limits) -> Key:
+def _extend(found: Found, key: Key, limits: Limits) -> Key:
     changed = _change(found, key, values) if (values := limits.columns()) else key
     if key.reserved and limits.epsilon is not None:
         _reserve(found, changed, None)
     return changed
 
 
-def _reserve(found: Writing, key: Key, typical: Spending | None) -> None:
+def _reserve(found: Found, key: Key, typical: Spending | None) -> None:
     """Reserve the cap of a key in each of its vaults."""
     for vault in key.vaults:
-        _reserve_share(found, found.books.grant(vault), key.id, key.epsilon, typical)
+        _reserve_share(found, found.state.grant(vault), key.id, key.epsilon, typical)
 
 
-def _reserve_share(found: Writing, grant: Grant, holder: str, epsilon: float, typical: Spending | None) -> None:
-    grant, others = grant.with_reading(typical), found.books.held(grant.vault, but=holder)
-    spent = None if holder == KEPT else found.books.spent(holder, grant.vault)
+def _reserve_share(found: Found, grant: Grant, holder: str, epsilon: float, typical: Spending | None) -> None:
+    grant, others = grant.with_reading(typical), found.state.held(grant.vault, but=holder)
+    spent = None if holder == KEPT else found.state.spent(holder, grant.vault)
     _put_share(found, grant, holder, grant.fit_share(epsilon, others, spent))
 
 
-def _put_share(found: Writing, grant: Grant, holder: str, share: Share) -> None:
+def _put_share(found: Found, grant: Grant, holder: str, share: Share) -> None:
     content = {"holder": holder, "loss": share.loss, "failures": share.failures, "reading": grant.reading}
-    found.append("share", grant.vault, content, again=True)
+    append(found, "share", grant.vault, content)

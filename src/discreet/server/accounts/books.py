@@ -18,7 +18,7 @@ secret of a key, nor the text of a question or an answer, nor a private value is
 
 import json
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from typing_extensions import TypedDict  # the one of `typing` lacks what pydantic needs before Python 3.12
@@ -27,14 +27,16 @@ from discreet.errors import LedgerError, UnknownName
 from discreet.log import CORRUPT
 from discreet.log.arrays import Arrays
 from discreet.log.chain import GENESIS, Head, Row
+from discreet.log.replay import Reached
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import ORDERS
 from discreet.server.accounts.grants import Grant, Share, budget_of
-from discreet.server.accounts.keys import Columns, Key, find_named, key_of, stamp
+from discreet.server.accounts.keys import CAP_IS_POLICY, PENDING, BudgetRequest, Columns, Key, key_of, stamp
 from discreet.server.accounts.meters import Meter, Room, Sum
-from discreet.server.accounts.requests import PENDING, BudgetRequest
 
 Kind = Literal["grant", "share", "issue", "change", "request", "decide", "reserve", "settle", "join"]
+AGAIN: frozenset[Kind] = frozenset(("share", "change", "join"))
+"""The kinds of which there may be several rows about the same."""
 BY_NAME = 86_400.0
 """Seconds for which an Idempotency-Key finds its question."""
 OPENING = json.dumps({"orders": len(ORDERS)}).encode()
@@ -64,11 +66,15 @@ class Asked:
     """A question of a key.
 
     Attributes:
-        id, key, vault, model, epsilon, delta: see `Accounts.reserve`; once settled, what it stays charged.
+        id: its id, the same as in the vault's ledger.
+        key: the key's id.
+        vault: the vault.
+        model: the model, as the analyst named it.
         asked: when it was reserved.
-        request, name: the marks of its content and of its Idempotency-Key; no name is None.
+        request, name: the marks of what makes it the same request, and of its Idempotency-Key; no name is None.
         server: the server that asks it, where several share the accounts.
-        most: the ceiling at which it is charged; None once it is settled.
+        epsilon, delta: of its ceiling; once settled, of what it stays charged.
+        most: the ceiling at which it is charged: the most that it may cost any one unit. None once it is settled.
         settled: when it was settled; None while it is not.
         stopped: why its answer ended.
     """
@@ -116,7 +122,7 @@ class Books:
     def __init__(self) -> None:
         self._vaults: dict[str, dict[str, Any]] = {}
         self._pools: dict[str, Sum] = {}
-        self._shares: dict[str, dict[str, Share]] = {}
+        self._shares: dict[str, dict[str, list[int]]] = {}
         self._keys: dict[str, Columns] = {}
         self._meters: dict[str, dict[str, Sum]] = {}
         self._requests: dict[str, dict[str, Any]] = {}
@@ -124,9 +130,14 @@ class Books:
         self.unsettled: dict[str, None] = {}
         self._of_key: dict[str, list[str]] = {}
         self._alike: dict[tuple[str, str], str] = {}
-        self._names: dict[tuple[str, str], tuple[str, float]] = {}
+        self._names: dict[str, tuple[str, float]] = {}
 
     # The state of a log
+
+    @property
+    def reached(self) -> Reached:
+        """The last row."""
+        return Reached(0, 0, self.head.id, self.head.hash.hex())
 
     @classmethod
     def begin(cls, row: Row) -> Self:
@@ -143,7 +154,7 @@ class Books:
                 self._vaults[about], self._pools[about] = content, Sum()
             case "share":
                 self._vaults[about]["reading"] = content["reading"]
-                self._shares.setdefault(about, {})[content["holder"]] = Share(content["loss"], content["failures"])
+                self._shares.setdefault(about, {})[content["holder"]] = [content["loss"], content["failures"]]
             case "issue":
                 self._keys[about] = content
             case "change":
@@ -169,31 +180,23 @@ class Books:
 
     def pack(self) -> tuple[dict[str, Any], Arrays]:
         """Return the state as plain data."""
-        content = {
-            "vaults": self._vaults,
+        header = {
+            "plain": [self._vaults, self._shares, self._keys, self._requests],
             "pools": {vault: pool.plain() for vault, pool in self._pools.items()},
-            "shares": [
-                [vault, holder, *astuple(one)] for vault in self._shares for holder, one in self._shares[vault].items()
-            ],
-            "keys": self._keys,
-            "meters": [[key, vault, one.plain()] for key in self._meters for vault, one in self._meters[key].items()],
-            "requests": self._requests,
+            "meters": {key: {vault: one.plain() for vault, one in of.items()} for key, of in self._meters.items()},
             "questions": [_plain(one) for one in self.questions.values()],
-            "names": [[*place, *found] for place, found in self._names.items()],
+            "names": [[name, *found] for name, found in self._names.items()],
         }
-        return content, []
+        return header, []
 
     def unpack(self, header: dict[str, Any], content: Arrays) -> None:
         """Take over a state that `pack` returned."""
-        self._vaults, self._keys, self._requests = header["vaults"], header["keys"], header["requests"]
+        self._vaults, self._shares, self._keys, self._requests = header["plain"]
         self._pools = {vault: Sum.of(pool) for vault, pool in header["pools"].items()}
-        for vault, holder, loss, failures in header["shares"]:
-            self._shares.setdefault(vault, {})[holder] = Share(loss, failures)
-        for key, vault, one in header["meters"]:
-            self._meters.setdefault(key, {})[vault] = Sum.of(one)
+        self._meters = {key: {vault: Sum.of(one) for vault, one in of.items()} for key, of in header["meters"].items()}
         for one in header["questions"]:
             self._add(_asked(one))
-        self._names = {(key, name): (question, asked) for key, name, question, asked in header["names"]}
+        self._names = {name: (question, asked) for name, question, asked in header["names"]}
 
     def _add(self, one: Asked) -> None:
         if one.id in self.questions:
@@ -220,8 +223,8 @@ class Books:
 
     def _name(self, key: str, name: str, question: str, asked: float) -> None:
         """Have a name find a question from now on, in place of the one before. Names that find nothing any more go."""
-        self._names.pop((key, name), None)
-        self._names[key, name] = (question, asked)
+        self._names.pop(f"{key} {name}", None)
+        self._names[f"{key} {name}"] = (question, asked)
         while self._names[first := next(iter(self._names))][1] <= asked - BY_NAME:
             del self._names[first]
 
@@ -245,8 +248,10 @@ class Books:
 
     def held(self, vault: str, *, but: str = "") -> Share:
         """Return the sum of the shares of a vault, without the one of `but`."""
-        others = (share for holder, share in self._shares.get(vault, {}).items() if holder != but)
-        return sum(others, Share())
+        return sum((self._share(vault, holder) for holder in self._shares.get(vault, ()) if holder != but), Share())
+
+    def _share(self, vault: str, holder: str) -> Share:
+        return Share(*self._shares.get(vault, {}).get(holder, ()))
 
     # Keys and their meters
 
@@ -269,7 +274,11 @@ class Books:
         Raises:
             UnknownName: if there is none.
         """
-        return self.key(name) or find_named(self.keys, name)
+        found = [key_of(self._keys[name])] if name in self._keys else [key for key in self.keys if key.name == name]
+        if not found:
+            known = {one for key in self.keys for one in (key.id, key.name)}
+            raise UnknownName("key", name, known or {"(no key was issued)"})
+        return min(found, key=lambda key: (key.revoked, -key.created.timestamp()))
 
     def spent(self, key: str, vault: str) -> Spending:
         """Return what the questions of a key have spent in a vault; those in flight count at their ceiling."""
@@ -284,8 +293,10 @@ class Books:
             delta=key.delta,
             spent=key.budget.spent(total),
             left=key.budget.left(total),
+            part=min(1.0, key.budget.part(total)),
             questions=count,
             questions_left=None if key.questions is None else max(0, key.questions - count),
+            note=CAP_IS_POLICY,
             spending=total,
             budget=key.budget,
             rooms=tuple(self._room(key, vault) for vault in key.vaults),
@@ -294,7 +305,7 @@ class Books:
     def _room(self, key: Key, vault: str) -> Room:
         grant = self.grant(vault)
         if key.reserved:
-            return Room(grant, self.spent(key.id, vault), self._shares.get(vault, {}).get(key.id, Share()))
+            return Room(grant, self.spent(key.id, vault), self._share(vault, key.id))
         # The most that the pool may reach. If nothing is reserved, the ledger decides.
         return Room(grant, grant.pool, grant.limit - self.held(vault) if grant.reading else None)
 
@@ -341,7 +352,7 @@ class Books:
 
     def named(self, key: str, name: str, since: float) -> Asked | None:
         """Return the question that a name of a key finds, if it was given the name after `since`."""
-        found = self._names.get((key, name))
+        found = self._names.get(f"{key} {name}")
         return None if found is None or found[1] <= since else self.questions[found[0]]
 
 

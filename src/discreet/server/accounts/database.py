@@ -3,7 +3,7 @@
     STATE/front/accounts.sqlite            the log (books.py), and the table of replies
     STATE/front/accounts.counter           number and hash of its last row, by which an older copy is noticed
     STATE/front/accounts.key               the key of the marks of questions and names; it is not in the database
-    STATE/front/accounts.sqlite-snapshot   a cache of the state of a large log
+    STATE/front/accounts.sqlite-snapshot   a cache of the state of a large log, also of one in PostgreSQL
 
 A transaction that writes holds the lock of the database from its first statement on, so that what it reads cannot
 change before it writes. Its commit is on disk when it returns. One that reads waits for no writer.
@@ -13,38 +13,32 @@ elsewhere does (audit_log.py). Accounts in PostgreSQL have no counter beside the
 that it saw, and refuses a database that lacks it.
 
 The replies that the same request finds for a while are outside the chain, since they are deleted after a day.
+
+No error holds a secret, a question or an answer.
 """
 
 import json
 import os
 import secrets
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Column, Connection, Float, MetaData, String, Table, Text, bindparam, delete, insert, select, text
+from sqlalchemy import Column, Connection, Float, MetaData, String, Table, Text, bindparam, delete, insert, select
 
-from discreet.config import FORMAT
-from discreet.errors import LedgerError
-from discreet.log import chain
+from discreet.errors import DiscreetError, LedgerError, VaultVersionError
+from discreet.log import CORRUPT, chain
 from discreet.log.chain import Entry, Head
 from discreet.log.postgres import PostgresSchema
 from discreet.log.replay import Counter, Log, Place, Reached, Transaction
 from discreet.log.sqlite import RIGHTS, SqliteFile, make_log, making
 from discreet.privacy.accounting import Spending
-from discreet.server.accounts.books import BY_NAME, OPENING, Books, Kind
-from discreet.server.accounts.errors import AccountsError, OlderCopy, explained, forked, older, other_format
+from discreet.server.accounts.books import AGAIN, BY_NAME, OPENING, Books, Kind
 
 SCHEMA = "accounts"
 """The schema of shared accounts."""
-_VERSION = {"sqlite": "pragma user_version", "postgresql": "select version from format"}
-_OLD = {  # the tables before format 9
-    "sqlite": "select count(*) from sqlite_master where name = 'accounts_state'",
-    "postgresql": "select count(*) from pg_tables where tablename = 'accounts_state'",
-}
 _TABLES = MetaData()
 _REPLIES = Table(
     "replies",
@@ -55,132 +49,90 @@ _REPLIES = Table(
 )
 _KEEP = insert(_REPLIES)
 _KEPT = select(_REPLIES.c.reply).where(_REPLIES.c.question == bindparam("of_id"))
+_GOES_ON = "Put the newest copy back. To go on with this one: discreet key accept-copy VAULT"
+
+Found = Transaction[Books]
+"""A transaction. Its state are the accounts as all rows that it sees give them, without what it appends."""
 
 
-class Reading:
-    """A transaction that reads.
+class AccountsError(DiscreetError):
+    """A database of accounts that cannot be used. Without it no question is asked."""
+
+
+class OlderCopy(AccountsError):  # noqa: N818 - reads better without the suffix
+    """A database of accounts that lacks changes which were made before: an older copy was put back."""
+
+
+class _Counter(Counter):
+    def older(self, now: Reached, known: Reached) -> OlderCopy:
+        return OlderCopy(
+            f"The accounts were put back from an older copy: they have {now.row} changes of {known.row}. Keys forget "
+            f"what they spent since; the grant of each individual still holds. {_GOES_ON}"
+        )
+
+    def forked(self, row: int) -> OlderCopy:
+        return OlderCopy(
+            f"The accounts are another copy than the newest one: their change {row} is a different one. Keys forget "
+            f"what they spent in the other copy; the grant of each individual still holds. {_GOES_ON}"
+        )
+
+
+class Database(Log[Books]):
+    """The log of the accounts, which is made if there is none. Threads and forked processes may share it.
 
     Attributes:
-        connection: its connection.
-        books: the accounts as all rows that it sees give them.
+        shared: whether several servers may share the database.
     """
 
-    def __init__(self, transaction: Transaction[Books]) -> None:
-        self._transaction = transaction
-        self.connection, self.books = transaction.connection, transaction.state
-
-    def reply(self, question: str) -> dict[str, Any] | None:
-        """Return the reply that is kept for a question; None if none is."""
-        found = self.connection.execute(_KEPT, {"of_id": question}).scalar()
-        return None if found is None else dict(json.loads(found))
-
-
-class Writing(Reading):
-    """A transaction that no other one writes beside. The books do not have what it appends."""
-
-    def append(
-        self, kind: Kind, about: str, content: dict[str, Any], charged: Spending | None = None, *, again: bool = False
-    ) -> None:
-        """Append a row: see books.py.
-
-        Args:
-            kind: its kind.
-            about: the vault, key, request or question that it is about.
-            content: what else it says.
-            charged: what a question is charged.
-            again: whether there may be several rows of this kind about the same.
-        """
-        loss, failure = (b"", 0) if charged is None else charged.pack()
-        part = self._transaction.head.id + 1 if again else 0
-        self._transaction.append(Entry(about, kind, part, loss, failure, json.dumps(content).encode()))
-
-    def keep_reply(self, question: str, reply: dict[str, Any], now: float) -> None:
-        """Keep the reply that the same request is to get for a while."""
-        content = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
-        self.connection.execute(_KEEP, {"question": question, "settled": now, "reply": content})
-
-    def forget_replies(self, now: float) -> None:
-        """Delete the replies that no request can find any more."""
-        self.connection.execute(delete(_REPLIES).where(_REPLIES.c.settled < now - BY_NAME))
-
-
-class Database:
-    """The log of the accounts, which is made if there is none. Threads and forked processes may share it."""
-
-    def __init__(self, address: Path | str) -> None:
+    def __init__(self, address: Path | str, snapshot: Path | None = None) -> None:
         """Open a database.
 
         Args:
             address: the path of a file, or a URL that begins with `postgresql`.
+            snapshot: the file of this machine for a snapshot of a large log; beside a file, if none is given.
 
         Raises:
             AccountsError: if it cannot be used.
             OlderCopy: if it is missing, and was there before.
         """
-        self.shared = str(address).startswith("postgresql")
-        """Whether several servers may share the database."""
-        self._counter: Counter | None = None
-        self._secret = b""
-        self._newest: Reached | None = None
-        self._one_writes = threading.RLock()
-        with explained():
-            place: Place
-            snapshot = None
+        self.shared, self._secret = str(address).startswith("postgresql"), b""
+        place: Place
+        with _explained():
             if self.shared:
-                place = _open_schema(str(address))
+                place, counter = _open_schema(str(address)), _Counter(None)
             else:
                 path = Path(address).absolute()
-                self._counter = Counter(path.with_suffix(".counter"))
-                self._secret = _make_files(path, self._counter)
-                place, snapshot = SqliteFile(path), path.with_name(f"{path.name}-snapshot")
-            _check_format(place)
-            self._log = Log(place, Books, snapshot)
+                place, counter = SqliteFile(path), _Counter(path.with_suffix(".counter"))
+                self._secret = _make_files(path, counter)
+                snapshot = snapshot or path.with_name(f"{path.name}-snapshot")
+            super().__init__(place, Books, snapshot)
+        self.counter: Counter = counter
 
     @contextmanager
-    def writing(self) -> Iterator[Writing]:
+    def reading(self, *, checked: bool = False) -> Iterator[Found]:
+        """Hold a transaction that reads one state of the database."""
+        with _explained(), super().reading(checked=checked) as found:
+            yield found
+
+    @contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[Found]:
         """Hold a transaction that no other one writes beside; it is on disk afterwards, or nothing of it is.
 
         Raises:
             OlderCopy: if the database lacks a row that was there before.
         """
-        with self._one_writes, explained(), self._log.writing() as found:
-            self._check_newest(found.connection, found.head)
-            yield Writing(found)
-        if found.appended:
-            self._note(found.head)
-
-    @contextmanager
-    def reading(self) -> Iterator[Reading]:
-        """Hold a transaction that reads one state of the database."""
-        with explained(), self._log.reading() as found:
-            yield Reading(found)
-
-    def changes(self) -> int:
-        """Return how many rows the log has."""
-        with self.reading() as found:
-            return found.books.head.id
-
-    def check_copy(self) -> None:
-        """Refuse a database that lacks changes which the counter has.
-
-        Raises:
-            OlderCopy: if it lacks some, or is another copy.
-        """
-        # The counter is read first: another process may write meanwhile, and the log is then further.
-        known = None if self._counter is None else self._counter.read()
-        with self.reading() as found:
-            _check_reached(known, found.connection, found.books.head)
+        with _explained(), super().writing(durable=durable) as found:
+            yield found
 
     def accept_copy(self) -> None:
         """Have the counter forget what this copy of the database lacks."""
-        if self._counter is not None:
-            self._counter.path.unlink(missing_ok=True)
-            with self.reading() as found:
-                self._note(found.books.head)
+        if self.counter.path is not None:
+            self.counter.path.unlink(missing_ok=True)
+            self.note()
 
-    def close(self) -> None:
-        """Close the connections of this process."""
-        self._log.place.engine.dispose()
+    def _note(self, head: Head) -> None:
+        # Nothing is read back, which could fail: who gets an error here finds that nothing was changed.
+        self.counter.note(Reached(0, 0, head.id, head.hash.hex()))
 
     def mark(self, what: str, value: str) -> str:
         """Return a hash of a question or a name, with the key of the accounts.
@@ -191,36 +143,56 @@ class Database:
         key, person = self._secret, what.encode()
         return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16, key=key, person=person).hexdigest()
 
-    def _check_newest(self, connection: Connection, head: Head) -> None:
-        """Refuse a database that lacks a row which this process saw, or which the counter has."""
-        for known in (self._newest, None if self._counter is None else self._counter.read()):
-            _check_reached(known, connection, head)
 
-    def _note(self, head: Head) -> None:
-        reached = Reached(0, 0, head.id, head.hash.hex())
-        if self._newest is None or self._newest.is_older(reached):
-            self._newest = reached
-        if self._counter is not None:
-            self._counter.note(reached)
+def append(found: Found, kind: Kind, about: str, content: dict[str, Any], charged: Spending | None = None) -> None:
+    """Append a row: see books.py.
 
-
-def _check_format(place: Place) -> None:
-    with place.reading() as connection:
-        kind = connection.dialect.name
-        if connection.execute(text(_OLD[kind])).scalar():
-            raise other_format(f"a format before {FORMAT}")
-        if (found := connection.execute(text(_VERSION[kind])).scalar_one()) not in (0, FORMAT):
-            raise other_format(f"format {found}")
+    Args:
+        found: a transaction that writes.
+        kind: its kind.
+        about: the vault, key, request or question that it is about.
+        content: what else it says.
+        charged: what a question is charged.
+    """
+    loss, failure = (b"", 0) if charged is None else charged.pack()
+    part = found.head.id + 1 if kind in AGAIN else 0  # of another kind, there is one row about the same
+    found.append(Entry(about, kind, part, loss, failure, json.dumps(content).encode()))
 
 
-def _check_reached(known: Reached | None, connection: Connection, head: Head) -> None:
-    if known is None:
-        return
-    if head.id < known.row:
-        raise older(head.id, known.row)
-    found = head.hash if head.id == known.row else chain.hash_at(connection, known.row)
-    if found is not None and found.hex() != known.hash:
-        raise forked(known.row)
+def find_reply(found: Found, question: str) -> dict[str, Any] | None:
+    """Return the reply that is kept for a question; None if none is."""
+    kept = found.connection.execute(_KEPT, {"of_id": question}).scalar()
+    return None if kept is None else dict(json.loads(kept))
+
+
+def keep_reply(found: Found, question: str, reply: dict[str, Any], now: float) -> None:
+    """Keep the reply that the same request is to get for a while."""
+    content = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
+    found.connection.execute(_KEEP, {"question": question, "settled": now, "reply": content})
+
+
+def forget_replies(found: Found, now: float) -> None:
+    """Delete the replies that no request can find any more."""
+    found.connection.execute(delete(_REPLIES).where(_REPLIES.c.settled < now - BY_NAME))
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn an error of the log into an `AccountsError` that names what to do."""
+    try:
+        yield
+    except VaultVersionError as error:
+        found = str(error).partition(" Or make ")[0].replace("The ledger has", "The accounts have")
+        raise AccountsError(
+            f"{found} Or move them away, and issue new keys: discreet key issue. Keys forget what they spent; the "
+            "grant of each individual still holds."
+        ) from None
+    except LedgerError as error:
+        said = str(error)
+        if said == CORRUPT:
+            said = "The database of accounts is damaged. No question is asked. Restore it from a copy, and run: "
+            said += "discreet key accept-copy VAULT"
+        raise AccountsError(said.replace("ledger", "accounts' log")) from None
 
 
 def _fill(connection: Connection) -> None:
@@ -231,20 +203,13 @@ def _fill(connection: Connection) -> None:
 def _open_schema(url: str) -> PostgresSchema:
     """Return the schema of shared accounts, which is made if there is none."""
     found = PostgresSchema(url, SCHEMA)
-    if not _is_made(found):
+    if not found.is_made():
         try:
             found.make(_fill)
         except LedgerError:
-            if not _is_made(found):  # another server made it meanwhile
+            if not found.is_made():  # another server made it meanwhile
                 raise
     return found
-
-
-def _is_made(schema: PostgresSchema) -> bool:
-    with schema.reading() as connection:
-        if connection.execute(text(_OLD["postgresql"])).scalar():
-            raise other_format(f"a format before {FORMAT}")
-        return connection.execute(text(f"select to_regclass('{SCHEMA}.format')")).scalar() is not None
 
 
 def _make_files(path: Path, counter: Counter) -> bytes:

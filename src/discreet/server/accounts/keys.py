@@ -1,4 +1,4 @@
-"""Keys: who may ask what, and the caps of the custodian."""
+"""Keys: who may ask what, the caps of the custodian, and the requests of analysts for more."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
-from discreet.errors import UnknownName, UsageError
+from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget
 from discreet.server.accounts.grants import budget_of
 from discreet.system.plain import show_as, to_plain
@@ -19,6 +19,11 @@ CAP_IS_POLICY = (
 Columns = dict[str, Any]
 """A key as plain data, as the rows of the log give it."""
 _LONGEST_NAME = 64
+PENDING, APPROVED, DENIED = "pending", "approved", "denied"
+LONGEST_REASON = 500
+MOST_PENDING = 5
+"""How many requests of one key may wait for an answer."""
+LARGEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -183,18 +188,6 @@ def check_name(name: str, keys: Iterable[Key]) -> None:
         )
 
 
-def find_named(keys: Sequence[Key], name: str) -> Key:
-    """Return the key with this id or this name; of several with the name, the one that is not revoked.
-
-    Raises:
-        UnknownName: if there is none.
-    """
-    found = [key for key in keys if name == key.id] or [key for key in keys if name == key.name]
-    if not found:
-        raise UnknownName("key", name, {one for key in keys for one in (key.id, key.name)} or {"(no key was issued)"})
-    return min(found, key=lambda key: (key.revoked, -key.created.timestamp()))
-
-
 def moment(seconds: float) -> datetime:
     """Return a time in UTC."""
     return datetime.fromtimestamp(seconds, UTC)
@@ -203,3 +196,47 @@ def moment(seconds: float) -> datetime:
 def stamp(seconds: float) -> str:
     """Return a time in UTC as text, ISO 8601."""
     return moment(seconds).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class BudgetRequest:
+    """A request for more budget.
+
+    Attributes:
+        id: the number of the request.
+        key: the id of the key that asks.
+        epsilon: how much more epsilon is asked for.
+        reason: why it is asked for, in the analyst's words: not to be trusted.
+        state: "pending", "approved" or "denied".
+        made: the moment it was made, ISO 8601.
+        decided: when it was decided; None while it is pending.
+    """
+
+    id: int
+    key: str
+    epsilon: float
+    reason: str
+    state: str
+    made: str
+    decided: str | None
+
+
+def check_request(epsilon: float, reason: str, pending: int) -> str:
+    """Return the reason of a request with spaces in place of control characters.
+
+    Args:
+        epsilon: how much more is asked for.
+        reason: why, in the analyst's words.
+        pending: how many requests of the key wait for an answer.
+
+    Raises:
+        UsageError: if epsilon or the reason is out of range, or too many requests of the key are pending.
+    """
+    text = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
+    if not 0 < epsilon <= LARGEST:
+        raise UsageError(f"The epsilon of a request is a number above 0, at most {LARGEST:g}. Ask for less.")
+    if not 0 < len(text) <= LONGEST_REASON:
+        raise UsageError(f"The reason of a request has 1 to {LONGEST_REASON} characters. Shorten it.")
+    if pending >= MOST_PENDING:
+        raise UsageError(f"{MOST_PENDING} requests of this key are pending. Wait for the custodian.")
+    return text

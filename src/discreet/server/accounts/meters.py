@@ -4,7 +4,6 @@ A meter counts what receipts say, which is public. It never reads what units hav
 value.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -12,12 +11,9 @@ import numpy as np
 
 from discreet.privacy.accounting import Budget, Spending, Sums, how_many
 from discreet.server.accounts.grants import Grant, Share
-from discreet.server.accounts.keys import CAP_IS_POLICY, Key
-from discreet.server.accounts.outcomes import KeyExhausted
 from discreet.system.plain import show_as
 
 _MOST_TIMES = 10_000
-_STEPS = 30
 
 
 class Charged(Protocol):
@@ -68,23 +64,6 @@ def is_nothing(spending: Spending) -> bool:
     return spending.failure_atto == 0 and not spending.loss_nano.any()
 
 
-def largest_part(fits: Callable[[Spending], bool], most: Spending) -> float:
-    """Return the largest part of `most`, between 0 and 1, of which a charge fits.
-
-    Curves grow at least in proportion to epsilon, so the same question with that part of its epsilon fits, too. Its
-    failure probability stays the same.
-    """
-    low, high = 0.0, 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if fits(_part(most, middle)) else (low, middle)
-    return low
-
-
-def _part(spending: Spending, part: float) -> Spending:
-    return Spending(np.ceil(spending.loss_nano * part).astype(np.int64), spending.failure_atto)
-
-
 @dataclass(frozen=True)
 class Room:
     """What a question must fit into, beside the key's cap: a share of a grant, or what is left for shared keys.
@@ -102,48 +81,6 @@ class Room:
     def admits(self, extra: Spending) -> bool:
         """Return whether `extra` fits."""
         return self.most is None or self.grant.read(self.spent + extra).within(self.most)
-
-
-@dataclass(frozen=True)
-class Meter:
-    """An odometer of a key: of its own receipts, never of a vault's balance.
-
-    Attributes:
-        granted, delta: its cap.
-        spent: the epsilon that its questions amount to; those in flight count at their ceiling.
-        left: the epsilon that is left of the cap.
-        questions: how many of its questions paid, or are in flight.
-        questions_left: how many more its cap in questions allows; None for no limit.
-        spending: what was spent, as a sum of charges.
-        budget: the cap as a budget.
-        rooms: by vault, what a question must fit into beside the cap.
-    """
-
-    granted: float
-    delta: float
-    spent: float
-    left: float
-    questions: int
-    questions_left: int | None
-    spending: Spending
-    budget: Budget
-    rooms: tuple[Room, ...]
-
-    def fits(self, extra: Spending, vault: str = "") -> bool:
-        """Return whether `extra` fits the cap and, of a vault, what the key may spend there; of all vaults if ""."""
-        rooms = (room for room in self.rooms if not vault or room.grant.vault == vault)
-        return self.budget.admits(self.spending + extra) and all(room.admits(extra) for room in rooms)
-
-    def more(self, most: Charged, vault: str = "") -> int | None:
-        """Return how many more questions fit that cost at most `most` each; None if they are free."""
-        if is_nothing(most.spending):
-            return None
-        count = how_many(lambda times: self.fits(most.spending.times(times), vault), _MOST_TIMES)
-        return count if self.questions_left is None else min(count, self.questions_left)
-
-    def shown(self) -> "MeterShown":
-        """Return the odometer as it leaves."""
-        return show_as(MeterShown, self, part=min(1.0, self.budget.part(self.spending)), note=CAP_IS_POLICY)
 
 
 @dataclass(frozen=True)
@@ -171,19 +108,32 @@ class MeterShown:
     note: str
 
 
-def refusal(meter: Meter, key: Key, vault: str, most: Charged) -> KeyExhausted | None:
-    """Return why a question does not fit the caps of a key; None if it does. A free question always fits."""
-    extra = most.spending
-    if is_nothing(extra):
-        return None
-    if key.per_question is not None and most.epsilon > key.per_question:
-        return KeyExhausted("per_question_limit", most.epsilon, meter.left, key.per_question)
-    if meter.questions_left == 0:
-        return KeyExhausted("key_questions_exhausted", most.epsilon, meter.left, 0.0)
-    if meter.fits(extra, vault):
-        return None
-    would_fit = most.epsilon * largest_part(lambda part: meter.fits(part, vault), extra)
-    # Of a shared key that is within its own cap, the reserved shares of others are the limit.
-    own = key.reserved or not meter.budget.admits(meter.spending + extra)
-    code = "key_budget_exhausted" if own else "vault_budget_exhausted"
-    return KeyExhausted(code, most.epsilon, meter.left, would_fit)
+@dataclass(frozen=True)
+class Meter(MeterShown):
+    """An odometer of a key: of its own receipts, never of a vault's balance.
+
+    Attributes:
+        spending: what was spent, as a sum of charges.
+        budget: the cap as a budget.
+        rooms: by vault, what a question must fit into beside the cap.
+    """
+
+    spending: Spending
+    budget: Budget
+    rooms: tuple[Room, ...]
+
+    def fits(self, extra: Spending, vault: str = "") -> bool:
+        """Return whether `extra` fits the cap and, of a vault, what the key may spend there; of all vaults if ""."""
+        rooms = (room for room in self.rooms if not vault or room.grant.vault == vault)
+        return self.budget.admits(self.spending + extra) and all(room.admits(extra) for room in rooms)
+
+    def more(self, most: Charged, vault: str = "") -> int | None:
+        """Return how many more questions fit that cost at most `most` each; None if they are free."""
+        if is_nothing(most.spending):
+            return None
+        count = how_many(lambda times: self.fits(most.spending.times(times), vault), _MOST_TIMES)
+        return count if self.questions_left is None else min(count, self.questions_left)
+
+    def shown(self) -> "MeterShown":
+        """Return the odometer as it leaves."""
+        return show_as(MeterShown, self)

@@ -4,101 +4,163 @@ A question, its key's meter and the pool of its vault follow from one row. So a 
 ceiling of what was in flight, never less.
 
 Time never goes back here: if the clock does, the time of the newest question counts until the clock has passed it.
+
+Each refusal has a `code` of the front's table of errors.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
+import numpy as np
+
+from discreet.privacy.accounting import Spending
 from discreet.server.accounts.books import BY_NAME, Asked, Books
-from discreet.server.accounts.database import Reading, Writing
+from discreet.server.accounts.database import Found, append, find_reply, keep_reply
 from discreet.server.accounts.keys import Key
-from discreet.server.accounts.meters import Charged, Meter, refusal
-from discreet.server.accounts.outcomes import (
-    InFlight,
-    Mismatch,
-    NotValid,
-    Outcome,
-    RateLimited,
-    Recalled,
-    Replay,
-    Reservation,
-    Settled,
-)
+from discreet.server.accounts.meters import Charged, Meter, is_nothing
 
 BY_CONTENT = 600.0
 """Seconds for which the same request finds the question that was asked."""
+_STEPS = 30
+_RESERVED = ("key", "vault", "model", "asked", "request", "name", "server", "epsilon", "delta")
 
 
 @dataclass(frozen=True)
-class Asking:
-    """A question that a key is about to ask.
+class Reservation:
+    """A question that may be asked: its key is charged at the ceiling until it is settled.
 
     Attributes:
+        question: the question's id.
         key: the key's id.
-        question: the question's id, the same as in the vault's ledger.
-        vault: the vault.
-        model: the model, as the analyst named it.
-        most: the most that it may cost any one unit.
-        request: the mark of what makes it the same request.
-        name: the mark of the client's Idempotency-Key; None if it sent none.
-        anew: whether it is asked again although it was answered.
-        server: the server that asks it, where several share the accounts.
+        left: the epsilon that the key then has left.
     """
 
-    key: str
     question: str
-    vault: str
-    model: str
-    most: Charged
-    request: str
-    name: str | None = None
-    anew: bool = False
-    server: str = ""
+    key: str
+    left: float
 
 
 @dataclass(frozen=True)
-class Admitted:
-    """A question that fits the caps of its key.
+class KeyExhausted:
+    """A refusal because of a cap. Nothing was charged.
 
     Attributes:
-        key: the key.
-        meter: what it has spent before.
+        code: `per_question_limit`, `key_questions_exhausted`, `key_budget_exhausted`, or `vault_budget_exhausted` if
+            the reserved shares of other keys leave too little.
+        asked: the epsilon that was asked for.
+        left: the epsilon that the key has left.
+        would_fit: the largest epsilon of such a question that fits; 0 if none does.
     """
 
-    key: Key
-    meter: Meter
+    code: str
+    asked: float
+    left: float
+    would_fit: float
 
 
-def check(found: Reading, asking: Asking, now: float) -> Outcome | Admitted:
-    """Return that a question may be asked; or a refusal, or what the same request found."""
-    key = found.books.key(asking.key)
-    if key is None or not key.is_valid(now) or asking.vault not in key.vaults:
+@dataclass(frozen=True)
+class RateLimited:
+    """A refusal because of the key's rate. Nothing was charged.
+
+    Attributes:
+        retry_after: whole seconds after which the next question is admitted.
+    """
+
+    retry_after: int
+    code: ClassVar[str] = "rate_limited"
+
+
+@dataclass(frozen=True)
+class NotValid:
+    """A refusal because the key was revoked or has expired since it was found. Nothing was charged."""
+
+    code: ClassVar[str] = "invalid_api_key"
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A refusal because the Idempotency-Key was sent with another request. Nothing was charged."""
+
+    code: ClassVar[str] = "idempotency_mismatch"
+
+
+@dataclass(frozen=True)
+class InFlight:
+    """The same request is being answered.
+
+    Attributes:
+        question: the id of that question.
+    """
+
+    question: str
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The same request was answered.
+
+    Attributes:
+        question: the id of that question.
+        reply: what was released for it.
+        named: whether it was found by the Idempotency-Key.
+    """
+
+    question: str
+    reply: dict[str, Any]
+    named: bool = field(default=False, compare=False)
+
+
+Recalled = Mismatch | InFlight | Replay
+Refusal = KeyExhausted | RateLimited | NotValid | Mismatch
+Outcome = Reservation | KeyExhausted | RateLimited | NotValid | Recalled
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What became of a reservation.
+
+    Attributes:
+        new: whether it was settled now; False if it was settled before, and nothing changed.
+        exceeded: whether more was spent than reserved. Then the key stays charged at its ceiling.
+    """
+
+    new: bool
+    exceeded: bool = False
+
+
+def check(found: Found, one: Asked, *, anew: bool = False) -> Outcome:
+    """Return that a question may be asked at its time; or a refusal, or what the same request found.
+
+    Args:
+        found: a transaction.
+        one: the question, with its ceiling.
+        anew: whether it is asked again although it was answered.
+    """
+    assert one.most is not None
+    key = found.state.key(one.key)
+    if key is None or not key.is_valid(one.asked) or one.vault not in key.vaults:
         return NotValid()
-    recalled = find(found, asking.key, asking.request, asking.name, now, anew=asking.anew)
+    recalled = find(found, one.key, one.request, one.name, one.asked, anew=anew)
     if recalled is not None:
         return recalled
-    if (limited := _check_rate(found.books, key, now)) is not None:
+    if (limited := _check_rate(found.state, key, one.asked)) is not None:
         return limited
-    meter = found.books.meter(key)
-    return refusal(meter, key, asking.vault, asking.most) or Admitted(key, meter)
+    meter = found.state.meter(key)
+    refused = _refusal(meter, key, one, one.most)
+    return refused or Reservation(one.id, one.key, meter.budget.left(meter.spending + one.most))
 
 
-def write(found: Writing, asking: Asking, admitted: Admitted, now: float) -> Reservation:
+def write(found: Found, one: Asked) -> None:
     """Charge a key for a question at its ceiling.
 
-    It belongs into the transaction that admitted the question: else two questions could both take what is left.
+    It belongs into the transaction that checked the question: else two questions could both take what is left.
     """
-    most, meter = asking.most, admitted.meter
-    content = {name: getattr(asking, name) for name in ("key", "vault", "model", "request", "name", "server")}
-    content |= {"asked": now, "epsilon": most.epsilon, "delta": most.delta}
-    found.append("reserve", asking.question, content, most.spending)
-    return Reservation(asking.question, asking.key, meter.budget.left(meter.spending + most.spending))
+    append(found, "reserve", one.id, {name: getattr(one, name) for name in _RESERVED}, one.most)
 
 
-def settle(
-    found: Writing, one: Asked, spent: Charged, reply: dict[str, Any] | None, stopped: str, now: float
-) -> Settled:
+def settle(found: Found, one: Asked, spent: Charged, reply: dict[str, Any] | None, stopped: str, now: float) -> Settled:
     """Charge a key what its question has spent, in place of the ceiling, and keep the reply.
 
     A charge never grows: if more was spent than reserved, the ceiling stays. Settling again changes nothing.
@@ -108,15 +170,13 @@ def settle(
     exceeded = not spent.spending.within(one.most)
     epsilon, delta = (one.epsilon, one.delta) if exceeded else (spent.epsilon, spent.delta)
     content = {"settled": now, "stopped": stopped, "epsilon": epsilon, "delta": delta}
-    found.append("settle", one.id, content, one.most if exceeded else spent.spending)
+    append(found, "settle", one.id, content, one.most if exceeded else spent.spending)
     if reply is not None:
-        found.keep_reply(one.id, reply, now)
+        keep_reply(found, one.id, reply, now)
     return Settled(new=True, exceeded=exceeded)
 
 
-def find(
-    found: Reading, key: str, request: str, name: str | None, now: float, *, anew: bool = False
-) -> Recalled | None:
+def find(found: Found, key: str, request: str, name: str | None, now: float, *, anew: bool = False) -> Recalled | None:
     """Return what the same request of a key found before; None if it is to be asked.
 
     The same request is one with the same Idempotency-Key within a day, or with the same content within ten minutes. An
@@ -125,7 +185,7 @@ def find(
     """
     if name is not None and (known := find_named(found, key, request, name, now)) is not None:
         return known
-    one = found.books.alike(key, request)
+    one = found.state.alike(key, request)
     recalled = None if one is None else _recalled(found, one)
     if one is None or recalled is None or isinstance(recalled, InFlight):
         return recalled  # in flight, however long it takes
@@ -133,18 +193,18 @@ def find(
     return recalled if recent and not anew else None
 
 
-def find_named(found: Reading, key: str, request: str, name: str, now: float) -> Recalled | None:
+def find_named(found: Found, key: str, request: str, name: str, now: float) -> Recalled | None:
     """Return what the same Idempotency-Key of a key found before, within a day; None if it found nothing."""
-    one = found.books.named(key, name, now - BY_NAME)
+    one = found.state.named(key, name, now - BY_NAME)
     if one is None:
         return None
     return Mismatch() if one.request != request else _recalled(found, one, named=True)
 
 
-def _recalled(found: Reading, one: Asked, *, named: bool = False) -> InFlight | Replay | None:
+def _recalled(found: Found, one: Asked, *, named: bool = False) -> InFlight | Replay | None:
     if one.settled is None:
         return InFlight(one.id)
-    reply = found.reply(one.id)
+    reply = find_reply(found, one.id)
     return None if reply is None else Replay(one.id, reply, named)
 
 
@@ -158,3 +218,37 @@ def _check_rate(books: Books, key: Key, now: float) -> RateLimited | None:
         if number == count:
             return RateLimited(max(1, math.ceil(one.asked + seconds - now)))
     return None
+
+
+def _refusal(meter: Meter, key: Key, one: Asked, extra: Spending) -> KeyExhausted | None:
+    """Return why a question does not fit the caps of a key; None if it does. A free question always fits."""
+    if is_nothing(extra):
+        return None
+    if key.per_question is not None and one.epsilon > key.per_question:
+        return KeyExhausted("per_question_limit", one.epsilon, meter.left, key.per_question)
+    if meter.questions_left == 0:
+        return KeyExhausted("key_questions_exhausted", one.epsilon, meter.left, 0.0)
+    if meter.fits(extra, one.vault):
+        return None
+    would_fit = one.epsilon * _largest_part(lambda part: meter.fits(part, one.vault), extra)
+    # Of a shared key that is within its own cap, the reserved shares of others are the limit.
+    own = key.reserved or not meter.budget.admits(meter.spending + extra)
+    code = "key_budget_exhausted" if own else "vault_budget_exhausted"
+    return KeyExhausted(code, one.epsilon, meter.left, would_fit)
+
+
+def _largest_part(fits: Callable[[Spending], bool], most: Spending) -> float:
+    """Return the largest part of `most`, between 0 and 1, of which a charge fits.
+
+    Curves grow at least in proportion to epsilon, so the same question with that part of its epsilon fits, too. Its
+    failure probability stays the same.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(_part(most, middle)) else (low, middle)
+    return low
+
+
+def _part(spending: Spending, part: float) -> Spending:
+    return Spending(np.ceil(spending.loss_nano * part).astype(np.int64), spending.failure_atto)

@@ -16,8 +16,8 @@ from starlette.responses import Response
 from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, Key
 from discreet.server.accounts.books import QuestionReceipt
+from discreet.server.accounts.keys import LARGEST, LONGEST_REASON, BudgetRequest
 from discreet.server.accounts.meters import Charged, MeterShown
-from discreet.server.accounts.requests import LARGEST, LONGEST_REASON, BudgetRequest
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.errors import RESPONSES, ClosedModel, FrontError, invalid

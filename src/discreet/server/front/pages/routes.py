@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Key
-from discreet.server.accounts.requests import LARGEST, LONGEST_REASON
+from discreet.server.accounts.keys import LARGEST, LONGEST_REASON
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.bodies import read_body
 from discreet.server.front.catalog import Servable
