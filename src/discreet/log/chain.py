@@ -25,10 +25,6 @@ from sqlalchemy import BigInteger, Column, Connection, Index, Integer, LargeBina
 from discreet.errors import LedgerError
 from discreet.log import CORRUPT
 
-TWICE = (
-    "Another process paid at the same moment, although the ledger was locked. Nothing was charged or released. Try "
-    "again."
-)
 OPEN = "open"
 """The kind of the first row of a log."""
 GENESIS = bytes(32)

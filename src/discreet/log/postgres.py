@@ -19,12 +19,9 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart, UsageError
-from discreet.log import CORRUPT, chain
-from discreet.system.database_url import LINK, meaning_of
+from discreet.log import PATIENCE, explain
+from discreet.system.database_url import LINK
 from discreet.system.sharing import closing_with, pool
-
-PATIENCE = 30
-"""The time to wait for another process that writes, in seconds."""
 
 _SCHEMA = re.compile(r"vault_[0-9a-f]{1,57}|accounts")
 # A process behind a cut link, which holds the lock, is given up before the others that wait for the lock give up.
@@ -43,7 +40,6 @@ _REFUSED = (
     "and PGPASSWORD or the .pgpass file."
 )
 _UNWRITABLE = "The ledger cannot be written. Nothing was charged or released. Permit writing to its schema."
-_AGAIN = f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again."
 _EXPLAINED = {
     "unreached": _UNREACHED,
     "refused": _REFUSED,
@@ -52,10 +48,6 @@ _EXPLAINED = {
     "exists": "A ledger of this name already exists, and is never overwritten. Choose another name.",
     "full": "The server's disk is full. Nothing was charged or released. Free disk space on the server.",
     "crowded": "The ledger's database accepts no more connections. Nothing was charged or released. Try again.",
-    "busy": _AGAIN,
-    "disk": "The ledger's disk reports an error. Nothing was released. Check the disk.",
-    "twice": chain.TWICE,
-    "damaged": CORRUPT,
 }
 
 
@@ -101,18 +93,14 @@ class PostgresSchema:
             connection.execute(text("create table format (version bigint not null)"))
             connection.execute(text("insert into format values (:format)"), {"format": FORMAT})
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> AbstractContextManager[Connection]:
         """Run the block as a transaction on one consistent state. Its errors are `LedgerError`s."""
-        with self._transaction(_READING) as connection:
-            yield connection
+        return self._transaction(_READING)
 
-    @contextmanager
-    def writing(self, *, durable: bool = True) -> Iterator[Connection]:
+    def writing(self, *, durable: bool = True) -> AbstractContextManager[Connection]:
         """Run the block as a transaction that no other process writes beside. Its errors are `LedgerError`s."""
         commit = f"set local synchronous_commit = {'on' if durable else 'off'}"
-        with self._transaction(_WRITING, commit, lock=self._lock) as connection:
-            yield connection
+        return self._transaction(_WRITING, commit, lock=self._lock)
 
     def is_made(self) -> bool:
         """Return whether the schema is there."""
@@ -168,11 +156,11 @@ def explained() -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, UnicodeDecodeError) as error:
-        raise LedgerError(_meaning(error)) from None
+        raise explain(error, _EXPLAINED) from None
     except Exception as error:
         if not type(error).__module__.startswith("psycopg"):
             raise
-        raise LedgerError(_meaning(error)) from None
+        raise explain(error, _EXPLAINED) from None
 
 
 def _address(url: str, name: str) -> URL:
@@ -196,14 +184,6 @@ def _make_engine(url: URL) -> Engine:
         )
     except ImportError:
         raise MissingPart("A ledger in PostgreSQL needs psycopg", "postgres") from None
-
-
-def _meaning(error: Exception) -> str:
-    return _EXPLAINED.get(
-        meaning_of(error),
-        f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error remains, "
-        "restore a backup.",
-    )
 
 
 PAUSE = 0.2

@@ -21,14 +21,12 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart
-from discreet.log import CORRUPT, chain
+from discreet.log import CORRUPT, PATIENCE, explain
 from discreet.system.database_url import meaning_of
 from discreet.system.sharing import closing_with, pool
 
 RIGHTS = 0o660
 """The most that a file permits which several users of a server share."""
-PATIENCE = 30
-"""The time to wait for another process that writes, in seconds."""
 
 _OLDEST = (3, 35)
 _WAL = 4096  # the pages of the write-ahead log from which it is moved into the file: 16 MiB
@@ -40,11 +38,7 @@ _EXPLAINED = {
     "unwritable": _READ_ONLY,
     "unopened": _READ_ONLY,
     "full": "The disk of the ledger is full. Nothing was charged or released. Free disk space.",
-    "busy": f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again.",
     "unwritten": "The ledger's disk refuses to write. Nothing was charged or released. Free disk space.",
-    "disk": "The ledger's disk reports an error. Nothing was released. Check the disk.",
-    "damaged": CORRUPT,
-    "twice": chain.TWICE,  # two rows with one number, or two settlements of one part
 }
 
 
@@ -89,21 +83,20 @@ class SqliteFile:
             self.path.unlink(missing_ok=True)
             raise
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> AbstractContextManager[Connection]:
         """Run the block as a transaction on one consistent state. Its errors are `LedgerError`s."""
-        with explained(self.path), self.engine.connect() as connection, connection.begin():
-            driver_of(connection).execute("begin")
-            yield connection
+        return self._transaction("begin")
+
+    def writing(self, *, durable: bool = True) -> AbstractContextManager[Connection]:
+        """Run the block as a transaction that no other process writes beside. Its errors are `LedgerError`s."""
+        return self._transaction(f"pragma synchronous = {'full' if durable else 'normal'}", "begin immediate")
 
     @contextmanager
-    def writing(self, *, durable: bool = True) -> Iterator[Connection]:
-        """Run the block as a transaction that no other process writes beside. Its errors are `LedgerError`s."""
+    def _transaction(self, *statements: str) -> Iterator[Connection]:
         with explained(self.path), self.engine.connect() as connection, connection.begin():
             # A hook of the engine could begin the transaction, but would slow every statement.
-            database = driver_of(connection)
-            database.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
-            database.execute("begin immediate")
+            for statement in statements:
+                driver_of(connection).execute(statement)
             yield connection
 
     def check_open(self) -> int:
@@ -203,7 +196,7 @@ def explained(path: Path) -> Iterator[None]:
     except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:
         if not path.is_file():
             raise missing(path) from error
-        raise LedgerError(_meaning(error)) from error
+        raise explain(error, _EXPLAINED) from error
 
 
 def missing(path: Path) -> LedgerError:
@@ -271,14 +264,6 @@ def _files(paths: tuple[str, str]) -> tuple[tuple[int, int], ...]:
 
 def _wal_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
-
-
-def _meaning(error: Exception) -> str:
-    return _EXPLAINED.get(
-        meaning_of(error),
-        f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error remains, "
-        "restore a backup.",
-    )
 
 
 @contextmanager
