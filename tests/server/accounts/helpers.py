@@ -6,6 +6,7 @@ from pathlib import Path
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
 from discreet.server.accounts import Accounts, Key, Limits
+from discreet.server.accounts.grants import Grant
 from discreet.server.wire import Charge
 
 GRANT = Budget(20.0, 1e-5, 5e-6)
@@ -66,6 +67,16 @@ class Bank:
     def last(self) -> str:
         """The id of the question asked last."""
         return f"{self.count:032x}"
+
+
+def unsettled(accounts: Accounts) -> dict[str, Spending]:
+    """The questions that are not settled, with what their keys are charged for them."""
+    return {one.id: one.most for one in accounts.questions() if one.most is not None}
+
+
+def grant_of(accounts: Accounts) -> Grant:
+    with accounts.database.reading() as found:
+        return found.state.grant(VAULT)
 
 
 def charge_of(cost: Cost) -> Charge:

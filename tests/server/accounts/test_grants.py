@@ -10,7 +10,7 @@ from discreet.privacy.costs import BoundedRange
 from discreet.privacy.filter import MemoryLedger
 from discreet.server.accounts import Accounts, KeyExhausted, Limits, Reservation
 from discreet.server.accounts.grants import CURVE, PURE
-from tests.server.accounts.helpers import GRANT, VAULT, Bank, charge_of, gaussian, pure
+from tests.server.accounts.helpers import GRANT, VAULT, Bank, charge_of, gaussian, grant_of, pure
 
 
 def test_shares_fit_the_grant_together(bank: Bank) -> None:
@@ -100,7 +100,7 @@ def test_reading_pays_for_more(tmp_path: Path, grant: Budget, typical: Spending 
     accounts = Accounts(tmp_path / "accounts.sqlite")
     accounts.grant("clinic", grant)
     accounts.issue("ana", ["clinic"], Limits(1.0), reserved=True, typical=typical)
-    assert accounts.vaults()[0].reading == reading
+    assert grant_of(accounts).reading == reading
 
 
 def test_zcdp_grant_has_no_shares(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import event
 
 from discreet.log import chain, replay
 from discreet.server.accounts import Accounts, AccountsError, Key, KeyExhausted, Limits, OlderCopy, Reservation
-from tests.server.accounts.helpers import GRANT, VAULT, Bank, gaussian, pure
+from tests.server.accounts.helpers import GRANT, VAULT, Bank, gaussian, pure, unsettled
 
 Act = Callable[[Accounts, Key], object]
 
@@ -50,7 +50,7 @@ def test_snapshot_of_a_large_log_has_the_same_state(bank: Bank, monkeypatch: pyt
     again = Accounts(bank.path, clock=bank.clock)
     assert state_of(again) == whole
     assert again.odometer(key.id) == bank.accounts.odometer(key.id)
-    assert set(again.unsettled()) == set(bank.accounts.unsettled())
+    assert set(unsettled(again)) == set(unsettled(bank.accounts))
     again.reserve(key.id, "f" * 32, pure(0.1), vault=VAULT, model=VAULT, fingerprint="new")
     assert state_of(again) == state_of(Accounts(bank.path)) == state_of(bank.accounts)
 
@@ -90,7 +90,7 @@ ACTS: dict[str, Act] = {
     "reserve": lambda accounts, key: accounts.reserve(
         key.id, "e" * 32, pure(1.0), vault=VAULT, model=VAULT, fingerprint="once"
     ),
-    "settle": lambda accounts, key: accounts.settle(next(iter(accounts.unsettled())), pure(0.1), {"n": 1}),
+    "settle": lambda accounts, key: accounts.settle(next(iter(unsettled(accounts))), pure(0.1), {"n": 1}),
     "issue": lambda accounts, key: accounts.issue("eva", [VAULT], Limits(2.0), reserved=True),
     "extend": lambda accounts, key: accounts.extend(key.id, Limits(8.0)),
     "settle_lost": lambda accounts, key: accounts.settle_lost(pure(0.1), {"n": 1}),

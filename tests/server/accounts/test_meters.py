@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 from discreet.privacy.accounting import FilterState, Spending
 from discreet.server.accounts import Key, KeyExhausted, RateLimited, Reservation, Settled
 from discreet.server.wire import Charge
-from tests.server.accounts.helpers import GRANT, Bank, gaussian, pure
+from tests.server.accounts.helpers import GRANT, Bank, gaussian, grant_of, pure
 
 
 def test_cap_is_spent_to_the_last_question(bank: Bank) -> None:
@@ -49,7 +49,7 @@ def test_gaussian_charge_is_returned_whole(bank: Bank) -> None:
         bank.ask(key, gaussian(0.1))
         bank.accounts.settle(bank.last, Charge.nothing())
         assert bank.accounts.odometer(key.id).spending == Spending.nothing()
-    assert bank.accounts.vaults()[0].pool == Spending.nothing()
+    assert grant_of(bank.accounts).pool == Spending.nothing()
 
 
 def test_settlement_above_the_ceiling_stays_at_it(bank: Bank) -> None:
@@ -179,7 +179,7 @@ class Meters(RuleBasedStateMachine):
 
     @invariant()
     def a_reserved_key_can_spend_its_whole_share(self) -> None:
-        grant = self.bank.accounts.vaults()[0]
+        grant = grant_of(self.bank.accounts)
         state = FilterState()
         for _, charge in self.paid.values():
             state += GRANT.filter_state(charge.spending)

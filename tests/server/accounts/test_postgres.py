@@ -10,7 +10,7 @@ import pytest
 from discreet.log import arrays, replay
 from discreet.server.accounts import Accounts, AccountsError, KeyExhausted, Limits, Replay, Reservation
 from tests.guarantee.ledger.conftest import running
-from tests.server.accounts.helpers import GRANT, VAULT, pure
+from tests.server.accounts.helpers import GRANT, VAULT, pure, unsettled
 from tests.server.accounts.test_log import state_of
 
 
@@ -39,7 +39,7 @@ def test_cap_holds_for_askers_at_once_in_postgres(postgres: str) -> None:
     for thread in threads:
         thread.join()
     assert Counter(outcomes) == {Reservation: 7, KeyExhausted: 9}
-    question = next(iter(accounts[0].unsettled()))
+    question = next(iter(unsettled(accounts[0])))
     accounts[0].settle(question, pure(0.25), {"text": "ß"})
     assert accounts[3].recall(key.id, question) == Replay(question, {"text": "ß"})
     made = accounts[1].request(key.id, 1.0, "please")

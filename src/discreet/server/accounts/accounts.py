@@ -79,23 +79,18 @@ class Accounts:
         if kept is not None and not 0 <= kept <= budget.epsilon:
             raise UsageError(f"--keep is {kept:g}. Give a number from 0 to the grant's epsilon, {budget.epsilon:g}.")
         with self.database.writing() as found:
-            known = {grant.vault: grant for grant in found.state.vaults}
-            grant = known.get(vault) or Grant(vault, budget, "", Spending.nothing())
+            known = found.state.knows(vault)
+            grant = found.state.grant(vault) if known else Grant(vault, budget, "", Spending.nothing())
             if grant.budget != budget:
                 raise UsageError(
                     f"The accounts know a vault called '{vault}' with another grant: epsilon {grant.budget.epsilon:g} "
                     f"at delta {grant.budget.delta:g}. Use another state folder: --state DIR"
                 )
-            if vault not in known:
+            if not known:
                 values = [budget.epsilon, budget.delta, budget.failures, budget.order, budget.accountant]
                 append(found, "grant", vault, {"budget": values})
             if kept is not None:
                 _reserve_share(found, grant, KEPT, kept, typical)
-
-    def vaults(self) -> list[Grant]:
-        """Return the grants of all vaults that the accounts know."""
-        with self.database.reading() as found:
-            return found.state.vaults
 
     def issue(
         self,
@@ -402,12 +397,6 @@ class Accounts:
                 questions.settle(found, one, spent, reply, "interrupted", now)
             return [one.id for one in left]
 
-    def unsettled(self) -> dict[str, Spending]:
-        """Return the questions that are not settled, with what their keys are charged for them."""
-        with self.database.reading() as found:
-            open_ones = (found.state.questions[one] for one in found.state.unsettled)
-            return {one.id: one.most for one in open_ones if one.most is not None}
-
     def questions(self) -> list[Asked]:
         """Return all questions, the oldest first, as the accounts have them."""
         with self.database.reading() as found:
@@ -441,8 +430,8 @@ class Accounts:
 
     def _left_behind(self, books: Books) -> list[Asked]:
         """Return what is not settled: of this server, or all if no other one uses the accounts."""
-        found = (books.questions[one] for one in books.unsettled)
-        return [one for one in found if not self._server or one.server == self._server]
+        left = (one for one in books.questions.values() if one.settled is None)
+        return [one for one in left if not self._server or one.server == self._server]
 
     def _decide(self, found: Found, number: int, state: str) -> BudgetRequest:
         request, now = found.state.request(number), self._now(found.state)

@@ -18,7 +18,7 @@ secret of a key, nor the text of a question or an answer, nor a private value is
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, Self
 
 from typing_extensions import TypedDict  # the one of `typing` lacks what pydantic needs before Python 3.12
@@ -114,7 +114,6 @@ class Books:
     Attributes:
         head: the last row.
         questions: all questions by id, the oldest first. Their times never go back.
-        unsettled: the ids of those that are not settled, the oldest first.
     """
 
     head: Head
@@ -125,9 +124,8 @@ class Books:
         self._shares: dict[str, dict[str, list[int]]] = {}
         self._keys: dict[str, Columns] = {}
         self._meters: dict[str, dict[str, Sum]] = {}
-        self._requests: dict[str, dict[str, Any]] = {}
+        self._requests: dict[str, BudgetRequest] = {}
         self.questions: dict[str, Asked] = {}
-        self.unsettled: dict[str, None] = {}
         self._of_key: dict[str, list[str]] = {}
         self._alike: dict[tuple[str, str], str] = {}
         self._names: dict[str, tuple[str, float]] = {}
@@ -160,9 +158,10 @@ class Books:
             case "change":
                 self._keys[about] |= content
             case "request":
-                self._requests[about] = content
+                self._requests[about] = BudgetRequest(int(about), **content | {"made": stamp(content["made"])})
             case "decide":
-                self._requests[about] |= content
+                decided = {"state": content["state"], "decided": stamp(content["decided"])}
+                self._requests[about] = replace(self._requests[about], **decided)
             case "reserve":
                 most = Spending.unpack(row.loss, row.failure)
                 self._charge(content["key"], content["vault"], Spending.nothing(), most)
@@ -181,7 +180,8 @@ class Books:
     def pack(self) -> tuple[dict[str, Any], Arrays]:
         """Return the state as plain data."""
         header = {
-            "plain": [self._vaults, self._shares, self._keys, self._requests],
+            "plain": [self._vaults, self._shares, self._keys],
+            "requests": [list(astuple(one)) for one in self._requests.values()],
             "pools": {vault: pool.plain() for vault, pool in self._pools.items()},
             "meters": {key: {vault: one.plain() for vault, one in of.items()} for key, of in self._meters.items()},
             "questions": [_plain(one) for one in self.questions.values()],
@@ -191,7 +191,8 @@ class Books:
 
     def unpack(self, header: dict[str, Any], content: Arrays) -> None:
         """Take over a state that `pack` returned."""
-        self._vaults, self._shares, self._keys, self._requests = header["plain"]
+        self._vaults, self._shares, self._keys = header["plain"]
+        self._requests = {str(one[0]): BudgetRequest(*one) for one in header["requests"]}
         self._pools = {vault: Sum.of(pool) for vault, pool in header["pools"].items()}
         self._meters = {key: {vault: Sum.of(one) for vault, one in of.items()} for key, of in header["meters"].items()}
         for one in header["questions"]:
@@ -204,8 +205,6 @@ class Books:
         self.questions[one.id] = one
         self._of_key.setdefault(one.key, []).append(one.id)
         self._alike[one.key, one.request] = one.id
-        if one.settled is None:
-            self.unsettled[one.id] = None
 
     def _settle(self, one: Asked, paid: Spending, content: dict[str, Any]) -> None:
         if one.most is None or not paid.within(one.most):
@@ -213,7 +212,6 @@ class Books:
         self._charge(one.key, one.vault, one.most, paid)
         one.most, one.settled, one.stopped = None, content["settled"], content["stopped"]
         one.epsilon, one.delta = content["epsilon"], content["delta"]
-        del self.unsettled[one.id]
 
     def _charge(self, key: str, vault: str, back: Spending, extra: Spending) -> None:
         """Take `back` from the meter of a key, and add `extra`; the pool follows if the key is a shared one."""
@@ -230,10 +228,9 @@ class Books:
 
     # Grants and shares
 
-    @property
-    def vaults(self) -> list[Grant]:
-        """The grants of all vaults, by name."""
-        return [self.grant(vault) for vault in sorted(self._vaults)]
+    def knows(self, vault: str) -> bool:
+        """Return whether the grant of a vault is known."""
+        return vault in self._vaults
 
     def grant(self, vault: str) -> Grant:
         """Return the grant of a vault.
@@ -313,7 +310,7 @@ class Books:
 
     def requests(self, *, pending: bool) -> list[BudgetRequest]:
         """Return the requests, the oldest first; those that are pending alone, or all."""
-        return [self._request(one) for one, about in self._requests.items() if not pending or about["state"] == PENDING]
+        return [one for one in self._requests.values() if not pending or one.state == PENDING]
 
     def request(self, number: int) -> BudgetRequest:
         """Return a request.
@@ -324,13 +321,7 @@ class Books:
         if str(number) not in self._requests:
             known = [str(one.id) for one in self.requests(pending=True)]
             raise UnknownName("pending request", str(number), known or ["(none)"])
-        return self._request(str(number))
-
-    def _request(self, number: str) -> BudgetRequest:
-        one = self._requests[number]
-        made = stamp(one["made"])
-        decided = None if one["decided"] is None else stamp(one["decided"])
-        return BudgetRequest(int(number), one["key"], one["epsilon"], one["reason"], one["state"], made, decided)
+        return self._requests[str(number)]
 
     # Questions
 
