@@ -74,9 +74,9 @@ def unsettled(accounts: Accounts) -> dict[str, Spending]:
     return {one.id: one.most for one in accounts.questions() if one.most is not None}
 
 
-def grant_of(accounts: Accounts) -> Grant:
+def grant_of(accounts: Accounts, vault: str = VAULT) -> Grant:
     with accounts.database.reading() as found:
-        return found.state.grant(VAULT)
+        return found.state.grant(vault)
 
 
 def charge_of(cost: Cost) -> Charge:

@@ -100,7 +100,7 @@ def test_reading_pays_for_more(tmp_path: Path, grant: Budget, typical: Spending 
     accounts = Accounts(tmp_path / "accounts.sqlite")
     accounts.grant("clinic", grant)
     accounts.issue("ana", ["clinic"], Limits(1.0), reserved=True, typical=typical)
-    assert grant_of(accounts).reading == reading
+    assert grant_of(accounts, "clinic").reading == reading
 
 
 def test_zcdp_grant_has_no_shares(tmp_path: Path) -> None:

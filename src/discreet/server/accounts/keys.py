@@ -10,7 +10,7 @@ from typing import Any
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget
 from discreet.server.accounts.grants import budget_of
-from discreet.system.plain import show_as, to_plain
+from discreet.system.plain import show_as
 
 CAP_IS_POLICY = (
     "A cap is a policy of the custodian. The guarantee is the grant of each individual in the vault's ledger."
@@ -80,10 +80,6 @@ class Key:
         """Return the key as it leaves."""
         expires = self.expires.isoformat() if self.expires else None
         return show_as(KeyShown, self, expires=expires, created=self.created.isoformat())
-
-    def describe(self) -> dict[str, Any]:
-        """Return the key as plain data."""
-        return to_plain(self.shown())
 
 
 @dataclass(frozen=True, kw_only=True)

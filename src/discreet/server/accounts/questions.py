@@ -113,7 +113,6 @@ class Replay:
 
 
 Recalled = Mismatch | InFlight | Replay
-Refusal = KeyExhausted | RateLimited | NotValid | Mismatch
 Outcome = Reservation | KeyExhausted | RateLimited | NotValid | Recalled
 
 
