@@ -51,13 +51,12 @@ KEY = 16
 UNKNOWN = -1
 
 _GROWTH = 4
-_AT_ONCE = 1000
 _HEAD = struct.Struct(">QIB")
 
 Numbers = NDArray[np.int64]
-Halves = NDArray[np.uint64]
-Run = tuple[Halves, Halves, Numbers]
-"""Sorted keys as the whole numbers of their first and second halves, and the number of each unit."""
+Keys = NDArray[np.bytes_]
+Run = tuple[Keys, Numbers]
+"""Sorted keys, and the number of each unit."""
 
 
 class KeyTable:
@@ -73,39 +72,39 @@ class KeyTable:
 
     def find(self, keys: bytes) -> Numbers:
         """Return the number of each of concatenated keys; `UNKNOWN` for a key that never paid."""
-        first, second = _halves(keys)
-        numbers = np.full(len(first), UNKNOWN, dtype=np.int64)
-        left = np.arange(len(first))
-        for run in self._runs:
-            if len(left):
-                numbers[left] = _search(run, first[left], second[left])
-                left = left[numbers[left] == UNKNOWN]
+        asked = as_array(keys)
+        numbers = np.full(len(asked), UNKNOWN, dtype=np.int64)
+        for held, of in self._runs:
+            left = np.flatnonzero(numbers == UNKNOWN)
+            places = np.minimum(np.searchsorted(held, asked[left]), len(held) - 1)
+            same = held[places] == asked[left]
+            numbers[left[same]] = of[places[same]]
         return numbers
 
     def add(self, keys: bytes, start: int) -> None:
         """Add concatenated sorted keys that are not in the table. Their numbers follow from `start`."""
         if not keys:
             return
-        first, second = _halves(keys)
-        run = first, second, np.arange(start, start + len(first), dtype=np.int64)
+        new = as_array(keys)
+        run = new, np.arange(start, start + len(new), dtype=np.int64)
         while self._runs and len(self._runs[-1][0]) < _GROWTH * len(run[0]):
             run = _merged(self._runs.pop(), run)
         self._runs.append(run)
 
     def keys_of(self, chosen: NDArray[np.bool_]) -> list[bytes]:
         """Return the keys of the numbers whose place in `chosen` is true."""
-        found = list[bytes]()
-        for first, second, numbers in self._runs:
-            places = np.flatnonzero(chosen[numbers])
-            found += split(np.stack([first[places], second[places]], axis=1).astype(">u8").tobytes())
-        return found
+        return [key for held, numbers in self._runs for key in split(held[chosen[numbers]].tobytes())]
 
     def as_one_run(self) -> Run:
         """Make all runs one. Return it."""
         while len(self._runs) > 1:
             self._runs.append(_merged(*(self._runs.pop() for _ in range(2))))
-        empty = np.empty(0, dtype=np.uint64)
-        return self._runs[0] if self._runs else (empty, empty, np.empty(0, dtype=np.int64))
+        return self._runs[0] if self._runs else (as_array(b""), np.empty(0, dtype=np.int64))
+
+
+def as_array(keys: bytes) -> Keys:
+    """Return concatenated keys as an array, whose order is that of their bytes."""
+    return np.frombuffer(keys, dtype=f"S{KEY}")
 
 
 def join_keys(units: Sequence[bytes]) -> bytes:
@@ -115,19 +114,15 @@ def join_keys(units: Sequence[bytes]) -> bytes:
         LedgerError: if a key has a wrong type or length.
     """
     listed = list(units)
-    for start in range(0, len(listed), _AT_ONCE):  # few at once stay in the cache of the processor
-        some = listed[start : start + _AT_ONCE]
-        if set(map(type, some)) - {bytes} or set(map(len, some)) - {KEY}:
-            raise LedgerError(
-                f"The key of a unit has a wrong type or length; {KEY} bytes are expected. Nothing was reserved. Use a "
-                "keyed hash."
-            )
-    together = b"".join(listed)
-    first, second = _halves(together)
-    order = np.argsort(first)
-    if (first[order[1:]] == first[order[:-1]]).any():  # a unit that is named twice, or keys of tests
-        return b"".join(sorted(set(listed)))
-    return np.stack([first[order], second[order]], axis=1).astype(">u8").tobytes()
+    if set(map(type, listed)) - {bytes} or set(map(len, listed)) - {KEY}:
+        raise LedgerError(
+            f"The key of a unit has a wrong type or length; {KEY} bytes are expected. Nothing was reserved. Use a "
+            "keyed hash."
+        )
+    keys = np.sort(as_array(b"".join(listed)))
+    new = np.ones(len(keys), dtype=bool)
+    new[1:] = keys[1:] != keys[:-1]
+    return keys[new].tobytes()
 
 
 def split(keys: bytes) -> list[bytes]:
@@ -137,7 +132,7 @@ def split(keys: bytes) -> list[bytes]:
 
 def choose(keys: bytes, places: NDArray[np.bool_]) -> bytes:
     """Return those of concatenated keys whose place is true."""
-    return np.frombuffer(keys, dtype=np.uint8).reshape(-1, KEY)[places].tobytes()
+    return as_array(keys)[places].tobytes()
 
 
 def pack_payers(start: int, new: bytes, known: Numbers) -> bytes:
@@ -172,35 +167,10 @@ def payers_of(content: bytes) -> Numbers:
     return np.concatenate([known, np.arange(start, start + len(new) // KEY)])
 
 
-def _halves(keys: bytes) -> tuple[Halves, Halves]:
-    halves = np.frombuffer(keys, dtype=">u8").reshape(-1, 2).astype(np.uint64)
-    return np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1])
-
-
-def _search(run: Run, first: Halves, second: Halves) -> Numbers:
-    """Return the number of each key; `UNKNOWN` for a key that is not in the run."""
-    places = np.searchsorted(run[0], first)
-    numbers = np.full(len(first), UNKNOWN, dtype=np.int64)
-    inside = np.flatnonzero(places < len(run[0]))
-    same = inside[run[0][places[inside]] == first[inside]]
-    found = run[1][places[same]] == second[same]
-    numbers[same[found]] = run[2][places[same[found]]]
-    left = same[~found]
-    for value in np.unique(first[left]):  # several keys with one first half, which only tests have
-        asked = left[first[left] == value]
-        low, high = np.searchsorted(run[0], value), np.searchsorted(run[0], value, side="right")
-        near = np.minimum(low + np.searchsorted(run[1][low:high], second[asked]), high - 1)
-        exact = run[1][near] == second[asked]
-        numbers[asked[exact]] = run[2][near[exact]]
-    return numbers
-
-
 def _merged(one: Run, other: Run) -> Run:
-    first, second, numbers = (np.concatenate(both) for both in zip(one, other, strict=True))
-    order = np.argsort(first, kind="stable")  # which merges two sorted halves in one pass
-    if (np.diff(first[order]) == 0).any():
-        order = np.lexsort((second, first))
-    return first[order], second[order], numbers[order]
+    keys, numbers = (np.concatenate(both) for both in zip(one, other, strict=True))
+    order = np.argsort(keys, kind="stable")  # which merges two sorted halves in one pass
+    return keys[order], numbers[order]
 
 
 CARRY, BEGIN, CHARGE, RESERVE = "carry", "begin", "charge", "reserve"
@@ -556,14 +526,16 @@ class Units:
 
     def unpack(self, header: dict[str, Any], content: Arrays) -> None:
         """Take over a state that `pack` returned."""
-        first, second, numbers, readings, loss, sums, *past = content
+        if content[0].dtype.kind == "u":  # a log that an earlier version closed
+            content = [*_whole(content[:3]), *content[3:6], *_whole(content[6:])]
+        keys, numbers, readings, loss, sums, *past = content
         self._readings = readings if readings.shape[1] else self._readings  # no unit has paid yet
         number, *hashes = header["durable"]
         self.durable = Head(number, *map(bytes.fromhex, hashes))
         self.questions, self.payments, self.units_pay, self._count = header["counts"]
         self.corpora, self.earlier = header["corpora"], tuple(header.get("earlier", (0, 0)))
-        self._past = KeyTable([(past[0], past[1], past[2])] if past else [])
-        self._keys = KeyTable([(first, second, numbers)] if len(first) else [])
+        self._past = KeyTable([(past[0], past[1])] if past else [])
+        self._keys = KeyTable([(keys, numbers)] if len(keys) else [])
         self._gone, self._joined = set(header["gone"]), dict(map(tuple, header["joined"]))
         for old, new in self._joined.items():
             self._joins.setdefault(new, set()).add(old)
@@ -626,6 +598,11 @@ def spending(row: Row) -> Spending:
 @lru_cache(1024)
 def _filter_state(budget: Budget, loss: bytes, failure: int) -> FilterState:
     return budget.filter_state(Spending.unpack(loss, failure))
+
+
+def _whole(halves: Arrays) -> Arrays:
+    """Return a run of keys from one that has their halves as whole numbers."""
+    return [as_array(np.stack(halves[:2], axis=1).astype(">u8").tobytes()), halves[2]] if len(halves) else []
 
 
 def _hashed(question: str) -> bytes:

@@ -43,7 +43,7 @@ LARGE = 2**22
 SNAPSHOT_AFTER = 1000
 """The number of rows after a snapshot from which the check writes another one."""
 
-_FORM = 3
+_FORM = 4
 """The form of snapshots. A snapshot of another form is made anew."""
 
 

@@ -357,11 +357,11 @@ def test_forged_snapshot_is_found_before_the_first_payment(kept: Kept, forge: st
     header, content = arrays.load(path)  # type: ignore[misc]
     content = [array.copy() for array in content]
     if forge == "a balance":
-        content[3][1, 0] = 0
+        content[2][1, 0] = 0
     elif forge == "the common sum":
-        content[4][:] = 0
+        content[3][:] = 0
     elif forge == "a key":
-        content[1][0] += 1000
+        content[0][0] = bytes(13) + b"\1\2\3"
     else:
         header["state"]["open"] = header["state"]["open"][1:]
     arrays.save(path, header, content)
@@ -689,6 +689,25 @@ def test_keys_are_found_in_any_number_of_runs(first: list[bytes], data: st.DataO
     run = table.as_one_run()
     assert table.find(b"".join(asked)).tolist() == [known.get(key, -1) for key in asked]
     assert len(run[0]) == len(known)
+
+
+def test_state_of_a_log_that_an_earlier_version_closed_is_read(kept: Kept) -> None:
+    """It has the halves of keys as whole numbers."""
+    ledger = kept(BUDGET)
+    for question in ("q", "r"):
+        ledger.begin(question, "test", None)
+        ledger.reserve(question, 0, of(0.1), UNITS[3:9])
+        ledger.close_log(keep=False)
+    with ledger.reading() as found:
+        header, (keys, numbers, *sums, past, zeros) = found.state.pack()
+        again = Units(found.state.grant)
+    halves = [np.frombuffer(one.tobytes(), dtype=">u8").reshape(-1, 2).astype(np.uint64).T for one in (keys, past)]
+    again.unpack(header, [*halves[0], numbers, *sums, *halves[1], zeros])
+    assert again.find(b"".join(UNITS)).tolist() == [-1, -1, -1, *range(6), -1, -1, -1]
+    assert [again.is_past(question) for question in ("q", "r", "s")] == [True, True, False]
+    header_again, content = again.pack()
+    assert header_again == header
+    assert all(map(np.array_equal, content, (keys, numbers, *sums, past, zeros)))
 
 
 @QUICK
