@@ -325,18 +325,26 @@ def test_old_transaction_keeps_the_bytes_due(server: Server, store: PostgresStor
     opened.close()
 
 
-def test_erased_texts_leave_the_log_of_writes() -> None:
-    with vector_server(wal_recycle="off") as server:
+def stored_pieces(number: int, unit: str, seed: int) -> tuple[bytes, bytes]:
+    """Return the text and the vector of a document as the server's files hold them."""
+    (piece,) = entry(number, unit, [seed])[1]
+    numbers = half_numbers(piece.vector, SIZE).astype("<f2")
+    sign = np.where(numbers == 0, np.float16(0), numbers)  # no minus zero
+    return piece.text.encode(), sign.astype("<f2").tobytes()
+
+
+def test_erased_texts_and_vectors_leave_the_log_of_writes() -> None:
+    with vector_server(wal_recycle="off", wal_compression="off") as server:
         store = make(server.url, SIZE)
         fill(store, [(1, "anna", [1]), (2, "bert", [2])])
-        secret = entry(1, "anna", [1])[1][0].text.encode()
-        assert holds(server, secret)
+        secrets = stored_pieces(1, "anna", 1)
+        assert all(holds(server, secret) for secret in secrets)
         store.remove_unit("anna")
         with psycopg.connect(server.url, autocommit=True) as connection:
             connection.execute("select pg_switch_wal()")
             connection.execute("checkpoint")
-        assert not holds(server, secret)
-        assert holds(server, entry(2, "bert", [2])[1][0].text.encode())
+        assert not any(holds(server, secret) for secret in secrets)
+        assert all(holds(server, kept) for kept in stored_pieces(2, "bert", 2))
         store.close()
 
 

@@ -33,7 +33,6 @@ from discreet.retrieval.sql_tables import (
     StoreDatabase,
     among,
     check_store,
-    listed,
     parts,
 )
 from discreet.retrieval.store import ALL, BatchEntry, DocumentEntry, Hit, Piece, Store, UnitEntry, Vector, digest
@@ -45,11 +44,8 @@ _CHANGES = 1024
 _SHARE = 8
 """One over the share of units that may change before all texts are read: a scan reads a row faster than a look-up."""
 _NO_FIELDS = "{}"
-_TEXTS_OF = (
-    select(CHUNK.c.id, CHUNK.c.unit, CHUNK.c.text, UNIT.c.id)
-    .select_from(CHUNK.outerjoin(UNIT, UNIT.c.id == CHUNK.c.unit))
-    .where(listed(CHUNK.c.id))
-)
+_TEXTS_OF = """select chunk.id, chunk.unit, chunk.text, unit.id
+from chunk left join unit on unit.id = chunk.unit where chunk.id in ({})"""
 
 
 @dataclass(frozen=True)
@@ -459,10 +455,10 @@ class SqlStore(Store):
         texts: dict[int, tuple[int, str]] = {}
         with self._database.reading():
             for part in parts(wanted):
-                for chunk, unit, text, known in self._database.rows(_TEXTS_OF, {"numbers": part}):
-                    if known is None or not isinstance(text, str):
+                for chunk, unit, text, known in self._database.rows(_TEXTS_OF.format(", ".join(map(str, part)))):
+                    if known is None or isinstance(text, str) is not self._database.has_names:
                         raise self._database.damaged()
-                    texts[chunk] = unit, text
+                    texts[chunk] = unit, text if self._database.has_names else text.decode()
         return [_passage(hit, texts) for hit in hits]
 
     def texts(self) -> list[StoredText]:

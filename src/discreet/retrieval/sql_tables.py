@@ -145,11 +145,6 @@ for _table in (UNIT, DOCUMENT):
     Index(f"{_table.name}_tie", _table.c.tie, unique=True).ddl_if(dialect="postgresql")
 
 
-def listed(column: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Return the condition that a column has one of the numbers that are given as `numbers`."""
-    return column.in_(bindparam("numbers", expanding=True, literal_execute=True))
-
-
 def among(column: ColumnElement[Any], values: Iterable[int]) -> ColumnElement[bool]:
     """Return the condition that a column has one of some numbers. They stand in the statement."""
     return column.in_(bindparam(None, list(values), expanding=True, literal_execute=True))
@@ -188,7 +183,7 @@ class StoreDatabase(ABC):
     # -- what differs ----------------------------------------------------------------------------------------
 
     has_names = False
-    """Whether its indexes have names."""
+    """Whether its indexes have names, and its texts are texts: they are bytes otherwise (`Words`)."""
 
     @abstractmethod
     def alone(self, *, wait: bool = True) -> AbstractContextManager[bool]:
