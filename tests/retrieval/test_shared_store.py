@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from discreet.errors import StoreError
+from discreet.generation.toy import ToyModel
+from discreet.registry import MuRAG
 from discreet.retrieval import vectors
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import VECTORS, EmbeddedStore, FileVectors, SqliteDatabase
@@ -23,6 +25,7 @@ from discreet.retrieval.sql_tables import StoreDatabase
 from discreet.retrieval.store import Piece
 from discreet.retrieval.unit_records import UnitRecords, owned_texts
 from discreet.testing.store import SIZE, direction
+from discreet.vault import Vault
 
 STORES = st.integers(0, 1)
 NAMES = st.integers(0, 9)
@@ -188,6 +191,15 @@ def test_count_opens_no_vectors(filled: EmbeddedStore) -> None:
     (folder / VECTORS).unlink()
     store = EmbeddedStore(folder, SIZE)
     assert len(store.unit_texts().units) == store.count_units() == 40
+
+
+def test_question_for_a_count_opens_no_vectors(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
+    vault.add_documents([Document(f"d{n}", f"p{n}", "She has fever.") for n in range(60)])
+    (tmp_path / "v" / "store" / VECTORS).unlink()
+    assert Vault.open(tmp_path / "v", model=ToyModel()).ask('count: "fever"').table
+    with pytest.raises(StoreError, match="vectors are missing"):
+        Vault.open(tmp_path / "v", model=ToyModel()).ask("Which illness do they have?", MuRAG())
 
 
 def held(folder: Path) -> bytes:

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ def test_no_canary_leaves_the_vault(tmp_path: Path) -> None:
         ask_beyond_caps(server, secret)
         server.use_desk()
         send_to_private_sockets(server)
+        send_malformed_to_the_front(server, secret)
         fail_in_the_keeper(server)
         kill_in_the_middle(server)
         damage_the_vault(server)
@@ -127,8 +129,8 @@ def ask_well(server: CanaryServer, secret: str) -> None:
         server.send("POST", "/mcp", secret, json=call, headers={"accept": "application/json, text/event-stream"})
 
 
-def send_to_private_sockets(server: CanaryServer) -> None:
-    """Send to the keeper's sockets what is no message of theirs: nothing of it comes back, and nothing is written."""
+def malformed(paths: Sequence[str], host: str = "k") -> list[bytes]:
+    """Return requests to some paths that are no messages, or have broken heads. Each has words that must not leave."""
     word = f"{PRIVATE}{ASKED}"
     broken = (
         f'{{"{word}',
@@ -141,7 +143,7 @@ def send_to_private_sockets(server: CanaryServer) -> None:
         f'"{word}"' * 50_000,
         f'{{"{word}":' * 2000,
     )
-    requests = [request_of(path, body.encode()) for path in PATHS for body in broken]
+    requests = [request_of(path, body.encode()) for path in paths for body in broken]
     for header in (f"{word}: {word}", f"host: {word}", f"authorization: Bearer {word}", f"cookie: {word}={word}", word):
         requests.append(request_of("/ready", b"{}", f"{header}\r\n".encode()))
         requests.append(request_of("/listing", f'{{"{word}": 1}}'.encode(), f"{header}\r\n".encode()))
@@ -150,6 +152,23 @@ def send_to_private_sockets(server: CanaryServer) -> None:
     requests += [request_of("/ready", b"{}", f"x: {word * 8000}\r\n".encode()), f"POST /{word * 8000}".encode()]
     requests += [request_of("/ready", b"{}", f"transfer-encoding: {word}\r\n".encode())]
     requests += [request_of("/ready", b"{}", f"upgrade: {word}\r\nconnection: upgrade, {word}\r\n".encode())]
+    return [request.replace(b"host: keeper", f"host: {host}".encode()) for request in requests]
+
+
+def send_malformed_to_the_front(server: CanaryServer, secret: str) -> None:
+    """Send the front, with a valid key, what is no request: nothing of it comes back, and nothing is written."""
+    paths = [route.path for route in ROUTES if route.method == "POST" and route.who == "analyst"]
+    sent = []
+    for number, request in enumerate(malformed(paths, f"k\r\nauthorization: Bearer {secret}")):
+        sent.append(send_bytes(("127.0.0.1", server.config.port), request))
+        server.replies.append((f"malformed {number}", sent[-1]))
+    assert {reply[:12] for reply in sent} >= {b"HTTP/1.1 400", b"HTTP/1.1 404"}
+    assert not any(holds(reply, one) for reply in sent for one in (PRIVATE, ASKED))
+
+
+def send_to_private_sockets(server: CanaryServer) -> None:
+    """Send to the keeper's sockets what is no message of theirs: nothing of it comes back, and nothing is written."""
+    requests = malformed(PATHS)
     for path in (server.config.ask_socket, server.config.desk_socket):
         for number, request in enumerate(requests):
             server.replies.append((f"{path.name} {number}", send_bytes(path, request)))
@@ -160,12 +179,12 @@ def send_to_private_sockets(server: CanaryServer) -> None:
     assert not any(b"server:" in reply.lower() or b"date:" in reply.lower() for reply in sent)
 
 
-def send_bytes(path: Path, sent: bytes) -> bytes:
+def send_bytes(where: Path | tuple[str, int], sent: bytes) -> bytes:
     """Send bytes to a socket; return all that comes back."""
-    got = b""
-    with socket.socket(socket.AF_UNIX) as connection, suppress(ConnectionResetError):
+    got, is_path = b"", isinstance(where, Path)
+    with socket.socket(socket.AF_UNIX if is_path else socket.AF_INET) as connection, suppress(ConnectionResetError):
         connection.settimeout(60)
-        connection.connect(str(path))
+        connection.connect(str(where) if is_path else where)
         with suppress(BrokenPipeError, ConnectionResetError):
             connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
