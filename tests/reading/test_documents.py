@@ -152,7 +152,7 @@ def test_office_charts_are_read_and_embedded_objects_counted(tmp_path: Path) -> 
     assert isinstance(record, Record)
     assert str(record.values["text"]).split() == ["Smoker\u2612", "Falls", "ward", "3", "first", "then"]
     assert isinstance(bad, BadRecord)
-    assert bad.reason.startswith("1 object of another program is not read")
+    assert bad.reason.startswith("1 embedded object is not read")
 
 
 def test_html_keeps_what_a_browser_shows(tmp_path: Path) -> None:

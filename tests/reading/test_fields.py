@@ -21,6 +21,10 @@ DECLARED = {"seen": "date", "ward": "category", "age": "number"}
         ({"seen": "2026-01-31", "ward": " North  Wing ", "age": "71"}, ("2026-01-31", "north wing", 71.0)),
         ({"seen": "2026-01-31T10:20:00Z", "ward": "NORTH WING", "age": 71}, ("2026-01-31", "north wing", 71.0)),
         ({"seen": "31 Jan 2026", "ward": "north wing", "age": "71"}, ("2026-01-31", "north wing", 71.0)),
+        *(
+            ({"seen": seen, "ward": "north wing", "age": "71"}, ("2026-01-31", "north wing", 71.0))
+            for seen in ("31.01.2026", "31/01/2026", "01/31/2026", "31-1-2026 14:05", "20260131", "31. Januar 2026")
+        ),
         ({"seen": "January 31st, 2026", "ward": "north wing", "age": "71"}, ("2026-01-31", "north wing", 71.0)),
         ({"seen": date(2026, 1, 31), "ward": "north wing", "age": 71.0}, ("2026-01-31", "north wing", 71.0)),
         (
@@ -39,9 +43,10 @@ def test_one_value_has_one_spelling(values: dict[str, object], expected: tuple[o
         *(
             ("seen", wrong)
             for wrong in (
-                "31.01.2026",
                 "2026-02-30",
-                "20260131",
+                "31.02.2026",
+                "31.01.26",
+                "00260131",
                 "2026-W01-1",
                 "03/01/2026",
                 "31 Feb 2026",

@@ -27,7 +27,13 @@ def test_column_that_may_have_been_meant(name: str, columns: list[str], option: 
 
 @pytest.mark.parametrize(
     ("header", "shown"),
-    [("patient,date,letter", True), ("patient_id,x", True), ("Ada,secret", False), ("1,Ada,secret", False)],
+    [
+        ("patient,date,letter", True),
+        ("patient_id,x", True),
+        ("Ada,secret", False),
+        ("Pat.-Nr.,Name,Vorname", True),
+        ("1,Ada,secret", False),
+    ],
 )
 def test_first_line_is_shown_only_if_it_looks_like_names(header: str, shown: bool, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"{header}\n1,2,3\n")

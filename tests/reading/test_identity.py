@@ -6,7 +6,7 @@ from datetime import date, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.reading.identity import Fields, Read, Reader, made_id
+from discreet.reading.identity import NO_UNIT, Fields, Read, Reader, made_id
 from discreet.reading.records import BadRecord, Record
 from discreet.retrieval.documents import Document
 
@@ -86,7 +86,10 @@ def test_name_by_text_alone_is_caught() -> None:
 def test_record_without_unit_is_refused_unless_each_is_a_unit() -> None:
     rows: Rows = [{"unit": " ", "text": "a"}, {"text": "b"}, {"unit": "Ada", "text": "c"}, {"id": 1.0, "text": "a"}]
     assert [type(one) for one in read(rows)] == [BadRecord, BadRecord, Read, BadRecord]
-    assert read(rows)[0] == BadRecord("n.csv line 2", "names no individual: the field 'unit' is empty or missing")
+    assert read(rows)[0] == BadRecord(
+        "n.csv line 2",
+        NO_UNIT.format("unit"),
+    )
     documents = [one.document for one in read(rows, own_units=True) if isinstance(one, Read)]
     assert [document.own_unit for document in documents] == [True, True, False, True]
     assert len({document.unit for document in documents}) == 4

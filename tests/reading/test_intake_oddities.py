@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import BadData, UsageError
 from discreet.reading.identity import Fields
 from discreet.reading.intake import read_documents
-from discreet.reading.records import BadRecord
+from discreet.reading.records import BadRecord, NoText
 from discreet.retrieval.documents import Document
 
 
@@ -45,7 +45,7 @@ def test_document_without_unit_is_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["id", "unit"])
-@pytest.mark.parametrize("value", [["Ada", "Bela"], {"name": "Ada"}])
+@pytest.mark.parametrize("value", [[{"name": "Ada"}, "Ada"], {"name": "Ada"}, True])
 def test_name_that_is_no_name_is_reported(tmp_path: Path, field: str, value: object) -> None:
     (found,) = read(lines(tmp_path / "a.jsonl", {"text": "a", field: value}))
     assert found == BadRecord("a.jsonl line 1", f"the field '{field}' is neither a text nor a number")
@@ -88,7 +88,8 @@ def test_csv_lines_that_are_not_utf8_or_too_short_are_named(tmp_path: Path) -> N
         ('B,"not closed\nC,third\nD,fourth\n', 3, []),
         ('B,"not closed\nC,third\nD,"fourth"\nE,fifth\n', 3, ["fifth"]),
         ('B,"closed" and more\nC,third\n', 3, ["third"]),
-        ("B,fever, cough, and chills\nC,third,\n", 3, ["third"]),  # an empty field more says nothing
+        ("B,fever, cough, and chills\nC,third\n", 3, ["third"]),
+        ("C,third\nD,fourth,\n", 4, ["third"]),  # an empty field more than others may be a text cut in two
     ],
 )
 def test_misquoted_line_of_csv_makes_nobodys_text_another_ones(
@@ -166,7 +167,7 @@ def test_single_text_file(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("# Note")
     assert read(tmp_path / "note.md") == [Document("note.md", "note.md", "# Note", own_unit=True)]
     (tmp_path / "empty.txt").write_text(" \n")
-    assert read(tmp_path / "empty.txt") == [BadRecord("empty.txt", "empty")]
+    assert read(tmp_path / "empty.txt") == [NoText("empty.txt", "no text")]
 
 
 @pytest.mark.long

@@ -19,7 +19,7 @@ from discreet.reading.units import WrongLabel, front_matter, read_sidecar, sidec
             {"patient": "P: 7", "date": "2026-01-31"},
             "Well.",
         ),
-        ("---\n# a comment\n\ntags:\n  - x\n- y\npatient: P7\n---\n", {"tags": "", "patient": "P7"}, ""),
+        ("---\n# a comment\n\ntags:\n  - x\n  - y\npatient: P7\n---\n", {"patient": "P7"}, ""),
         ("---\nA text between rules.\n---\nMore.", {}, None),
         ("---\npatient: P7\nnever closed", {}, None),
         ("patient: P7\n---\n", {}, None),
@@ -46,6 +46,9 @@ def test_any_text_is_kept_or_split(text: str) -> None:
 def test_field_that_stands_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WrongLabel, match="twice"):
         front_matter("---\npatient: P7\npatient: P8\n---\n")
+    for damaged in ("# a comment\ntags:\n  - x\n- y\npatient: P7", "patient: [P7", "patient: *a", "a: b: c"):
+        with pytest.raises(WrongLabel, match="not well-formed YAML"):
+            front_matter(f"---\n{damaged}\n---\n")
     (tmp_path / "a.json").write_text('{"patient": "P7", "patient": "P8"}')
     with pytest.raises(WrongLabel, match="twice"):
         read_sidecar(tmp_path / "a.json")

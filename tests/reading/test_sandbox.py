@@ -13,6 +13,7 @@ from discreet.reading import sandbox as module
 from discreet.reading.files import read_records
 from discreet.reading.records import BadRecord, Record
 from discreet.reading.sandbox import Failed, Sandbox
+from discreet.reading.sandboxed.extracted import Wanted
 from tests.reading import samples
 
 PAGE = b"<p>fine"
@@ -112,7 +113,7 @@ def attempt(name, call):
         found[name] = "done"
     except (OSError, MemoryError) as error:
         found[name] = type(error).__name__
-def asked(read, data):
+def asked(read, data, wanted):
     attempt("read", lambda: open("/etc/passwd"))
     attempt("write", lambda: open("/dev/null", "w"))
     attempt("socket", lambda: socket.socket())
@@ -128,7 +129,8 @@ worker.main()
 
 
 def attempted(script: str) -> str:
-    given = b"html".ljust(8) + len(PAGE).to_bytes(8, "big") + PAGE
+    request = b'{"kind": "html"}'
+    given = len(request).to_bytes(4, "big") + request + len(PAGE).to_bytes(8, "big") + PAGE
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", script], input=given, capture_output=True, env=path, check=True)
     return done.stdout[4:].decode()
@@ -148,7 +150,7 @@ def test_process_without_limits_is_noticed() -> None:
 class _Lying(Sandbox):
     """A process that was taken over by a file."""
 
-    def frames(self, kind: str, data: bytes) -> Any:
+    def frames(self, kind: str, data: bytes, wanted: Wanted | None = None) -> Any:
         yield from ANSWER
 
 
@@ -157,7 +159,15 @@ ANSWER: list[Any] = []
 
 @pytest.mark.parametrize("name", ["a.html", "a.xlsx"])
 @pytest.mark.parametrize(
-    "frame", [{}, {"text": 5}, {"text": "x", "pages_without_text": "secret", "attachments": 0}, {"rows": "secret"}]
+    "frame",
+    [
+        {},
+        {"text": 5},
+        {"text": "x", "fields": "secret"},
+        {"text": "x", "fields": {"from": 5}},
+        {"text": "x", "pages": "secret", "attachments": 0},
+        {"rows": "secret"},
+    ],
 )
 def test_what_it_answers_is_not_believed(
     name: str, frame: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

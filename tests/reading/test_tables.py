@@ -87,7 +87,8 @@ def test_half_a_file_of_utf16_is_named(tmp_path: Path) -> None:
         ('B,"not closed\nC,third\nD,fourth\n', 3, []),
         ('B,"not closed\nC,third\nD,"fourth"\nE,fifth\n', 3, ["fifth"]),
         ('B,"closed" and more\nC,third\n', 3, ["third"]),
-        ("B,fever, cough, and chills\nC,third,\n", 3, ["third"]),  # an empty field more says nothing
+        ("B,fever, cough, and chills\nC,third\n", 3, ["third"]),
+        ("C,third\nD,fourth,\n", 4, ["third"]),
         ('B,"two\nlines"\n\nC,x,y\n', 6, ["two\nlines"]),
     ],
 )

@@ -26,11 +26,11 @@ def test_encodings_are_detected(encoding: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "empty"),
-        (b" \n", "empty"),
-        (b"\x89PNG\0\0\0\0\0\x81", "not"),
+        (b"", "no text"),
+        (b" \n", "no text"),
+        (b"\x89PNG\0\0\0\0\0\x81", "it is a file of another program"),
         ("Zoë, Noël, ".encode() + b"caf\xe9", "not UTF-8"),
-        (b"\x81\x8d", "not UTF-8"),
+        (b"\x81\x8d", "its encoding is in doubt"),
         (b"\xff\xfea", "not UTF-16"),
     ],
 )

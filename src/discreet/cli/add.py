@@ -83,8 +83,26 @@ def add(
     each_record_a_unit: Annotated[
         bool, typer.Option("--each-record-a-unit", help="Make each record that names no unit a unit.")
     ] = False,
-    encoding: Annotated[str | None, typer.Option(help="The encoding of texts and tables. Default: detected.")] = None,
+    unit_may_be: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name that looks like none ('Null'), or unlike all others. Repeatable."),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="The encoding of texts, tables, pages and mails. Default: detected.")
+    ] = None,
     delimiter: Annotated[str | None, typer.Option(help="The delimiter of columns. Default: detected.")] = None,
+    header_row: Annotated[
+        int, typer.Option(metavar="N", help="The line of a table, or the row of each sheet, that names the columns.")
+    ] = 1,
+    date_format: Annotated[
+        str, typer.Option(metavar="FORM", help="The form of dates: %d/%m/%Y. Default: forms with one meaning.")
+    ] = "",
+    drop_bad_fields: Annotated[
+        bool, typer.Option("--drop-bad-fields", help="Leave out a declared field with a wrong value, not its record.")
+    ] = False,
+    without_quotes: Annotated[
+        bool, typer.Option("--without-quotes", help="Of mails, keep what the sender wrote, without quoted mails.")
+    ] = False,
     kind: Annotated[
         str | None,
         typer.Option("--format", help="The format of the standard input: csv, tsv, xlsx, ... Default: JSON."),
@@ -98,9 +116,10 @@ def add(
 ) -> int:
     """Add documents, and replace changed ones. On a terminal, the command shows a preview and asks first."""
     opened = Vault.open(vault)
-    rules = UnitRules(units, unit_from, each_file_a_unit, each_record_a_unit)
+    rules = UnitRules(units, unit_from, each_file_a_unit, each_record_a_unit, tuple(unit_may_be or ()))
     how = How(text_field=text_field or "text", unit_field=unit_field, id_field=id_field, units=rules)
-    how |= How(encoding=encoding, delimiter=delimiter)
+    how |= How(encoding=encoding, delimiter=delimiter, header_row=header_row, date_format=date_format)
+    how |= How(drop_bad_fields=drop_bad_fields, without_quotes=without_quotes)
     with _found(paths, kind) as files:
         with doing("Finding the files"):
             intake = opened.intake(*files, **how)
@@ -139,14 +158,17 @@ def _found(paths: list[Path], kind: str | None) -> Iterator[list[Path | FoundFil
 def _show(seen: Preview, *, full: bool) -> None:
     """Print the summary and the doubts of a preview; with `full`, also the rest."""
     out.print(f"{seen.summary}.", markup=False)
+    out.print(f"{seen.fresh}.", markup=False)
     if full:
         out.print(f"Files: {seen.files:,}. Unit: '{seen.unit_field}'.", markup=False)
-        for line in seen.formats:
-            out.print(f"Read as: {line}.", markup=False)
         if seen.units:
             largest = f" Largest: {seen.largest_unit}." if seen.largest > 1 else ""
             out.print(f"Units, for example: {', '.join(seen.examples)}.{largest}", markup=False)
+        _print_left_out(seen.in_part, seen.empty, seen.erased)
         _print_refused("Refused", seen.refused)
+    for line in seen.formats:
+        if full or "encoding utf-8" not in line:
+            out.print(f"Read as: {line}.", markup=False)
     for doubt in seen.doubts:
         err.print(f"[yellow]Likely a mistake:[/] {escape(doubt)}")
     if full:
@@ -167,8 +189,17 @@ def _report(vault: Vault, seen: Preview, added: Added, *, as_json: bool) -> None
     )
     for warning in warnings[len(seen.doubts) :]:
         err.print(f"[yellow]Note:[/] {escape(warning)}")
-    _print_refused("Added in part", added.in_part, "yellow")
+    _print_left_out(added.in_part, added.empty, added.erased)
     _print_refused("Not added", added.bad)
+
+
+def _print_left_out(
+    in_part: tuple[BadRecord, ...], empty: tuple[BadRecord, ...], erased: tuple[BadRecord, ...]
+) -> None:
+    """Print what is left out, and is no fault."""
+    _print_refused("Added in part", in_part, "yellow")
+    _print_refused("Left out", empty, "yellow")
+    _print_refused("Erased", erased, "yellow")
 
 
 def _print_refused(title: str, refused: tuple[BadRecord, ...], style: str = "red") -> None:

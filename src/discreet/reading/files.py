@@ -9,14 +9,16 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from discreet.errors import DiscreetError, UsageError
+from discreet.reading.encodings import known_encoding
 from discreet.reading.loaders import (
     BuiltInLoader,
     Loader,
+    disguise,
     find_loader,
     known_suffixes,
     loader_failures,
 )
-from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record, known_encoding
+from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 from discreet.reading.sandbox import Sandbox
 from discreet.system.words import is_unicode
 
@@ -171,6 +173,8 @@ def _check(files: Sequence[FoundFile], options: ReadingOptions) -> None:
         known_encoding(options.encoding)
     if options.delimiter is not None and len(options.delimiter) != 1:
         raise UsageError(f"--delimiter is '{options.delimiter}'. Give one character, such as ';' or a tab.")
+    if options.header_row < 1:
+        raise UsageError(f"--header-row is {options.header_row}. Rows are numbered from 1.")
     loaders = {loader.name: loader for path, _ in files if (loader := find_loader(path))}
     for name in sorted(loaders):
         loaders[name].check_installed()
@@ -186,7 +190,11 @@ def _read(
             if loader is None:
                 raise UsageError(f"The format of '{file.source}' is unknown. Check the suffix of the file.")
             try:
-                if isinstance(loader, BuiltInLoader):
+                if what := disguise(file.path):
+                    yield BadRecord(
+                        file.source, f"it is {what}, which its name does not tell. Rename it, or convert it"
+                    )
+                elif isinstance(loader, BuiltInLoader):
                     yield from loader.within(sandbox).read(file, options)
                 else:
                     yield from _read_with_plugin(loader, file, options)

@@ -2,30 +2,34 @@
 
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time
 
-from discreet.reading.fields import Value, WrongField, is_empty, read_fields
-from discreet.reading.records import BadRecord, Record
+from discreet.reading.fields import Value, WrongField, is_empty, means_nothing, read_fields, value_of
+from discreet.reading.records import BadRecord, NoText, Record
+from discreet.reading.sandboxed.markup import text_of_html
 from discreet.retrieval.documents import Document, canonical_name, canonical_unit
 from discreet.system.words import is_unicode
 
-NO_UNIT = "names no individual: the field '{}' is empty or missing"
+NO_UNIT = "names no individual: the field '{}' is empty or missing, or says so (a name all the same: --unit-may-be)"
 """The reason to refuse a record without a unit if others of its file have one."""
 
 
 @dataclass(frozen=True)
 class Fields:
-    """The names of a record's fields.
+    """The names of a record's fields. A name such as `subject.reference` is a part of a field.
 
     Attributes:
         text: the field with the text.
         unit: the field with the individual.
-        id: the field with the document's id.
+        id: the field with the document's id; "" for none. The field with the individual is no id.
         declared: the vault's declared fields, with their types.
         more: further fields with text, which follow the first one's after an empty line.
+        date_format: the form of dates, as of `strptime`; "" for all forms with one meaning.
+        drop_bad: whether a declared field with a wrong value is left out, and not its record.
     """
 
     text: str = "text"
@@ -33,6 +37,12 @@ class Fields:
     id: str = "id"
     declared: Mapping[str, str] = field(default_factory=dict)
     more: tuple[str, ...] = ()
+    date_format: str = ""
+    drop_bad: bool = False
+
+    def __post_init__(self) -> None:
+        if self.id == self.unit:
+            object.__setattr__(self, "id", "")
 
 
 @dataclass(frozen=True)
@@ -43,11 +53,15 @@ class Read:
         document: the document.
         where: the position of the record, for messages.
         repeated: whether the text and fields are equal to those of an earlier record of the unit in the file.
+        nameless: whether the record has no id of its own.
+        dropped: the declared fields that were left out, because their values have another type.
     """
 
     document: Document
     where: str
     repeated: bool = False
+    nameless: bool = False
+    dropped: tuple[str, ...] = ()
 
 
 class Reader:
@@ -60,42 +74,50 @@ class Reader:
     Args:
         fields: the names of the fields.
         own_units: whether a record without a unit becomes a unit. Otherwise it is refused.
+        may_be: names of units that are names, although they look like words for nothing.
     """
 
-    def __init__(self, fields: Fields, *, own_units: bool = False) -> None:
+    def __init__(self, fields: Fields, *, own_units: bool = False, may_be: Collection[str] = ()) -> None:
         self._fields, self._own_units = fields, own_units
+        self._may_be = {canonical_unit(name) for name in may_be}
         self._copies: Counter[str] = Counter()
 
     def read(self, record: Record) -> Read | BadRecord:
         """Return the document of a record, or the reason to refuse it. The reason never contains a value."""
         fields, values = self._fields, record.values
-        names = ("text",) if record.whole else (fields.text, *fields.more)
-        texts = {name: values[name] for name in names if not is_empty(values.get(name))}
-        texts = texts or {fields.text: values.get(names[0])}
-        for name, value in texts.items():
-            if reason := _no_text(value, name):
-                return BadRecord(record.where, reason)
-        text = "\n\n".join(map(str, texts.values()))
-        named = {name: _name(values.get(name)) for name in (fields.id, fields.unit)}
-        for name, value in named.items():
-            if value is None:
-                return BadRecord(record.where, f"the field '{name}' is neither a text nor a number")
-            if not is_unicode(value):
+        texts = []
+        for name in ("text",) if record.whole else (fields.text, *fields.more):
+            text = _text(value_of(values, name), is_file=record.whole)
+            if text is None:
+                return BadRecord(record.where, f"the field '{name}' is not a text")
+            if not is_unicode(text):
                 return BadRecord(record.where, "not UTF-8")
-        identity, unit = named[fields.id] or "", canonical_unit(named[fields.unit] or "")
+            texts += [text] * bool(text.strip())
+        named = {name: _name(value_of(values, name)) for name in (fields.id, fields.unit) if name}
+        for name, found in named.items():
+            if isinstance(found, _NoName):
+                return BadRecord(record.where, f"the field '{name}' {found.reason}")
+            if not is_unicode(found):
+                return BadRecord(record.where, "not UTF-8")
+        identity, unit = (str(named.get(name, "")) for name in (fields.id, fields.unit))
+        identity, unit = "" if means_nothing(identity) else identity, canonical_unit(unit)
+        if means_nothing(unit) and unit not in self._may_be:
+            unit = ""
+        if not texts:
+            return NoText(record.where, "no text")
         if not unit and not self._own_units:
             return BadRecord(record.where, NO_UNIT.format(fields.unit))
+        dropped: list[str] | None = [] if fields.drop_bad else None
         try:
-            declared = read_fields(values, fields.declared)
+            declared = read_fields(values, fields.declared, fields.date_format, dropped)
         except WrongField as error:
             return BadRecord(record.where, str(error))
-        repeated = False
-        if not identity and record.whole:
-            identity = record.source
-        elif not identity:
+        text, repeated, nameless = "\n\n".join(texts), False, not identity and not record.whole
+        if nameless:
             identity, repeated = self._made_id(unit, text, declared)
+        identity = identity or record.source
         document = Document(identity, unit or identity, text, not unit, record.source, declared)
-        return Read(document, record.where, repeated)
+        return Read(document, record.where, repeated, nameless, tuple(dropped or ()))
 
     def _made_id(self, unit: str, text: str, declared: Mapping[str, Value]) -> tuple[str, bool]:
         made = made_id(unit, text, declared)
@@ -110,22 +132,53 @@ def made_id(unit: str, text: str, declared: Mapping[str, Value], copy: int = 1) 
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
-def _no_text(text: object, name: str) -> str:
-    if text is None:
-        return f"no field '{name}'"
-    if not isinstance(text, str):
-        return f"the field '{name}' is not a text"
-    if not text.strip():
-        return "empty"
-    return "" if is_unicode(text) else "not UTF-8"
+_LARGEST_PAGE = 2**20  # the reader of HTML is slow for damaged pages
+_A_PAGE = re.compile(r"\s*<(!doctype|html|body|div|p|table|span|ul|ol|br|h[1-6])\b.*>\s*", re.IGNORECASE | re.DOTALL)
 
 
-def _name(value: object) -> str | None:
-    """Return a value as a name, "" if it is empty, or None if it cannot be a name. Equal values have one name."""
+def _text(value: object, *, is_file: bool = False) -> str | None:
+    """Return the text of a field, of HTML without its tags; "" if it is empty, and None if it is not a text."""
     if is_empty(value):
         return ""
-    if isinstance(value, (list, tuple, dict, set, bytes)):
+    if isinstance(value, list):
+        texts = [text for one in value if (text := _text(one)) is None or text.strip()]
+        return None if None in texts else "\n\n".join(map(str, texts))
+    if not isinstance(value, str):
         return None
+    return text_of_html(value) if not is_file and len(value) < _LARGEST_PAGE and _A_PAGE.fullmatch(value) else value
+
+
+@dataclass(frozen=True)
+class _NoName:
+    """A value that cannot be a name.
+
+    Attributes:
+        reason: why.
+    """
+
+    reason: str
+
+
+_ROUNDED = re.compile(r"[+-]?\d([.,]\d+)?e[+]?\d{2,}", re.IGNORECASE | re.ASCII)
+_EXACT = 2**53
+"""From here on, not every whole number is a floating-point number."""
+
+
+def _name(value: object) -> "str | _NoName":
+    """Return a value as a name, "" if it is empty. Equal values have one name."""
+    if isinstance(value, list):
+        names = [name for one in value if (name := _name(one))]
+        if any(isinstance(name, _NoName) for name in names) or len({canonical_unit(str(name)) for name in names}) < 2:
+            return next((name for name in names if isinstance(name, _NoName)), names[0] if names else "")
+        return _NoName("names several individuals, but a record belongs to one")
+    if is_empty(value):
+        return ""
+    if isinstance(value, (bool, tuple, dict, set, bytes)):
+        return _NoName("is neither a text nor a number")
+    if (isinstance(value, float) and abs(value) >= _EXACT) or (
+        isinstance(value, str) and _ROUNDED.fullmatch(value.strip())
+    ):
+        return _NoName("is a number that was rounded, so that several individuals may have it: export it as a text")
     if isinstance(value, float) and value.is_integer():  # a table with empty cells has 7 as 7.0
         value = int(value)
     if isinstance(value, datetime) and not value.tzinfo and value.time() == time():  # workbooks store a day like this

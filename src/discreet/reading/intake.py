@@ -1,28 +1,42 @@
 """The files of one addition: a preview before anything is written, then their documents."""
 
+import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadData
-from discreet.reading.fields import is_empty
+from discreet.reading.fields import is_empty, means_nothing, read_date, value_of
 from discreet.reading.files import Found, find_files, is_table, read_records
 from discreet.reading.identity import Fields, Read, Reader
-from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record, kind_of
+from discreet.reading.known import Judge, Known
+from discreet.reading.records import (
+    BadRecord,
+    Erased,
+    FoundFile,
+    NoText,
+    PartLeftOut,
+    ReadingOptions,
+    Record,
+    counted,
+    kind_of,
+)
 from discreet.reading.sandbox import Sandbox
-from discreet.reading.tables import detect_dialect, suggestion
+from discreet.reading.tables import detect_dialect, form_of, is_usual, suggestion
 from discreet.reading.units import FileUnits, UnitRules, WrongLabel, sidecar
-from discreet.retrieval.documents import Document
+from discreet.retrieval.documents import Document, canonical_unit
+from discreet.retrieval.indexer import Fate
 from discreet.system.plain import to_plain
 from discreet.system.progress import Advance, stage
+from discreet.system.words import quoted
 
-_NEARLY_ALL, _SOME = 0.95, 20
+_NEARLY_ALL, _SOME, _MOSTLY = 0.95, 20, 0.75
 _FEW, _MANY = 20, 100
 _EXAMPLES = 5
 
@@ -34,7 +48,7 @@ class Preview:
     Attributes:
         unit_field: the field that names the unit.
         files: the number of files that can be read.
-        records: the number of documents in them.
+        records: the number of documents in them that will be in the vault.
         units: the number of units of these documents: private.
         largest: the number of documents of the largest unit.
         largest_unit: the name of the largest unit: private.
@@ -42,7 +56,12 @@ class Preview:
         examples: the names of some units: private.
         repeated: the number of records that repeat one of the same unit in the same file; they are kept.
         own_unit: the number of records without a unit, which become units.
+        new, replaced, unchanged: the numbers of these documents that are new, that replace one, and that are stored.
+        known: the number of these units that are in the vault already: private.
         refused: the records that cannot be added, with position and reason.
+        erased: erased individuals whose documents come again, and are refused: private.
+        empty: the records without a text.
+        in_part: the parts of files that will be left out, such as attachments.
         formats: the dialect of each table of text, as detected or given.
         doubts: likely mistakes.
         notes: further notes.
@@ -58,7 +77,14 @@ class Preview:
     examples: tuple[str, ...]
     repeated: int
     own_unit: int
-    refused: tuple[BadRecord, ...]
+    new: int
+    replaced: int
+    unchanged: int
+    known: int
+    refused: tuple[BadRecord, ...] = ()
+    erased: tuple[BadRecord, ...] = ()
+    empty: tuple[BadRecord, ...] = ()
+    in_part: tuple[BadRecord, ...] = ()
     formats: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -66,9 +92,7 @@ class Preview:
     @property
     def summary(self) -> str:
         """The counts in one line."""
-        noun = self.unit_field.removesuffix("_id")
-        if not noun.isalpha() or noun.endswith(("s", "y")):
-            noun = "unit"
+        noun = self._noun
         parts = [f"{counted(self.records, 'record')} of {counted(self.units, noun)}"]
         if self.units:
             parts.append(f"largest {counted(self.largest, 'document')}")
@@ -77,6 +101,19 @@ class Preview:
             parts.append(f"{self.repeated:,} repeated")
         parts.append(f"{len(self.refused):,} refused")
         return "; ".join(parts)
+
+    @property
+    def fresh(self) -> str:
+        """What the addition changes, in one line."""
+        return (
+            f"{self.new:,} new, {self.replaced:,} replaced, {self.unchanged:,} unchanged; {self.known:,} of the "
+            f"{counted(self.units, self._noun)} {'is' if self.known == 1 else 'are'} in the vault already"
+        )
+
+    @property
+    def _noun(self) -> str:
+        noun = self.unit_field.removesuffix("_id")
+        return noun if noun.isalpha() and not noun.endswith(("s", "y")) and noun != "from" else "unit"
 
     def describe(self) -> dict[str, Any]:
         """Return the preview as plain data."""
@@ -104,10 +141,10 @@ def doubts_about(named: Counter[str], field: str) -> list[str]:
         field: the unit field.
     """
     records, units = named.total(), len(named)
-    if records >= _SOME and units >= _NEARLY_ALL * records:
+    if records >= _SOME and units >= _NEARLY_ALL * records and (what := _no_individuals(named)):
         return [
-            f"Nearly every record has another '{field}': {units:,} units in {records:,} records. If several records "
-            "belong to one individual, this field is wrong, and the individual is not protected."
+            f"'{field}' has {what}: {units:,} units in {records:,} records. If several records belong to one "
+            "individual, this field is wrong, and the individual is not protected."
         ]
     if records >= _MANY and units < _FEW:
         return [
@@ -115,6 +152,16 @@ def doubts_about(named: Counter[str], field: str) -> list[str]:
             "individuals, such as wards, the vault can answer hardly any question."
         ]
     return []
+
+
+def _no_individuals(names: Iterable[str]) -> str:
+    """Return what the names are that name no individuals: dates, or the numbers of rows."""
+    some = list(islice(names, 1000))
+    if all(map(read_date, some)):
+        return "dates"
+    numbers = [int(name) for name in some if name.isdecimal() and len(name) < 16]
+    running = len(numbers) == len(some) and max(numbers) - min(numbers) < len(some) / _NEARLY_ALL
+    return "numbers one after the other, such as those of rows" if running else ""
 
 
 def grouped(refused: Sequence[BadRecord]) -> list[str]:
@@ -128,32 +175,8 @@ def grouped(refused: Sequence[BadRecord]) -> list[str]:
     ]
 
 
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun, in the plural if the number is not 1."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 _SHOWN = 50
 _MOST_FORMATS = 20
-Alike = Callable[[Iterable[str]], Iterable[str]]
-"""Returns likely mistakes in the names of units, such as two spellings of one individual."""
-
-
-def no_doubts(_: Iterable[str]) -> Iterable[str]:
-    """Return no doubts about names."""
-    return ()
-
-
-@dataclass
-class _Presence:
-    """The number of records of a table that have each field."""
-
-    records: int = 0
-    fields: Counter[str] = field(default_factory=Counter)
-
-    def see(self, values: Mapping[str, object]) -> None:
-        self.records += 1
-        self.fields.update(name for name, value in values.items() if not is_empty(value))
 
 
 def _ignore_progress(_count: int) -> None:
@@ -169,7 +192,7 @@ class Intake:
         options: the reading options.
         rules: the rules that give units to files and records.
         vault_unit: the vault's unit field.
-        alike: returns likely mistakes in the names of units.
+        known: what is in the vault.
 
     Raises:
         UsageError, BadData: if a path does not exist, if a library is missing, or if a pattern or a manifest cannot be
@@ -183,9 +206,9 @@ class Intake:
         options: ReadingOptions,
         rules: UnitRules,
         vault_unit: str,
-        alike: Alike = no_doubts,
+        known: Known | None = None,
     ) -> None:
-        self._fields, self._rules, self._vault_unit, self._alike = fields, rules, vault_unit, alike
+        self._fields, self._rules, self._vault_unit, self._known = fields, rules, vault_unit, known or Known()
         columns = (fields.unit, fields.id, *fields.declared, *fields.more)
         self._options = replace(options, text_field=fields.text, needed=frozenset(columns))
         named = [path for path in paths if not isinstance(path, FoundFile)]
@@ -198,6 +221,8 @@ class Intake:
         self._tables = [file for file in every if is_table(file.path) and file.path not in beside]
         self._texts = {file.source: file for file in texts}
         self._units = FileUnits(rules, texts, fields.unit, options)
+        self._odd = dict[str, frozenset[str]]()
+        self._asked = 0  # files whose unit was looked for
 
     @property
     def files(self) -> tuple[FoundFile, ...]:
@@ -206,34 +231,43 @@ class Intake:
 
     @cached_property
     def preview(self) -> Preview:
-        """The preview of the addition. It reads every table; of other files, it reads only the names of units.
+        """The preview of the addition: all of it, without writing.
 
         Raises:
             UsageError, BadData: if units are not named, or if a field is missing. Nothing was written.
         """
-        units, named = Counter[str](), Counter[str]()
+        units, named, dropped = Counter[str](), Counter[str](), Counter[str]()
         own = repeated = 0
-        refused, notes = list[BadRecord](), list[str]()
+        left = dict[type[BadRecord], list[BadRecord]]()
+        notes, judge, written = list[str](), self._known.judge(), dict[str, list[str]]()
         with self._stage() as (file_done, record_done):
-            for one in self.read(notes, file_done):
+            for one in judge.sort(self.read(notes, file_done, written)):
                 record_done(1)
                 if isinstance(one, BadRecord):
-                    refused.append(one)
+                    left.setdefault(type(one), []).append(one)
                     continue
                 units[one.document.unit] += 1
                 named[one.document.unit] += not one.document.own_unit
                 own += one.document.own_unit
                 repeated += one.repeated
+                dropped.update(one.dropped)
         return Preview(
             unit_field=self._fields.unit,
             files=len(self.files),
             **unit_figures(units),
             repeated=repeated,
             own_unit=own,
-            refused=tuple(refused),
-            formats=tuple(self._formats()),
+            new=judge.fates[Fate.ADDED],
+            replaced=judge.fates[Fate.REPLACED],
+            unchanged=judge.fates[Fate.UNCHANGED],
+            known=len(self._known.units & units.keys()),
+            refused=tuple(left.get(BadRecord, ())),
+            erased=tuple(left.get(Erased, ())),
+            empty=tuple(left.get(NoText, ())),
+            in_part=tuple(left.get(PartLeftOut, ())),
+            formats=(*self._formats(), *_encodings(written)),
             doubts=tuple(self._doubts(+named)),
-            notes=(*notes, *self._notes(own)),
+            notes=(*notes, *self._notes(own, judge.beside, dropped)),
         )
 
     @contextmanager
@@ -244,72 +278,95 @@ class Intake:
         with stage(name, len(self.files) if many else None) as done:
             yield (done, _ignore_progress) if many else (_ignore_progress, done)
 
-    def documents(self) -> Iterator[Read | BadRecord]:
+    def documents(self, judge: Judge | None = None) -> Iterator[Read | BadRecord]:
         """Return the documents, and the records that cannot be added.
 
         Raises:
             UsageError, BadData: see `preview`, which runs first.
         """
         _ = self.preview
-        return self.read()
+        return (judge or self._known.judge()).sort(self.read())
 
-    def read(self, notes: list[str] | None = None, done: Advance = _ignore_progress) -> Iterator[Read | BadRecord]:
+    def read(
+        self,
+        notes: list[str] | None = None,
+        done: Advance = _ignore_progress,
+        written: dict[str, list[str]] | None = None,
+    ) -> Iterator[Read | BadRecord]:
         """Yield all documents and refused records, and report each finished file to `done`.
 
-        With `notes`, read only the parts that the preview needs, and check the fields.
+        With `notes`, check the fields of tables, and that files name their units. `written` receives the files of each
+        encoding that is not UTF-8.
         """
         yield from self._unread
         yield from self._units.absent
-        labelled = 0
+        labelled, written = 0, {} if written is None else written
         with Sandbox() as sandbox:  # one for all files: starting a process takes longer than reading a file
             for file in self._tables:
                 yield from self._table(file, notes, sandbox)
                 done(1)
-            for one in self._files(sandbox, whole=notes is None):
-                labelled += isinstance(one, Read)
+            for one in self._files(sandbox, written):
+                labelled += isinstance(one, Read | NoText)
                 yield one
-                done(1)
+                done(isinstance(one, Read))
         if notes is not None:
-            self._units.check(labelled)
+            self._units.check(labelled, self._asked)
 
     def _table(self, file: FoundFile, notes: list[str] | None, sandbox: Sandbox) -> Iterator[Read | BadRecord]:
-        reader = Reader(self._fields, own_units=self._rules.each_record)
-        presence = _Presence()
+        fields, met = self._fields, Counter[str]()
+        reader = Reader(fields, own_units=self._rules.each_record, may_be=self._rules.may_be)
+        odd = self._odd_units(file)
         for record in read_records([file], self._options, sandbox):
             if isinstance(record, BadRecord):
                 yield record
                 continue
-            presence.see(record.values)
-            yield reader.read(record)
-        if notes is not None and presence.records:
-            notes += self._check(file, presence)
+            needed = (fields.text, *fields.more, fields.unit, fields.id, *fields.declared)
+            met.update(name for name in needed if not is_empty(value_of(record.values, name)))
+            met[_RECORDS] += 1
+            if odd and record.values.get(fields.unit) in odd:
+                yield BadRecord(record.where, _ODD.format(fields.unit))
+            else:
+                yield reader.read(record)
+        if notes is not None and met:
+            notes += self._check(file, met)
 
-    def _files(self, sandbox: Sandbox, *, whole: bool) -> Iterator[Read | BadRecord]:
-        reader = Reader(self._fields, own_units=self._rules.each_file)
-        now = [file for file in self._texts.values() if whole or _is_plain(file)]
-        later = [] if whole else [file for file in self._texts.values() if not _is_plain(file)]
-        unread = (Record({"text": "not read yet"}, file.source, file.source, whole=True) for file in later)
-        for record in chain(read_records(now, self._options, sandbox), unread):
+    def _odd_units(self, file: FoundFile) -> frozenset[str]:
+        """Return the values of the unit field in a CSV file whose form no other value has: a row may be shifted."""
+        if file.source not in self._odd and kind_of(file.path) in ("csv", "tsv"):
+            names = set[str]()
+            for record in read_records([file], self._options):
+                name = record.values.get(self._fields.unit) if isinstance(record, Record) else ""
+                names |= {name} if isinstance(name, str) and not means_nothing(name) else set()
+            may_be = {canonical_unit(name) for name in self._rules.may_be}
+            self._odd[file.source] = frozenset(name for name in _odd(names) if canonical_unit(name) not in may_be)
+        return self._odd.get(file.source, frozenset())
+
+    def _files(self, sandbox: Sandbox, written: dict[str, list[str]]) -> Iterator[Read | BadRecord]:
+        reader = Reader(self._fields, own_units=self._rules.each_file, may_be=self._rules.may_be)
+        for record in read_records([*self._texts.values()], self._options, sandbox):
             if isinstance(record, BadRecord):
                 yield record
                 continue
+            self._asked += 1
+            if record.encoding:
+                written.setdefault(record.encoding, []).append(record.source)
             try:
                 path = self._texts[record.source].path
                 yield reader.read(replace(record, values=self._units.values(record, path)))
             except WrongLabel as error:
                 yield BadRecord(record.where, str(error))
 
-    def _check(self, file: FoundFile, presence: _Presence) -> list[str]:
+    def _check(self, file: FoundFile, has: Counter[str]) -> list[str]:
         """Return notes on a table's fields.
 
         Raises:
             BadData: if no record has a unit, a text, or the given field for ids.
         """
-        fields, has = self._fields, presence.fields
+        fields = self._fields
         texts = ((name, "--text-field") for name in (fields.text, *fields.more))
         for name, option in (*texts, (fields.unit, "--unit-field"), (fields.id, "--id-field")):
             wanted = option == "--text-field" or (
-                not self._rules.each_record if option == "--unit-field" else name != Fields.id
+                not self._rules.each_record if option == "--unit-field" else name not in ("", Fields.id)
             )
             if wanted and not has[name]:
                 raise BadData(self._missing(file, name, option))
@@ -330,14 +387,15 @@ class Intake:
         return f"{''.join(parts)}.{has}{guess} Nothing was added."
 
     def _columns(self, file: FoundFile) -> list[str]:
-        names: dict[str, None] = {}
-        every = replace(self._options, needed=None)
-        for number, record in enumerate(read_records([file], every)):
-            if number == 1000:
-                break
+        """Return the names of a table's fields. In JSON, a name that one record has alone may be an individual's."""
+        names, every = Counter[str](), replace(self._options, needed=None)
+        for record in islice(read_records([file], every), 1000):
             if isinstance(record, Record):
-                names |= dict.fromkeys(str(name) for name in record.values)
-        return list(names)[:_SHOWN]
+                names.update(str(name) for name in record.values)
+        alone = kind_of(file.path) in ("json", "jsonl")
+        return [name for name, times in names.items() if not alone or times > 1 or "_" in name or is_usual(name)][
+            :_SHOWN
+        ]
 
     def _doubts(self, named: Counter[str]) -> Iterator[str]:
         """Yield likely mistakes in the names of units."""
@@ -347,7 +405,7 @@ class Intake:
                 "the same name in both fields. Otherwise it counts as two individuals."
             )
         yield from doubts_about(named, self._fields.unit)
-        yield from self._alike(named)
+        yield from self._known.doubts(named)
         pattern = self._units.pattern
         ambiguous = [source for source in self._texts if pattern and pattern.ambiguous(source)]
         if pattern and ambiguous:
@@ -363,21 +421,60 @@ class Intake:
         for file in written[:_MOST_FORMATS]:
             try:
                 dialect = detect_dialect(file, self._options)
-            except (OSError, EOFError, UnicodeError, zlib.error):
+            except (OSError, EOFError, ValueError, zlib.error):
                 continue  # the file is reported among those that cannot be read
             mark = {"\t": "a tab", " ": "a space"}.get(dialect.delimiter, f"'{dialect.delimiter}'")
             yield f"{file.source}: encoding {dialect.encoding}, columns separated by {mark}"
 
-    def _notes(self, own: int) -> Iterator[str]:
-        later = sum(not _is_plain(file) for file in self._texts.values())
-        if later:
-            yield f"The text of {counted(later, 'file')} is read during the addition, which reports unreadable parts."
+    def _notes(self, own: int, beside: int, dropped: Counter[str]) -> Iterator[str]:
+        for name, number in dropped.items():
+            yield f"The field '{name}' is left out of {counted(number, 'document')}, as its value has another type."
+        if beside:
+            columns = [name for file in self._tables[:1] for name in self._columns(file)]
+            likely = next((name for name in columns if _AN_ID.search(name) and name != self._fields.unit), "")
+            ask = (
+                f"Is '{likely}' an id? --id-field {quoted(likely)}"
+                if likely
+                else "With --id-field they would replace them."
+            )
+            yield (
+                f"{counted(beside, 'text')} of individuals who are in the vault: if these are corrected texts, the old "
+                f"ones stay beside them. {ask}"
+            )
         if own:
             option = "--each-record-a-unit" if self._rules.each_record else "--each-file-a-unit"
             yield (
                 f"{counted(own, 'document')} without '{self._fields.unit}': each becomes a unit ({option}). If several "
                 "belong to one individual, this individual has less protection than a receipt states."
             )
+
+
+_AN_ID = re.compile(r"(?i)(^|[\W_])(id|nr|no|number|nummer|key|case)\b|nr\.?$|(?-i:(Id|ID|Nr)$)")
+_RECORDS = "\0records"
+_ODD = (
+    "the field '{}' has another form than all others of the file, so the row may be shifted: put texts with commas in "
+    "quotes. If it is a name: --unit-may-be"
+)
+
+
+def _odd(names: set[str]) -> Iterator[str]:
+    """Yield the few names whose form no other has, if most share one with digits; or which alone begin with a space."""
+    forms: dict[str, list[str]] = {}
+    for name in names:
+        forms.setdefault(form_of(name), []).append(name)
+    usual = max(forms, key=lambda form: len(forms[form]), default="")
+    few = max(1, len(names) // 5)
+    if "9" in usual and len(forms[usual]) >= max(3, _MOSTLY * len(names)):
+        yield from (own[0] for own in forms.values() if len(own) == 1)
+    spaced = [name for name in names if name[:1].isspace()]
+    if len(spaced) <= few < len(names) - 1:
+        yield from spaced
+
+
+def _encodings(written: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the encodings of texts and documents that are not UTF-8, with their files."""
+    for encoding, files in written.items():
+        yield f"{files[0]}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: encoding {encoding}"
 
 
 def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Document | BadRecord]:
@@ -390,8 +487,3 @@ def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Documen
     rules = UnitRules(each_file=True, each_record=True)
     intake = Intake([path], fields, ReadingOptions(), rules, fields.unit)
     return (one if isinstance(one, BadRecord) else one.document for one in intake.read())
-
-
-def _is_plain(file: FoundFile) -> bool:
-    """Return whether the preview reads a file, because its front matter may name its unit."""
-    return kind_of(file.path) in ("txt", "md")

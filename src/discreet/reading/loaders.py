@@ -1,5 +1,6 @@
 """Loaders of files, by suffix. The built-in loaders and those of plug-ins have one protocol."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -10,9 +11,20 @@ from typing import Any, Protocol
 
 from discreet import plugins
 from discreet.errors import MissingPart
-from discreet.reading.documents import read_document, read_workbook
+from discreet.reading.documents import read_document, read_mails, read_workbook
+from discreet.reading.encodings import Doubtful, detect_encoding, doubtful, told
 from discreet.reading.objects import read_json, read_lines
-from discreet.reading.records import LONGEST, BadRecord, FoundFile, ReadingOptions, Record, detect_encoding
+from discreet.reading.records import (
+    DAMAGE,
+    LONGEST,
+    BadRecord,
+    FoundFile,
+    NoText,
+    ReadingOptions,
+    Record,
+    kind_of,
+    open_bytes,
+)
 from discreet.reading.sandbox import Sandbox
 from discreet.reading.tables import read_delimited, read_parquet
 
@@ -23,22 +35,51 @@ def read_text(file: FoundFile, options: ReadingOptions) -> Iterator[Record | Bad
     if path.stat().st_size > LONGEST:
         yield BadRecord(source, f"larger than {LONGEST >> 20} MiB: split it into several files")
         return
-    encoding = options.encoding or detect_encoding(lambda: path.open("rb"))
     try:
+        encoding = options.encoding or detect_encoding(lambda: path.open("rb"))
         text = path.read_bytes().decode(encoding).removeprefix("\ufeff")
+    except Doubtful as error:
+        yield BadRecord(source, doubtful(error))
+        return
     except UnicodeError:
         yield BadRecord(source, f"not {encoding.upper()}. Give the encoding: --encoding NAME")
         return
     if "\0" in text:
         yield BadRecord(source, "not a text: it contains zero bytes")
     elif text.strip():
-        yield Record({"text": text}, source, source, whole=True)
+        yield Record({"text": text}, source, source, whole=True, encoding=told(encoding))
     else:
-        yield BadRecord(source, "empty")
+        yield NoText(source, "no text")
+
+
+_SIGNS = (
+    (re.compile(rb"\s*%PDF-"), "a PDF"),
+    (re.compile(rb"\s*\{\\rtf"), "RTF"),
+    (re.compile(rb"PK\x03\x04"), "a ZIP file, such as DOCX or XLSX"),
+    (re.compile(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "an encrypted file, or one of Office before 2007"),
+    (re.compile(rb"\x1f\x8b\x08"), "a packed file"),
+    (re.compile(rb"SQLite format 3\0|PAR1|\x89PNG|\xff\xd8\xff|GIF8"), "a file of another program"),
+    (re.compile(rb"(?=[\w-]+:)(?s:.{0,2000})^Content-Type:\s*multipart/related", re.I | re.M), "a web archive (MHTML)"),
+)
+_OF_TEXT = ("txt", "md", "html", "eml", "mbox", "csv", "tsv", "json", "jsonl")
+
+
+def disguise(path: Path) -> str:
+    """Return what a file of text really is, by its first bytes; "" if it may be what its name tells."""
+    kind = kind_of(path)
+    if kind not in _OF_TEXT:
+        return ""
+    try:
+        with open_bytes(path) as file:
+            start = file.read(4096)
+    except DAMAGE:
+        return ""  # what is damaged is reported by its reader
+    signs = _SIGNS if kind in ("html", "txt", "md") else _SIGNS[:-1]
+    return next((what for sign, what in signs if sign.match(start)), "")
 
 
 _PLAIN_TABLES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
-TABLES = (*_PLAIN_TABLES, *(f"{kind}.gz" for kind in _PLAIN_TABLES), ".parquet", ".xlsx")
+TABLES = (*_PLAIN_TABLES, *(f"{kind}.gz" for kind in _PLAIN_TABLES), ".parquet", ".xlsx", ".mbox")
 """Suffixes of files of records."""
 TEXTS = (".txt", ".md")
 """Suffixes of files of one text each."""
@@ -141,6 +182,7 @@ BUILT_IN = (
     BuiltInLoader("tsv", _with_packed(".tsv"), True, _without_sandbox(read_delimited)),
     BuiltInLoader("parquet", (".parquet",), True, _without_sandbox(read_parquet), "pyarrow", "parquet"),
     BuiltInLoader("xlsx", (".xlsx",), True, read_workbook, "openpyxl", "files"),
+    BuiltInLoader("mbox", (".mbox",), True, read_mails),
     BuiltInLoader("txt", (".txt",), False, _without_sandbox(read_text)),
     BuiltInLoader("md", (".md",), False, _without_sandbox(read_text)),
     BuiltInLoader("pdf", (".pdf",), False, read_document, "kreuzberg", "files"),

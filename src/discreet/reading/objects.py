@@ -1,15 +1,17 @@
-"""JSON files: one object a line, or one list of objects."""
+"""JSON files: one object a line, one list of objects, or objects by their keys."""
 
 import codecs
 import json
 from collections.abc import Iterator
 from typing import Any
 
+from discreet.reading.fields import is_empty, value_of
 from discreet.reading.records import (
     DAMAGE,
     DAMAGED,
     BadRecord,
     FoundFile,
+    PartLeftOut,
     ReadingOptions,
     Record,
     TooLong,
@@ -21,6 +23,8 @@ LARGEST = 2**28
 """The largest JSON file in bytes, because it is read as a whole."""
 _TWICE = "a field occurs twice, possibly with two values: remove one"
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
+KEY = "_key"
+"""The field with the key of an object, if a file has objects by their keys."""
 
 
 def read_lines(file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
@@ -142,17 +146,27 @@ def read_json(file: FoundFile, options: ReadingOptions) -> Iterator[Record | Bad
 
 def _listed(content: object, twice: _Twice, source: str, options: ReadingOptions) -> Iterator[Record | BadRecord]:
     if isinstance(content, dict):
-        if options.text_field in content:
+        if _has_text(content, options):
             yield _object(content, twice.within(content), source, source)
             return
         if any(content is other for other in twice.met):
             yield BadRecord(source, _TWICE)
             return
         lists = [value for value in content.values() if _holds_objects(value)]
-        if len(lists) > 1:
-            yield BadRecord(source, f"{len(lists)} lists of objects, but one is expected: write each list to a file")
-            return
-        content = lists[0] if lists else [content]
+        keyed = [*_keyed(content, lists=KEY in (options.needed or ()))]
+        if keyed and any(_has_text(one, options) for one in keyed):
+            content = keyed
+        else:
+            named = [value for value in lists if any(_has_text(one, options) for one in value)] or lists
+            if len(named) > 1:
+                lead = f"{len(named)} lists of objects, but one is expected"
+                yield BadRecord(
+                    source, f"{lead}: write each list to a file, or --unit-field {KEY} if keys name individuals"
+                )
+                return
+            content = named[0] if named else [content]
+            if len(lists) > 1:
+                yield PartLeftOut(source, f"lists without the field '{options.text_field}' are not read")
     if not isinstance(content, list):
         yield BadRecord(source, "not a list of JSON objects")
         return
@@ -160,5 +174,17 @@ def _listed(content: object, twice: _Twice, source: str, options: ReadingOptions
         yield _object(record, twice.within(record), f"{source} item {number}", source)
 
 
+def _has_text(record: object, options: ReadingOptions) -> bool:
+    return isinstance(record, dict) and not is_empty(value_of(record, options.text_field))
+
+
 def _holds_objects(value: object) -> bool:
     return isinstance(value, list) and any(isinstance(item, dict) for item in value)
+
+
+def _keyed(content: dict[str, Any], *, lists: bool) -> Iterator[dict[str, Any]]:
+    """Yield the objects of an object of objects, or of `lists` of them, each with its key; nothing if it is another."""
+    if all(isinstance(value, dict) or (lists and _holds_objects(value)) for value in content.values()):
+        for key, value in content.items():
+            for one in value if isinstance(value, list) else [value]:
+                yield {KEY: key, **one} if isinstance(one, dict) else one

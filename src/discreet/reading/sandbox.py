@@ -7,10 +7,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from threading import Timer
 from time import monotonic
 from types import TracebackType
 from typing import IO, Any
+
+from discreet.reading.sandboxed.extracted import Wanted
 
 SECONDS = 60.0
 """The time limit for each file."""
@@ -19,9 +22,9 @@ LARGEST = 2**27
 LARGEST_FRAME = 2**28
 SERVED = 500
 """The number of files that one process reads before a new process replaces it."""
-_GROUPS = (("pdf",), ("xlsx",), ("docx", "odt", "pptx", "html", "eml"))
+_GROUPS = (("pdf",), ("xlsx",), ("docx", "odt", "pptx", "html", "eml", "mbox"))
 """The formats that one process reads, grouped by library."""
-_CODES = frozenset({"", "damaged", "encrypted", "encrypted_or_old", "too_large"})
+_CODES = frozenset({"", "damaged", "encrypted", "encrypted_or_old", "too_large", "doubtful"})
 
 
 class Failed(Exception):  # noqa: N818 - it is a fact about a file
@@ -53,8 +56,8 @@ class Sandbox:
             self._folder.cleanup()
             self._folder = None
 
-    def frames(self, kind: str, data: bytes) -> Iterator[dict[str, Any]]:
-        """Read a file of a format.
+    def frames(self, kind: str, data: bytes, wanted: Wanted | None = None) -> Iterator[dict[str, Any]]:
+        """Read a file of a format as it is wanted.
 
         Yields:
             the frames of `sandboxed.worker`.
@@ -70,7 +73,7 @@ class Sandbox:
             worker = self._workers[group] = _Worker(group, self._own_folder())
         sound = False
         try:
-            yield from worker.read(kind, data, self.seconds)
+            yield from worker.read({"kind": kind, **asdict(wanted or Wanted())}, data, self.seconds)
             sound = True
         except Failed as failure:
             sound = str(failure) in _CODES
@@ -116,11 +119,12 @@ class _Worker:
             with contextlib.suppress(OSError):
                 pipe.close()
 
-    def read(self, kind: str, data: bytes, seconds: float) -> Iterator[dict[str, Any]]:
+    def read(self, request: dict[str, Any], data: bytes, seconds: float) -> Iterator[dict[str, Any]]:
         """Yield the frames of the process for a file."""
         self.served += 1
         with self._within(seconds) as clock:
-            self._in.write(kind.encode().ljust(8) + len(data).to_bytes(8, "big"))
+            asked = json.dumps(request).encode()
+            self._in.write(len(asked).to_bytes(4, "big") + asked + len(data).to_bytes(8, "big"))
             self._in.write(data)
             self._in.flush()
         while True:

@@ -1,18 +1,21 @@
 """Tables: CSV and TSV with any usual delimiter, and Parquet. A table has the text column, and no needed column twice.
 
+A row whose shape is odd is listed and not added, since its fields may be those of another column or individual.
 Suggestions for a missing column are for messages. They are never applied.
 """
 
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TextIO
 
 from discreet.errors import BadData, MissingPart
+from discreet.reading.encodings import Doubtful, detect_encoding, doubtful, told
 from discreet.reading.records import (
     DAMAGE,
     DAMAGED,
@@ -22,17 +25,22 @@ from discreet.reading.records import (
     ReadingOptions,
     Record,
     TooLong,
-    detect_encoding,
     open_bytes,
     short_lines,
 )
 from discreet.system.words import quoted
 
-_A_NAME = re.compile(r"[^\W\d]\w{0,29}([ -]\w{1,30}){0,2}")
+_A_NAME = re.compile(r"[^\W\d_][\w./()#%-]{0,29}( [\w./()#%-]{1,30}){0,3}")
 
 
 def check_columns(
-    source: str, names: Sequence[str], options: ReadingOptions, *, are_names: bool, delimiter: str | None = None
+    source: str,
+    names: Sequence[str],
+    options: ReadingOptions,
+    *,
+    are_names: bool,
+    delimiter: str | None = None,
+    below: Iterable[tuple[int, Sequence[object]]] = (),
 ) -> None:
     """Check the columns of a table.
 
@@ -43,16 +51,19 @@ def check_columns(
         are_names: whether `names` are certainly names. The first line of a CSV file may be a document, so the message
             shows it only if it looks like names.
         delimiter: the delimiter that was given, if one was.
+        below: the next rows with their numbers; one of them may have the names.
 
     Raises:
         BadData: if the table has no text column, or has a needed column twice.
     """
-    if options.text_field not in names:
+    if not options.has_text(names):
         shown = ", ".join(names[:50]) if names and (are_names or _look_like_names(names)) else ""
         has = f" Its columns: {shown}." if shown else " Its first line does not look like names of columns."
         right = suggestion(options.text_field, names if shown else (), "--text-field")
         by = f" with the delimiter {delimiter!r}" if delimiter else ""
-        if delimiter and len(names) == 1:
+        if row := next((number for number, cells in below if options.text_field in cells), 0):
+            right = f"Row {row} has it: --header-row {row}."
+        elif delimiter and len(names) == 1:
             has = " The first line has one column by this delimiter, so it may be wrong."
             right = "Omit --delimiter to detect it."
         raise BadData(f"{source} has no column '{options.text_field}'{by}.{has} {right} Nothing was added.")
@@ -81,36 +92,76 @@ class Dialect:
     Attributes:
         encoding: the encoding of the file.
         delimiter: the character between two columns.
+        width: the number of fields of most rows; 0 if there are none.
     """
 
     encoding: str
     delimiter: str
+    width: int = 0
 
 
 def detect_dialect(file: FoundFile, options: ReadingOptions) -> Dialect:
     """Return the dialect of a CSV or TSV file. Values in `options` take precedence.
 
-    The encoding depends on all bytes (`detect_encoding`), the delimiter only on the first line. A delimiter that
-    yields a text column comes first; among several, the one with the most columns.
+    The encoding depends on all bytes (`detect_encoding`), the delimiter only on the line of the header. A delimiter
+    that yields a text column comes first; among several, the one with the most columns.
 
     Raises:
         OSError: if the file cannot be opened.
         EOFError, zlib.error: if a compressed file is damaged.
+        Doubtful: if two encodings are likely.
     """
     encoding = options.encoding or detect_encoding(lambda: open_bytes(file.path))
-    if options.delimiter:
-        return Dialect(encoding, options.delimiter)
+    delimiter = options.delimiter
     with _opened(file, encoding) as opened:
-        line = opened.readline(LONGEST).removeprefix("\ufeff")
-        named = _SEPARATOR.fullmatch(line)
-        if named:
-            return Dialect(encoding, named[1])
-        starts = {mark: _names(chain([line], short_lines(opened)), mark) for mark in (DELIMITERS if line else ())}
-    usual = "\t" if file.path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
-    known = sorted(DELIMITERS, key=lambda mark: mark != usual)
-    return Dialect(
-        encoding, max(known, key=lambda mark: (options.text_field in starts.get(mark, ()), len(starts.get(mark, ()))))
-    )
+        skipped, line = _first_line(opened, options)
+        if isinstance(line, _Stated):
+            delimiter = delimiter or line.delimiter
+            line = next(short_lines(opened), "")
+        if not delimiter:
+            marks = DELIMITERS if line else ()
+            starts = {mark: _names(chain([line], short_lines(opened)), mark) for mark in marks}
+            usual = "\t" if file.path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
+            known = sorted(DELIMITERS, key=lambda mark: mark != usual)
+            delimiter = max(known, key=lambda mark: (options.has_text(starts.get(mark, ())), len(starts.get(mark, ()))))
+    with _opened(file, encoding) as opened:
+        return Dialect(encoding, delimiter, _usual_width(opened, delimiter, skipped))
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """A first line that states the delimiter.
+
+    Attributes:
+        delimiter: the delimiter.
+    """
+
+    delimiter: str
+
+
+def _first_line(opened: TextIO, options: ReadingOptions) -> "tuple[int, str | _Stated]":
+    """Return the line of the header, and the number of lines before it; or the line that states the delimiter."""
+    line = opened.readline(LONGEST).removeprefix("\ufeff")
+    if named := _SEPARATOR.fullmatch(line):
+        return 1, _Stated(named[1])
+    for _ in range(options.header_row - 1):
+        line = opened.readline(LONGEST)
+    return options.header_row - 1, line
+
+
+def _usual_width(opened: TextIO, delimiter: str, skipped: int) -> int:
+    """Return the number of fields of most of the first rows below the header, if more than half have it; or 0."""
+    widths = Counter[int]()
+    reader = csv.reader(islice(opened, skipped, None), strict=True, delimiter=delimiter)
+    try:
+        widths.update(len(row) for row in islice(reader, 1, _LOOKED_AT) if any(row))
+    except (csv.Error, *DAMAGE):
+        pass  # the rows before are enough, and the row itself is listed when it is read
+    ((width, count),) = widths.most_common(1) or ((0, 0),)
+    return width if 2 * count > widths.total() else 0
+
+
+_LOOKED_AT = 1000
 
 
 def read_delimited(file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
@@ -119,13 +170,15 @@ def read_delimited(file: FoundFile, options: ReadingOptions) -> Iterator[Record 
     Raises:
         BadData: if the first line has wrong quotes, or lacks a needed column.
     """
-    dialect = Dialect(options.encoding or "UTF-16", ",")  # UTF-16 is the only one whose bytes may be invalid
+    csv.field_size_limit(LONGEST)
     try:
         dialect = detect_dialect(file, options)
         with _opened(file, dialect.encoding) as opened:
-            yield from _records(opened, dialect.delimiter, file.source, options)
+            yield from _records(opened, dialect, file.source, options)
     except (*DAMAGE, TooLong):
         yield BadRecord(file.source, DAMAGED)
+    except Doubtful as error:
+        yield BadRecord(file.source, doubtful(error))
     except UnicodeError:  # UTF-16 with a lone surrogate, or with an odd number of bytes
         yield BadRecord(file.source, "the encoding could not be detected. Give it: --encoding NAME")
 
@@ -142,13 +195,24 @@ def _names(lines: Iterator[str], delimiter: str) -> list[str]:
         return []
 
 
-def _records(opened: TextIO, delimiter: str, source: str, options: ReadingOptions) -> Iterator[Record | BadRecord]:
-    csv.field_size_limit(LONGEST)
-    lines = short_lines(opened)
-    first_line = next(lines, "").removeprefix("\ufeff")
-    skipped = int(bool(_SEPARATOR.fullmatch(first_line)))
+class _Lines:
+    """The lines of a table, with those that were read since the last record."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines, self.taken = lines, list[str]()
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.taken.append(line)
+            yield line
+
+
+def _records(opened: TextIO, dialect: Dialect, source: str, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+    skipped, line = _first_line(opened, options)
+    rest = short_lines(opened)
+    lines = _Lines(rest if isinstance(line, _Stated) else chain([line], rest))
     # Strict: after an unclosed quote, the texts of other individuals would become part of one record.
-    reader = csv.reader(lines if skipped else chain([first_line], lines), strict=True, delimiter=delimiter)
+    reader = csv.reader(lines, strict=True, delimiter=dialect.delimiter)
     try:
         names = next((row for row in reader if row), [])
     except csv.Error as error:
@@ -156,9 +220,11 @@ def _records(opened: TextIO, delimiter: str, source: str, options: ReadingOption
             f"The first line of {source} has wrong quotes. It must have the names of the columns. Correct the line. "
             "Nothing was added."
         ) from error
-    check_columns(source, names, options, are_names=False, delimiter=options.delimiter)
+    below = _below(rest, skipped + reader.line_num, dialect.delimiter) if not options.has_text(names) else ()
+    check_columns(source, names, options, are_names=False, delimiter=options.delimiter, below=below)
     while True:
         first = skipped + reader.line_num + 1
+        lines.taken.clear()
         try:
             row = next(reader)
         except StopIteration:
@@ -166,14 +232,48 @@ def _records(opened: TextIO, delimiter: str, source: str, options: ReadingOption
         except csv.Error:
             yield BadRecord(f"{source} line {first}", _misquoted(first, skipped + reader.line_num))
             continue
-        where = f"{source} line {skipped + reader.line_num}"
-        if any(row[len(names) :]):  # without this check, a text without quotes would be cut at its first comma
-            yield BadRecord(
-                where, "the record has more fields than the table has columns; put texts with commas in quotes"
-            )
-        elif row:
+        last = skipped + reader.line_num
+        if not any(cell.strip() for cell in row):
+            continue
+        if odd := _oddity(row, names, dialect, lines.taken):
+            reach = f"; lines {first} to {last} are not added" if last > first else ""
+            yield BadRecord(f"{source} line {first if reach else last}", odd + reach)
+        else:
             values = {name: value for name, value in zip(names, row, strict=False) if options.wants(name)}
-            yield Record(values, where, source)
+            yield Record(values, f"{source} line {last}", source, encoding=told(dialect.encoding))
+
+
+def _below(rest: Iterator[str], number: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield some lines below the first one with their numbers, cut at each usual delimiter."""
+    for line in islice(rest, 20):
+        number += 1
+        yield from ((number, _names(iter([line]), mark)) for mark in dict.fromkeys((delimiter, *DELIMITERS)))
+
+
+def _oddity(row: list[str], names: list[str], dialect: Dialect, lines: Sequence[str]) -> str:
+    """Return why the shape of a row is odd; "" if it is not."""
+    if any(row[len(names) :]):  # without this check, a text without quotes would be cut at its first comma
+        return "the record has more fields than the table has columns; put texts with commas in quotes"
+    if len(row) > len(names) and len(row) != dialect.width:
+        return "the record has an empty field more than other records; put texts with commas in quotes"
+    if len(lines) > 1 and any(_is_row(line, row, dialect.delimiter) for line in lines[1:]):
+        return "a quote is not closed, or closed too late: the record contains lines that are records themselves"
+    return ""
+
+
+def _is_row(line: str, row: list[str], delimiter: str) -> bool:
+    """Return whether a line within a record is a record itself: it has the same fields in the same forms."""
+    cells = _names(iter([line.replace('"', "")]), delimiter)
+    kept = [(cell, own) for cell, own in zip(cells, row, strict=False) if "\n" not in own and "\r" not in own]
+    return len(cells) == len(row) and len(cells) > 1 and all(form_of(cell) == form_of(own) for cell, own in kept if own)
+
+
+def form_of(name: str) -> str:
+    """Return the form of a value: "a" for letters, "9" for digits, and other characters as they are."""
+    return _DIGITS.sub("9", _LETTERS.sub("a", name.rstrip()))
+
+
+_LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
 def _misquoted(first: int, last: int) -> str:
@@ -182,16 +282,22 @@ def _misquoted(first: int, last: int) -> str:
 
 
 _OFTEN = {
-    "--text-field": ("text", "note", "notes", "body", "content", "message", "comment", "letter", "report"),
-    "--unit-field": ("unit", "patient", "person", "subject", "individual", "user", "client", "customer", "member"),
-    "--id-field": ("id", "record", "document", "number"),
+    "--text-field": ("text", "note", "notes", "body", "content", "message", "comment", "letter", "report", "befund"),
+    "--unit-field": (
+        *("unit", "_key", "patient", "person", "subject", "individual", "user", "client", "customer", "member", "from"),
+        *("patientennummer", "pat.-nr.", "patnr", "personalnummer", "kunde"),
+    ),
+    "--id-field": ("id", "record", "document", "number", "nr", "fallnr"),
 }
 """Frequent names of columns, by the option that names such a column."""
 
 
+_USUAL = "date age name first last sex ward city vorname nachname datum alter geschlecht station ort title".split()
+
+
 def is_usual(name: str) -> bool:
     """Return whether this is a frequent name of a column. A line with such a name has names of columns."""
-    return any(name.casefold() in words for words in _OFTEN.values()) or name.casefold() in ("date", "age", "name")
+    return any(name.casefold() in words for words in (*_OFTEN.values(), _USUAL))
 
 
 def suggestion(name: str, columns: Sequence[str], option: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadData, UsageError
-from discreet.reading.fields import is_empty
+from discreet.reading.fields import is_empty, means_nothing
 from discreet.reading.files import read_records
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 from discreet.retrieval.documents import canonical_unit
@@ -107,12 +107,9 @@ def _source(path: str, folder: Path, by_source: Mapping[str, str], by_path: Mapp
     return next((by_path[one] for one in paths if one in by_path), "")
 
 
-_LINE = re.compile(r"(?P<name>[^\s:#\-][^:]*?)\s*:(?:\s+(?P<value>.*?))?\s*")
-_MORE = re.compile(r"\s*(#.*)?|\s+.*|-(\s.*)?")
-"""Lines of front matter that are not read: comments, lists and nested values."""
-_MOST_LINES = 200
 _LARGEST_SIDECAR = 2**20
 _TWO_FILES = "; if it is a table of records, rename one of the two files: neither is added"
+_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,20000}?)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 class WrongLabel(ValueError):  # noqa: N818 - it is a file's, and becomes a `BadRecord`
@@ -120,35 +117,31 @@ class WrongLabel(ValueError):  # noqa: N818 - it is a file's, and becomes a `Bad
 
 
 def front_matter(text: str) -> tuple[dict[str, object], str]:
-    """Split a text into the fields between `---` lines at its beginning, and the rest.
+    """Split a text into the fields of YAML between `---` lines at its beginning, and the rest.
 
-    A text with another beginning, or with other lines in between, has no fields and is returned unchanged.
+    Each value is a text, as it is written: `007` is no number. Lists and nested fields are not read. A text with
+    another beginning, or with other YAML than fields in between, has no fields and is returned unchanged.
 
     Raises:
-        WrongLabel: if a field occurs twice.
+        WrongLabel: if a field occurs twice, or if the lines are fields of damaged YAML.
     """
-    first, _, rest = text.partition("\n")
-    if first.strip() != "---":
+    found = _MATTER.match(text)
+    if not found:
         return {}, text
-    fields: dict[str, object] = {}
-    for _ in range(_MOST_LINES):
-        line, ended, rest = rest.partition("\n")
-        if line.strip() in ("---", "..."):
-            return fields, rest
-        found = _LINE.fullmatch(line.rstrip("\r"))
-        if not ended or not (found or _MORE.fullmatch(line.rstrip("\r"))):
-            break
-        if found:
-            if found["name"] in fields:
-                raise WrongLabel("a field occurs twice in its front matter: remove one")
-            fields[found["name"]] = _scalar(found["value"] or "")
-    return {}, text
+    import yaml
 
-
-def _scalar(value: str) -> str:
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
-    return value.split(" #")[0].rstrip()
+    try:
+        node = yaml.compose(found[1], Loader=yaml.BaseLoader)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        if re.search(r"^[^\W\d][\w -]*:(\s|$)", found[1], re.MULTILINE):
+            raise WrongLabel("its front matter is not well-formed YAML") from error
+        return {}, text
+    if node is not None and not isinstance(node, yaml.MappingNode):
+        return {}, text
+    pairs = [] if node is None else [(str(key.value), value) for key, value in node.value]
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise WrongLabel("a field occurs twice in its front matter: remove one")
+    return {name: value.value for name, value in pairs if isinstance(value, yaml.ScalarNode)}, text[found.end() :]
 
 
 def sidecar(path: Path) -> Path | None:
@@ -322,6 +315,7 @@ class UnitRules:
         pattern: a pattern for the path of each file, such as "{unit}/**" (`Pattern`).
         each_file: whether a file that names no unit becomes a unit.
         each_record: whether a record of a table that names no unit becomes a unit.
+        may_be: names of units that are names, although they look like words for nothing, or unlike all others.
 
     Raises:
         UsageError: if two rules name the units of files.
@@ -331,6 +325,7 @@ class UnitRules:
     pattern: str = ""
     each_file: bool = False
     each_record: bool = False
+    may_be: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         given = {"--units": self.manifest, "--unit-from": self.pattern, "--each-file-a-unit": self.each_file}
@@ -357,17 +352,18 @@ class FileUnits:
         self._manifest = _manifest(rules.manifest, files, unit_field, options) if rules.manifest else None
 
     def values(self, record: Record, path: Path) -> Mapping[str, object]:
-        """Return the fields of a file: its text, and the values of front matter, sidecar and rules.
+        """Return the fields of a file: its text, and the values of a mail's header, front matter, sidecar and rules.
 
         Raises:
             WrongLabel: if a label cannot be read, if no rule names the file, or if its label names another unit.
         """
-        stated, text = front_matter(str(record.values.get("text", "")))
+        matter, text = front_matter(str(record.values.get("text", "")))
+        stated = {**record.values, **matter}
         if beside := sidecar(path):
             stated |= read_sidecar(beside)
         named = self._named(record.source)
         itself, by_rule = stated.get(self._unit_field), named.get(self._unit_field)
-        if named and not is_empty(itself) and canonical_unit(str(itself)) != canonical_unit(str(by_rule)):
+        if named and not means_nothing(itself) and canonical_unit(str(itself)) != canonical_unit(str(by_rule)):
             raise WrongLabel("its label and the pattern or the manifest name two units: correct one of them")
         return {**stated, **named, "text": text}
 
@@ -392,13 +388,13 @@ class FileUnits:
             else []
         )
 
-    def check(self, named: int) -> None:
-        """Check that at least one file has a unit, unless there are no files.
+    def check(self, named: int, asked: int) -> None:
+        """Check that at least one file has a unit, unless none was `asked`.
 
         Raises:
             UsageError: if no file has a unit. The message shows the ways to name units, with the files' own names.
         """
-        if not self._files or named:
+        if not asked or named:
             return
         if self._rules.pattern:
             lead = f"No file matches the pattern '{self._rules.pattern}'."

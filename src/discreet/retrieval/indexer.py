@@ -1,8 +1,9 @@
 """The way of documents into a store: split into chunks, embedded, and stored durably."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import islice
 
 import numpy as np
@@ -41,6 +42,54 @@ class Counts:
     batch: int = 0
 
 
+class Fate(Enum):
+    """What becomes of a document: it is stored as new or in place of another one, is stored already, or is refused."""
+
+    ADDED = "added"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+    CONFLICT = "conflict"
+    NAMELESS = "nameless"
+    TAKEN = "taken"
+    BURIED = "buried"
+
+
+class Admission:
+    """The rules by which documents enter a store; one object for each addition. It changes nothing.
+
+    Args:
+        store: the store; None if nothing was ever added.
+    """
+
+    def __init__(self, store: Store | None) -> None:
+        self._store, self._met = store, dict[str, bytes]()
+        self.buried: dict[str, str] = {}
+        """The times of erasure of the erased individuals that were met."""
+
+    def fates(self, group: Sequence[Document]) -> list[Fate]:
+        """Return what becomes of each of some documents, which follow those of earlier calls."""
+        ids, store = [document.id for document in group], self._store
+        stored, about = (store.digests(ids), store.units(ids)) if store else ({}, {})
+        buried = store.buried({document.unit for document in group}) if store else {}
+        self.buried |= {unit: time for unit, (time, _) in buried.items()}
+        return [self._fate(document, stored, about, buried) for document in group]
+
+    def _fate(
+        self, document: Document, stored: Mapping[str, bytes], about: Mapping[str, str], buried: Collection[str]
+    ) -> Fate:
+        if document.unit in buried:
+            return Fate.BURIED
+        content = digest(document)
+        if document.id in self._met:
+            return Fate.UNCHANGED if self._met[document.id] == content else Fate.CONFLICT
+        self._met[document.id] = content
+        if stored.get(document.id) == content:
+            return Fate.UNCHANGED
+        if about.get(document.id, document.unit) != document.unit:
+            return Fate.NAMELESS if document.own_unit else Fate.TAKEN
+        return Fate.REPLACED if document.id in stored else Fate.ADDED
+
+
 class Indexer:
     """A store together with the embedder of its vectors, for additions."""
 
@@ -70,9 +119,9 @@ class Indexer:
                 ready are stored durably, at most `_STORED` together.
         """
         counts = Counts()
-        met: dict[str, bytes] = {}
+        admission = Admission(self._store)
         for group in _groups(documents, at_once or getattr(self._embedder, "documents_at_once", _STORED)):
-            fresh = self._fresh(group, met, counts)
+            fresh = self._fresh(group, admission, counts)
             if progress:
                 progress(len(group) - len(fresh))
             if fresh:
@@ -81,33 +130,20 @@ class Indexer:
         self._store.settle()  # once for all replacements; after an interruption, when the store is next opened
         return counts
 
-    def _fresh(self, group: Sequence[Document], met: dict[str, bytes], counts: Counts) -> list[Document]:
+    def _fresh(self, group: Sequence[Document], admission: Admission, counts: Counts) -> list[Document]:
         """Return the documents of `group` to be stored, and count the others."""
-        stored = self._store.digests([document.id for document in group])
-        about = self._store.units([document.id for document in group])
-        buried = self._store.buried({document.unit for document in group})
+        refused = {Fate.CONFLICT: counts.conflicts, Fate.NAMELESS: counts.nameless, Fate.TAKEN: counts.taken}
         fresh = []
-        for document in group:
-            if document.unit in buried:
-                counts.buried[document.unit, buried[document.unit][0]] += 1
-                continue
-            content = digest(document)
-            if document.id in met:
-                if met[document.id] != content:
-                    counts.conflicts.append(document.id)
-                else:
-                    counts.unchanged += 1
-                continue
-            met[document.id] = content
-            if stored.get(document.id) == content:
-                counts.unchanged += 1
-                continue
-            if about.get(document.id, document.unit) != document.unit:
-                (counts.nameless if document.own_unit else counts.taken).append(document.id)
-                continue
-            counts.replaced += document.id in stored
-            counts.added += document.id not in stored
-            fresh.append(document)
+        for document, fate in zip(group, admission.fates(group), strict=True):
+            if fate is Fate.BURIED:
+                counts.buried[document.unit, admission.buried[document.unit]] += 1
+            elif fate in refused:
+                refused[fate].append(document.id)
+            else:
+                counts.added += fate is Fate.ADDED
+                counts.replaced += fate is Fate.REPLACED
+                counts.unchanged += fate is Fate.UNCHANGED
+                fresh += [document] * (fate is not Fate.UNCHANGED)
         return fresh
 
     def _add(self, documents: Sequence[Document], batch: int, progress: Callable[[int], None] | None) -> None:

@@ -70,12 +70,14 @@ class Added:
     Attributes:
         added, replaced, unchanged: numbers of documents.
         own_unit: the number of documents without a unit, each of which became a unit of its own.
-        bad: the records that were not added, by location and reason: unreadable, or with the id of another document.
+        bad: the records that were not added by a fault, with location and reason: unreadable, or with another's id.
         conflicts: the ids that came twice with different content (also in `bad`); the first was kept.
         repeated: the number of records that repeat a record of the same unit in the same file; they are kept.
-        buried: the number of documents about erased individuals. `bad` names each of these individuals.
+        buried: the number of documents about erased individuals.
         batch: the number of the batch of the added documents (for `discreet undo`); 0 if none was added.
         in_part: the parts of files that were left out, such as attachments, though the rest was added.
+        erased: the erased individuals whose documents came again, and were refused.
+        empty: the records and files without a text.
     """
 
     added: int
@@ -88,6 +90,8 @@ class Added:
     buried: int = 0
     batch: int = 0
     in_part: tuple[BadRecord, ...] = ()
+    erased: tuple[BadRecord, ...] = ()
+    empty: tuple[BadRecord, ...] = ()
 
 
 class DerivedData:

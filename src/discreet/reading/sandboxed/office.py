@@ -1,7 +1,8 @@
 """The text of Word, OpenDocument and PowerPoint files, which are compressed XML.
 
 All text is kept: headers, footers, notes, comments, text boxes, cells, charts, diagrams. Text that a tracked change
-deleted is omitted. Embedded files of other programs are counted, not read.
+deleted, and placeholders such as "Choose an item.", are omitted. Fields of forms keep their state. Embedded files of
+other programs are counted, not read.
 """
 
 import io
@@ -11,7 +12,8 @@ from collections.abc import Callable, Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from discreet.reading.sandboxed.extracted import Extracted, Unreadable
+from discreet.reading.sandboxed.extracted import Extracted, Unreadable, Wanted
+from discreet.reading.sandboxed.markup import EMPTY, TICKED
 
 _LARGEST = 2**27
 """The largest decompressed XML, in bytes."""
@@ -21,8 +23,8 @@ _EMBEDDED = re.compile(r"(word|ppt)/embeddings/[^/]+|word/afchunk[^/]*|Object [0
 _CHART = re.compile(r"(word|ppt)/charts/chart\d*\.xml")
 
 
-def read_docx(data: bytes) -> Extracted:
-    """Return the text of a Word file."""
+def read_docx(data: bytes, _: Wanted) -> Iterator[Extracted]:
+    """Yield the text of a Word file."""
     order = (
         r"word/header\d*",
         r"word/document\d*",
@@ -32,18 +34,18 @@ def read_docx(data: bytes) -> Extracted:
         r"word/footer\d*",
         *_drawn("word"),
     )
-    return _read(data, order, r"word/document\d*\.xml", _microsoft)
+    yield _read(data, order, r"word/document\d*\.xml", _microsoft)
 
 
-def read_pptx(data: bytes) -> Extracted:
-    """Return the text of a presentation, with the notes of its slides."""
+def read_pptx(data: bytes, _: Wanted) -> Iterator[Extracted]:
+    """Yield the text of a presentation, with the notes of its slides."""
     order = (r"ppt/slides/slide\d+", r"ppt/notesSlides/notesSlide\d+", r"ppt/comments/\w+", *_drawn("ppt"))
-    return _read(data, order, r"ppt/presentation\.xml", _microsoft)
+    yield _read(data, order, r"ppt/presentation\.xml", _microsoft)
 
 
-def read_odt(data: bytes) -> Extracted:
-    """Return the text of an OpenDocument file."""
-    return _read(data, ("content", "styles"), r"content\.xml", _open_document_with_notes)
+def read_odt(data: bytes, _: Wanted) -> Iterator[Extracted]:
+    """Yield the text of an OpenDocument file."""
+    yield _read(data, ("content", "styles"), r"content\.xml", _open_document_with_notes)
 
 
 def is_old(data: bytes) -> bool:
@@ -98,8 +100,8 @@ _MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "line-break
 _ENDS = {"p": "\n", "h": "\n", "tr": "\n", "tbl": "\n", "table": "\n", "table-row": "\n", "pt": "\n"}
 _SYMBOLS = {"FE": "\u2612", "FD": "\u2612", "A8": "\u2610", "6F": "\u2610", "FC": "\u2713", "FB": "\u2717"}
 """Boxes and ticks of the font Wingdings, which forms use for answers. Other symbols become an empty box."""
-_LEFT_OUT = {"del", "moveFrom", "Fallback", "tracked-changes", "tabs"}
-"""Deletions of tracked changes, second copies of text boxes for old programs, and tab stops."""
+_LEFT_OUT = {"del", "moveFrom", "Fallback", "tracked-changes", "tabs", "placeholder"}
+"""Deletions of tracked changes, second copies of text boxes for old programs, tab stops, and placeholders."""
 
 
 _NOTES = {"annotation", "note"}
@@ -114,11 +116,30 @@ def _microsoft(element: Element) -> Iterator[str]:
         yield _SYMBOLS.get(code[-2:].upper(), "\u25a1")
     elif kind in ("tc", "table-cell"):
         yield " ".join("".join(text for child in element for text in _microsoft(child)).split("\n")).strip() + "\t"
-    elif kind not in _LEFT_OUT:
+    elif kind == "checkBox":
+        yield TICKED if _is_on(_child(element, "checked", _child(element, "default"))) else EMPTY
+    elif kind == "ddList":
+        entries = [_value(child) for child in element if _kind(child) == "listEntry"]
+        chosen = int(_value(_child(element, "result", _child(element, "default"))) or 0)
+        yield entries[chosen] if 0 <= chosen < len(entries) else ""
+    elif kind not in _LEFT_OUT and _child(_child(element, "sdtPr"), "showingPlcHdr") is None:
         yield _MARKS.get(kind, "")
         for child in element:
             yield from _microsoft(child)
         yield _ENDS.get(kind, "")
+
+
+def _child(element: Element | None, kind: str, other: Element | None = None) -> Element | None:
+    return next((child for child in (() if element is None else element) if _kind(child) == kind), other)
+
+
+def _value(element: Element | None, name: str = "val") -> str:
+    attributes = {} if element is None else element.attrib
+    return next((value for key, value in attributes.items() if key.rpartition("}")[2] == name), "")
+
+
+def _is_on(element: Element | None) -> bool:
+    return element is not None and _value(element) not in ("0", "false", "off")
 
 
 def _open_document_with_notes(element: Element) -> Iterator[str]:
@@ -148,6 +169,8 @@ def _open_document(element: Element, within: bool = False) -> Iterator[str]:
         return
     within = within or kind in ("p", "h")
     yield _MARKS.get(kind, "")
+    if ":form:" in str(element.tag):
+        yield _field(element, kind)
     if kind == "s":
         count = next((value for name, value in element.attrib.items() if name.endswith("}c")), "1")
         yield " " * min(int(count), 1000)
@@ -158,6 +181,17 @@ def _open_document(element: Element, within: bool = False) -> Iterator[str]:
         if within:
             yield _spaced(child.tail)
     yield _ENDS.get(kind, "")
+
+
+def _field(element: Element, kind: str) -> str:
+    """Return what a field of a form shows."""
+    if kind in ("checkbox", "radio"):
+        states = (_value(element, "current-state"), _value(element, "current-selected"))
+        return f"{TICKED if 'checked' in states or 'true' in states else EMPTY} {_value(element, 'label')}\n"
+    if kind in ("option", "item"):
+        return f"{_value(element, 'label')}\n" if _value(element, "current-selected") == "true" else ""
+    shown = _value(element, "current-value")
+    return f"{shown}\n" if shown else ""
 
 
 def _spaced(text: str | None) -> str:

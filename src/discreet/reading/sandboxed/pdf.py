@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from discreet.reading.sandboxed.extracted import Extracted, Unreadable
+from discreet.reading.sandboxed.extracted import Extracted, Unreadable, Wanted
 
 SMALL = (
     b"%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj "
@@ -13,13 +13,16 @@ SMALL = (
 )
 """A page without text. Reading it loads all parts of the library."""
 _FIELD = re.compile(rb"/FT\s*/(Tx|Ch|Btn)\b")
+"""A field for a text, a choice or a mark."""
+_EMBEDDED = (re.compile(rb"/Type\s*/EmbeddedFile\b"), re.compile(rb"/EF\s*<<"))
+"""A file in a PDF: its stream, or what refers to it. Either may be missing."""
 _PACKED = re.compile(rb"/ObjStm\b[^\0]{0,500}?\bstream\r?\n")
 _LARGEST = 2**24
 """The largest decompressed object stream, in bytes. A usual one has some hundred."""
 
 
-def read_pdf(data: bytes) -> Extracted:
-    """Return the text of a PDF."""
+def read_pdf(data: bytes, _: Wanted) -> Iterator[Extracted]:
+    """Yield the text of a PDF."""
     import kreuzberg
 
     try:
@@ -29,12 +32,10 @@ def read_pdf(data: bytes) -> Extracted:
     blank = sum(not page["content"].strip() for page in found.pages or ())
     notes = [str(note.content).strip() for note in found.annotations or () if note.annotation_type != "link"]
     text = "\n\n".join([found.content.replace("\r\n", "\n"), *(note for note in notes if note not in ("", "None"))])
-    return Extracted(text, pages_without_text=blank, forms=int(_has_fields(data)))
-
-
-def _has_fields(data: bytes) -> bool:
-    """Return whether a PDF has fields for a text, a choice or a mark, also in compressed objects."""
-    return any(_FIELD.search(piece) for piece in (data, *_packed_objects(data)))
+    pieces = [data, *_packed_objects(data)]
+    embedded = max(sum(len(kind.findall(piece)) for piece in pieces) for kind in _EMBEDDED)
+    forms = int(any(_FIELD.search(piece) for piece in pieces))
+    yield Extracted(text, pages=blank, attachments=embedded, forms=forms)
 
 
 def _packed_objects(data: bytes) -> Iterator[bytes]:

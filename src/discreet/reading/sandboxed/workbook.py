@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from discreet.reading.sandboxed.extracted import Unreadable
+from discreet.reading.sandboxed.extracted import Unreadable, Wanted
 from discreet.reading.sandboxed.office import is_old
 
 _BATCH = 200
@@ -15,11 +15,12 @@ _PLACE = re.compile(r'0|\\.|"[^"]*"|[-() ]')
 _PLACES = re.compile(f"(?:{_PLACE.pattern})+")
 """A number format of digits and separators, such as 00000 or 000-00-0000, for numbers that are names."""
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_EXACT = 1e15
 _LARGEST = 2**30
 """The largest decompressed XML, in bytes. It is read piece by piece."""
 
 
-def read_xlsx(data: bytes) -> Iterator[dict[str, object]]:
+def read_xlsx(data: bytes, _: Wanted) -> Iterator[dict[str, object]]:
     """Read a workbook.
 
     Yields:
@@ -66,7 +67,12 @@ def _cell(cell: Any) -> object:
 
 
 def _number(value: float, shown: str) -> object:
-    """Return a number, or the shown text if it has leading zeros: the number 7 that is shown as 007 is "007"."""
+    """Return a number, or the shown text if it has leading zeros: the number 7 that is shown as 007 is "007".
+
+    A spreadsheet keeps 15 digits. A larger number is returned as it would be shown, such as 1.5e+20: it was rounded.
+    """
+    if abs(value) >= _EXACT:
+        return f"{value:.15g}"
     places = _PLACE.findall(shown) if _PLACES.fullmatch(shown) else []
     if places.count("0") < 2 or value < 0 or not float(value).is_integer():
         return value

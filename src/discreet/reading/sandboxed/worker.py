@@ -2,9 +2,10 @@
 
     python -m discreet.reading.sandboxed.worker KIND ...
 
-Its standard input has the format of a file, padded to 8 bytes, the file's length in 8 bytes, and the file. Its standard
-output has frames: the length in 4 bytes, and one JSON object. The last frame of a file is `{"end": ...}`. The process
-sends codes instead of error messages, which could contain text of the file. Its standard error is closed.
+Its standard input has the length of a request in 4 bytes, the request as JSON, the length of a file in 8 bytes, and the
+file. Its standard output has frames: the length in 4 bytes, and one JSON object. The last frame of a file is
+`{"end": ...}`. The process sends codes instead of error messages, which could contain text of the file. Its standard
+error is closed.
 """
 
 import codecs
@@ -19,8 +20,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib import import_module
 
-from discreet.reading.sandboxed.extracted import Extracted, Unreadable
-from discreet.reading.sandboxed.mail import read_eml
+from discreet.reading.encodings import Doubtful
+from discreet.reading.sandboxed.extracted import Extracted, Unreadable, Wanted
+from discreet.reading.sandboxed.mail import read_eml, read_mbox
 from discreet.reading.sandboxed.markup import read_html
 from discreet.reading.sandboxed.office import read_docx, read_odt, read_pptx
 from discreet.reading.sandboxed.pdf import SMALL, read_pdf
@@ -31,6 +33,7 @@ MEMORY = 2**31
 PROCESSOR = 3600
 """The limit of processor time, in seconds. It ends a busy process whose parent died."""
 Frames = Iterator[dict[str, object]]
+Reader = Callable[[bytes, Wanted], Iterator[Extracted] | Frames]
 
 
 def main() -> None:
@@ -40,37 +43,38 @@ def main() -> None:
     for kind in sys.argv[1:]:
         _make_ready(kind)
     _limit()
-    while len(header := source.read(16)) == 16:
-        data = source.read(int.from_bytes(header[8:], "big"))
-        for frame in _answer(READERS[header[:8].decode().strip()], data):
+    while len(header := source.read(4)) == 4:
+        request = json.loads(source.read(int.from_bytes(header, "big")))
+        data = source.read(int.from_bytes(source.read(8), "big"))
+        for frame in _answer(READERS[request.pop("kind")], data, Wanted(**request)):
             content = json.dumps(frame).encode()
             sink.write(len(content).to_bytes(4, "big") + content)
         sink.flush()
 
 
-def _answer(read: Callable[[bytes], Frames], data: bytes) -> Frames:
+def _answer(read: Reader, data: bytes, wanted: Wanted) -> Frames:
     try:
-        yield from read(data)
+        for found in read(data, wanted):
+            yield asdict(found) if isinstance(found, Extracted) else found
         yield {"end": ""}
     except Unreadable as error:
         yield {"end": str(error)}
+    except Doubtful:
+        yield {"end": "doubtful"}
     except MemoryError:
         yield {"end": "too_large"}
     except Exception:
         yield {"end": "damaged"}
 
 
-def _document(read: Callable[[bytes], Extracted]) -> Callable[[bytes], Frames]:
-    return lambda data: iter([asdict(read(data))])
-
-
-READERS: dict[str, Callable[[bytes], Frames]] = {
-    "pdf": _document(read_pdf),
-    "docx": _document(read_docx),
-    "odt": _document(read_odt),
-    "pptx": _document(read_pptx),
-    "html": _document(read_html),
-    "eml": _document(read_eml),
+READERS: dict[str, Reader] = {
+    "pdf": read_pdf,
+    "docx": read_docx,
+    "odt": read_odt,
+    "pptx": read_pptx,
+    "html": read_html,
+    "eml": read_eml,
+    "mbox": read_mbox,
     "xlsx": read_xlsx,
 }
 
@@ -87,9 +91,9 @@ def _make_ready(kind: str) -> None:
 
         made = io.BytesIO()
         Workbook().save(made)
-        list(read_xlsx(made.getvalue()))
+        list(read_xlsx(made.getvalue(), Wanted()))
     else:
-        list(_answer(READERS[kind], SMALL))
+        list(_answer(READERS[kind], SMALL, Wanted()))
     import_module("xml.etree.ElementTree").fromstring("<a>&#65;</a>")
 
 
