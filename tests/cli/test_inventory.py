@@ -119,8 +119,9 @@ def test_erased_individual_is_refused_until_readmitted(filled: Vault, write_json
     notes = write_jsonl(NOTES)
     assert json_of("remove", filled.path, "--unit", " p1 ") == {"removed": 2}
     result = run("add", filled.path, notes, "--json")
-    assert result.exit_code == 4
-    ((_, reason),) = [(bad["where"], bad["reason"]) for bad in json.loads(result.stdout)["bad"]]
+    assert result.exit_code == 0  # as the custodian wished
+    assert json.loads(result.stdout)["bad"] == []
+    ((_, reason),) = [(bad["where"], bad["reason"]) for bad in json.loads(result.stdout)["erased"]]
     assert "erased on 20" in reason
     assert "readmit" in reason
     shown = " ".join(run("add", filled.path, notes).output.split())
@@ -137,7 +138,8 @@ def test_unknown_individual_is_kept_out_only_if_that_is_said(filled: Vault, writ
     assert refused.exit_code == 2
     assert "--anyway" in refused.output
     assert json_of("remove", filled.path, "--unit", "P9", "--anyway") == {"removed": 0}
-    assert run("add", filled.path, write_jsonl([{"id": 9, "patient": "p9", "text": "x"}])).exit_code == 4
+    assert run("add", filled.path, write_jsonl([{"id": 9, "patient": "p9", "text": "x"}])).exit_code == 0
+    assert filled.store.count_units() == 3
 
 
 @pytest.mark.parametrize("said", ["Jürgen Groß", "jurgen gross", "Jürgen Gros"])
@@ -157,7 +159,7 @@ def test_command_with_a_name_can_be_pasted(vault: Vault, write_jsonl: Write) -> 
     shown = " ".join(run("remove", vault.path, "--unit", "Mae O'Brien").output.split())
     (command,) = [part for part in shown.split(": ") if part.startswith("discreet readmit")]
     assert shlex.split(command.removesuffix("."))[-1] == "Mae O'Brien"
-    reason = json.loads(run("add", vault.path, path, "--json").stdout)["bad"][0]["reason"]
+    reason = json.loads(run("add", vault.path, path, "--json").stdout)["erased"][0]["reason"]
     assert shlex.split(reason[reason.index("discreet readmit") :])[-1] == "mae o'brien"
 
 

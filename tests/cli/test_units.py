@@ -80,7 +80,7 @@ def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Pa
     assert json_of("budget", vault)["levels"] == levels
     removed = next(iter(documents(240))).unit
     assert json_of("remove", vault, "--unit", removed) == {"removed": 1}
-    assert run("add", vault, notes).exit_code == 4  # erased, and kept out
+    assert "Erased: the individual" in run("add", vault, notes).output  # and kept out
     json_of("readmit", vault, "--unit", removed)
     json_of("add", vault, notes)
     assert json_of("budget", vault)["levels"] == levels  # whoever comes back has what they had

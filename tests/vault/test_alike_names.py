@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.retrieval.documents import Document, canonical_unit
 from discreet.vault import Vault
 
 
@@ -17,7 +18,7 @@ def vault(tmp_path: Path) -> Vault:
 
 def doubts(vault: Vault, folder: Path, *names: str) -> str:
     table = folder / "next.csv"
-    table.write_text("person,text\n" + "".join(f"{name},Note {n}.\n" for n, name in enumerate(names)))
+    table.write_text("person,text\n" + "".join(f'"{name}",Note {n}.\n' for n, name in enumerate(names)))
     return " ".join(vault.intake(table).preview.doubts)
 
 
@@ -43,9 +44,34 @@ def test_names_of_one_addition(tmp_path: Path) -> None:
     assert "jurgen" not in found  # accents tell two people apart
 
 
-@pytest.mark.parametrize("names", [("a-1", "a1"), ("12", "1-2", "-12"), ("007", "7")])
+@pytest.mark.parametrize("names", [("a-1", "a1"), ("12", "1-2", "-12"), ("P1", "P10")])
 def test_numbers_are_no_spellings(names: tuple[str, ...], vault: Vault, tmp_path: Path) -> None:
     assert doubts(vault, tmp_path, *names) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("00123", "123"),
+        ("0123", "00123"),
+        ("'0071", "0071"),
+        ("Braun, Zoë (001635)", "001635"),
+        ("kırmızı", "kirmizi"),
+        ("İpek", "ipek"),
+        ("O’Neil", "O'Neil"),
+        ("Anne‐Marie", "Anne-Marie"),
+        ("Lind, Ada", "Ada Lind"),
+        ("P-007", "P-7"),
+    ],
+)
+def test_what_spreadsheets_and_people_make_of_a_name(name: str, other: str, tmp_path: Path) -> None:
+    """In one file, or in the vault already; the way to join both is shown."""
+    made = Vault.create(tmp_path / "v", epsilon=9, delta=1e-6, unit_field="person", embedder="hashing")
+    assert "looks like" in doubts(made, tmp_path, name, other)
+    made.add_documents([Document("1", other, "A note.")])
+    found = doubts(made, tmp_path, name)
+    assert f"looks like '{canonical_unit(other)}', which is in the vault" in found
+    assert "discreet units join VAULT" in found
 
 
 def test_many_are_counted(vault: Vault, tmp_path: Path) -> None:

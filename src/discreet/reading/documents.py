@@ -63,13 +63,13 @@ def _wanted(options: ReadingOptions) -> Wanted:
 def _left_out(found: Extracted, where: str, kind: str) -> Iterator[BadRecord]:
     """Yield the parts of a document that were not read."""
     left_out = PartLeftOut if found.text.strip() else BadRecord
-    thing, remedy = _THINGS.get(kind, _OBJECT)
+    thing, whole, remedy = _THINGS.get(kind, _OBJECT)
     if found.text.strip() and found.pages:
         pages = f"{counted(found.pages, 'page')} {'has' if found.pages == 1 else 'have'} no text and may be scanned"
         yield left_out(where, f"{pages}; the others are read. discreet has no OCR")
     if found.attachments:
         are = f"{counted(found.attachments, thing)} {'is' if found.attachments == 1 else 'are'} not read"
-        yield left_out(where, f"{are}{', but the text is' if not found.bodiless else ''}: {remedy}")
+        yield left_out(where, f"{are}{f', but {whole} is' if not found.bodiless else ''}: {remedy}")
     if found.bodiless:
         yield left_out(where, "the mail has no text of its own; its header is read")
     if found.forms:
@@ -79,10 +79,10 @@ def _left_out(found: Extracted, where: str, kind: str) -> Iterator[BadRecord]:
 
 
 _FORM = "the values of form fields are not read, but the other text is: print the form to a new PDF"
-_OBJECT = "embedded object", "save embedded objects as files"
+_OBJECT = "embedded object", "the text", "save embedded objects as files"
 _THINGS = {
-    "eml": ("attachment", "save attachments as files"),
-    "pdf": ("embedded file", "save embedded files by themselves"),
+    "eml": ("attachment", "the mail", "save attachments as files"),
+    "pdf": ("embedded file", "the text", "save embedded files by themselves"),
 }
 
 

@@ -170,7 +170,7 @@ def read_fields(
     found: dict[str, Value] = {}
     for name, kind in declared.items():
         value = value_of(values, name)
-        if is_empty(value) or (field_type(kind) != "category" and means_nothing(value)):
+        if is_empty(value) or (field_type(kind) != "category" and is_null(value)):
             continue
         try:
             found[name] = _read(name, kind, value, date_form)
@@ -201,16 +201,18 @@ def is_empty(value: object) -> bool:
 
 _NOTHING = frozenset(
     "nan nat null none nil na n/a n.a. n.a #n/a #na <na> <null> (null) (none) (blank) (leer) \\n undefined unknown "
-    "missing unbekannt k.a. ~ ? . ??".split()
+    "missing unbekannt k.a.".split()
 )
 
 
+def is_null(value: object) -> bool:
+    """Return whether a value is a word for nothing, as programs and people write for an empty cell."""
+    return isinstance(value, str) and canonical_unit(value) in _NOTHING
+
+
 def means_nothing(value: object) -> bool:
-    """Return whether a value is a word for nothing, as programs and people write for an empty cell, or only marks."""
-    if not isinstance(value, str):
-        return is_empty(value)
-    word = canonical_unit(value)
-    return word in _NOTHING or not any(char.isalnum() for char in word)
+    """Return whether a value is empty, a word for nothing, or only marks."""
+    return is_empty(value) or is_null(value) or (isinstance(value, str) and not any(char.isalnum() for char in value))
 
 
 def value_of(values: Mapping[str, object], name: str) -> object:

@@ -115,7 +115,7 @@ _SHOWN = 3
 _TRIED = 10_000
 """So many names are looked up among erased ones: that takes some tenths of a second."""
 _BETWEEN = (" ", "_", "-", ".")
-_MARKS = re.compile(r"[\W_]+")
+_MARKS = re.compile(r"(?!^-\d)[\W_]+")  # but the sign of a number
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 _CODE = re.compile(r"[(\[]([^()\[\]]*\d[^()\[\]]*)[)\]]")
 

@@ -47,8 +47,8 @@ def add_upload(vault: Vault, message: Add, config: ServeConfig, told: Callable[[
         replaced=added.replaced,
         unchanged=added.unchanged,
         batch=added.batch,
-        bad=tuple(Refusal(one.where, one.reason) for one in added.bad),
-        in_part=tuple(Refusal(one.where, one.reason) for one in added.in_part),
+        bad=tuple(Refusal(one.where, one.reason) for one in (*added.bad, *added.erased)),
+        in_part=tuple(Refusal(one.where, one.reason) for one in (*added.in_part, *added.empty)),
     )
 
 
