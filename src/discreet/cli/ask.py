@@ -11,7 +11,7 @@ from discreet.cli.answers import Shown, TableFiles, ask_each
 from discreet.cli.app import Json, VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import Chooser, print_plan
-from discreet.cli.output import explained
+from discreet.cli.output import err, explained
 from discreet.cli.parameters import Params, accept_parameters, parse_for_any
 from discreet.cli.plugin_file import Plugin, choose_name
 from discreet.errors import UsageError
@@ -113,6 +113,8 @@ def ask(
             print_plan(opened, chooser.decide(one), as_json=as_json)
         return 0
 
+    if opened.components.unfinished.batches and not as_json:
+        err.print("An addition to this vault did not end, or still runs: answers may leave documents out.")
     files = TableFiles(table, plot)
     files.check(len(question), vault)
 

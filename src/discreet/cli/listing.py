@@ -57,10 +57,12 @@ class BatchList:
     Attributes:
         batches: the batches, oldest first: private.
         more: whether there are more rows.
+        unfinished: the numbers of the batches whose addition runs, or did not end.
     """
 
     batches: list[BatchEntry]
     more: bool
+    unfinished: list[int]
 
 
 _LISTS: dict[str, Any] = {"units": UnitList, "documents": DocumentList, "batches": BatchList}
@@ -92,7 +94,8 @@ def list_(
     entries = [] if never_filled(opened) else _entries(opened.inventory, what, unit, wanted, skip)
     more, entries = limit > 0 and len(entries) > limit, entries[: limit or None]
     if as_json:
-        print_json(_LISTS[what](entries, more))
+        unfinished = [opened.components.unfinished.batches] if what == "batches" else []
+        print_json(_LISTS[what](entries, more, *unfinished))
         return
     if not entries:
         out.print(f"There are no {what} to list.")
@@ -100,6 +103,8 @@ def list_(
             err.print(unknown_unit(opened, unit), markup=False)
         return
     out.print(_table([entry.describe() for entry in entries]))
+    for number in opened.components.unfinished.batches if what == "batches" else ():
+        err.print(f"Batch {number} did not end, or its add still runs. To complete it, run the same add again.")
     if more:
         err.print(f"There are more rows. Show the next: --skip {skip + limit}. Show all: --limit 0.")
 

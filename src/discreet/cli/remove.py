@@ -61,6 +61,7 @@ def remove_batch(vault: Vault, number: int, *, yes: bool) -> int:
     entry = vault.inventory.batch(number)
     if not entry.documents:
         raise UsageError(f"Batch {number} has no documents left in the vault. There is nothing to do.")
+    ask_for_many(entry.documents, f"batch {entry.number}", yes=yes or bool(entry.replaced))
     if entry.replaced and not yes:
         lost = (
             f"{entry.replaced} of the {counted(entry.documents, 'document')} of batch {entry.number} replaced earlier "
@@ -82,6 +83,18 @@ def confirm(lost: str, question: str, nothing: str, remedy: str) -> None:
     err.print(f"{lost}.", markup=False)
     if not typer.confirm(question, err=True):
         raise UsageError(nothing)
+
+
+def ask_for_many(count: int, what: str, *, yes: bool) -> None:
+    """Ask, at a terminal, before several documents are erased. A script is not asked.
+
+    Raises:
+        UsageError: if the answer is no.
+    """
+    if count > 1 and not yes and _at_a_terminal():
+        confirm(
+            f"{counted(count, 'document')} of {what} will be erased for good", "Erase them?", "Nothing was erased.", ""
+        )
 
 
 def _at_a_terminal() -> bool:
@@ -144,8 +157,12 @@ def remove(
     if batch is not None:
         count = remove_batch(opened, batch, yes=yes)
     elif unit is not None:
+        many = 0 if anyway else len(opened.inventory.documents(unit))
+        ask_for_many(many, f"the individual '{unit}'", yes=yes)
         count = _remove_unit(opened, unit, anyway=anyway)
     elif file is not None:
+        many = sum(entry.source == file for entry in opened.inventory.documents())
+        ask_for_many(many, f"the file '{file}'", yes=yes)
         with doing("Erasing the documents of a file"):
             count = opened.inventory.remove_source(file)
         if not count:

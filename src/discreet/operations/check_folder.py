@@ -106,13 +106,19 @@ def check_left_over(folder: Path) -> Iterator[Finding]:
             f"An interrupted process left files, which may hold private content of the vault: {named}",
             "Remove the files if no command of discreet is running.",
         )
+    if broken := sorted(path.suffix[1:] for path in folder.glob("unfinished.*")):
+        yield warning(
+            "left over",
+            f"The `add` of batch {', '.join(broken)} runs now, or did not end: some of its documents are missing.",
+            "If it does not run, run the same `add` again: it completes the batch.",
+        )
     if marks:
         yield warning(
             "left over",
             "Documents are being added now, or an `add` was interrupted.",
             "If no `add` is running, open the store to discard the unfinished part: discreet budget VAULT.",
         )
-    if not (inside or beside or marks):
+    if not (inside or beside or marks or broken):
         yield sound("left over", "There are no leftover files.")
 
 

@@ -102,7 +102,7 @@ class Indexer:
         batch: int | None = None,
         progress: Callable[[int], None] | None = None,
         *,
-        files: int = 0,
+        begin: Callable[[], int] | None = None,
         at_once: int = 0,
     ) -> Counts:
         """Add new documents, and replace changed ones. Embed no unchanged document. Return the counts.
@@ -112,9 +112,9 @@ class Indexer:
 
         Args:
             documents: the documents.
-            batch: the number of an existing batch; a new batch if None.
+            batch: the number of an existing batch; a new batch, when the first document is stored, if None.
             progress: receives the number of documents that are done.
-            files: the number of files that the documents come from, recorded with a new batch.
+            begin: returns the number of a new batch; a batch of no file if None.
             at_once: the number of documents that are embedded together; as the embedder prefers if 0. Those that are
                 ready are stored durably, at most `_STORED` together.
         """
@@ -125,7 +125,8 @@ class Indexer:
             if progress:
                 progress(len(group) - len(fresh))
             if fresh:
-                batch = counts.batch = self._store.begin_batch(files) if batch is None else batch
+                started = begin or self._store.begin_batch
+                batch = counts.batch = started() if batch is None else batch
                 self._add(fresh, batch, progress)
         self._store.settle()  # once for all replacements; after an interruption, when the store is next opened
         return counts

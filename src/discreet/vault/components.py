@@ -7,6 +7,7 @@ VAULT/ledger.sqlite   the grant, and every charge against it (or in a PostgreSQL
 VAULT/history.jsonl   released answers
 VAULT/counter.json    the last entry of the ledger, to detect an older ledger (`log.replay`)
 VAULT/understood.jsonl  the requests that a model made of questions (`questions.model_parser`)
+VAULT/unfinished.N    the batch of an addition that runs, or did not end (`Unfinished`)
 VAULT/restored.json   the backup that the vault was restored from, if any (`operations.restore`)
 VAULT/public.jsonl    a copy of the public corpus, if one was named; its vectors in public.npz
 VAULT/synthesis/      the extractions for a synthetic corpus (`synthesis`); those of simulations in synthesis-simulated/
@@ -17,6 +18,7 @@ VAULT/claims/         the data of baselines on projected vectors (`discreet_lab.
 """
 
 import fcntl
+import hashlib
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -92,6 +94,42 @@ class Added:
     in_part: tuple[BadRecord, ...] = ()
     erased: tuple[BadRecord, ...] = ()
     empty: tuple[BadRecord, ...] = ()
+
+
+class Unfinished:
+    """The batches of additions that did not end: VAULT/unfinished.N, with a digest of the names of the files.
+
+    Args:
+        folder: the folder of the vault.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def batches(self) -> list[int]:
+        """The numbers of the batches. The addition of one of them may still run."""
+        names = (path.suffix[1:] for path in self._folder.glob("unfinished.*"))
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    @contextmanager
+    def addition(self, store: Store, names: Sequence[str]) -> Iterator[Callable[[], int]]:
+        """Yield what begins the batch of an addition; if one of the same files did not end, it is that one's."""
+        digest = hashlib.sha256("\0".join(sorted(names)).encode()).hexdigest()
+        same = [number for number in self.batches if self._mark(number).read_text() == digest]
+
+        def begin() -> int:
+            number = same[-1] if same else store.begin_batch(len(names))
+            replace_file(self._mark(number), digest)
+            same.append(number)
+            return number
+
+        yield begin
+        for number in same:
+            self._mark(number).unlink(missing_ok=True)
+
+    def _mark(self, number: int) -> Path:
+        return self._folder / f"unfinished.{number}"
 
 
 class DerivedData:
@@ -283,6 +321,11 @@ class VaultComponents:
         if not folder.is_dir():
             raise StoreError(f"The folder {folder} with the documents is missing. Restore the vault from a copy.")
         return open_store(self.settings, folder, lambda: self.embedder.dimension)
+
+    @property
+    def unfinished(self) -> Unfinished:
+        """The additions that did not end."""
+        return Unfinished(self.path)
 
     def move_payments(self, unit: str, into: str) -> None:
         """Move the payments of a unit to another one."""

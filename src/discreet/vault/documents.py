@@ -19,7 +19,7 @@ from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import stored_dimension
 from discreet.system.progress import stage
 from discreet.system.sharing import taking_turns
-from discreet.vault.components import Added, VaultParts
+from discreet.vault.components import Added, Unfinished, VaultParts
 
 Progress = Callable[[str, int], None]
 """Receives the kind of the objects that are done, and the number of those done since the last call."""
@@ -94,14 +94,17 @@ def open_intake(paths: Sequence[str | Path | FoundFile], how: How, settings: Vau
     return Intake(files, fields, options, how.get("units", UnitRules()), settings.unit_field, known)
 
 
-def add_files(indexer: Indexer, store: Store, intake: Intake, progress: Progress | None) -> Added:
-    """Add the documents of files. Report each unreadable record, and add the others.
+def add_files(
+    indexer: Indexer, store: Store, intake: Intake, progress: Progress | None, unfinished: Unfinished
+) -> Added:
+    """Add the documents of files. Report each unreadable record, and add the others. Complete an addition of them.
 
     Raises:
         UsageError, BadData: if units are not named, or a field is missing. Nothing was written.
     """
     judge = Known(store).judge()
-    return _add(indexer, intake.documents(judge), judge, progress, len(intake.files))
+    with unfinished.addition(store, [file.source for file in intake.files]) as begin:
+        return _add(indexer, intake.documents(judge), judge, progress, begin)
 
 
 def add_documents(indexer: Indexer, store: Store, documents: Iterable[Document], progress: Progress | None) -> Added:
@@ -112,7 +115,11 @@ def add_documents(indexer: Indexer, store: Store, documents: Iterable[Document],
 
 
 def _add(
-    indexer: Indexer, found: Iterable[Read | BadRecord], judge: Judge, progress: Progress | None, files: int = 0
+    indexer: Indexer,
+    found: Iterable[Read | BadRecord],
+    judge: Judge,
+    progress: Progress | None,
+    begin: Callable[[], int] | None = None,
 ) -> Added:
     own_unit = repeated = 0
     left = dict[type[BadRecord], list[BadRecord]]()
@@ -128,7 +135,7 @@ def _add(
             yield one.document
 
     done = None if progress is None else lambda count: progress("documents", count)
-    counts = indexer.index(good(), progress=done, files=files)
+    counts = indexer.index(good(), progress=done, begin=begin)
     refused = {one.where for one in left.get(BadRecord, ())}
     return Added(
         counts.added,
@@ -179,11 +186,12 @@ class VaultDocuments(VaultParts):
     def take_in(self, intake: Intake, progress: Progress | None = None, ray: str | None = None) -> Added:
         """Add the documents that `intake` found; embedded by the Ray cluster at an address, if one is named."""
         _ = intake.preview  # it refuses bad files before the embedder is loaded
+        unfinished = self.components.unfinished
         with (
             self.components.indexer_on(ray) as indexer,
             reported("Reading and embedding documents", progress, intake.preview.records) as told,
         ):
-            added = self.components.traces.adding(lambda: add_files(indexer, self.store, intake, told))
+            added = self.components.traces.adding(lambda: add_files(indexer, self.store, intake, told, unfinished))
         no_longer_empty(self.path)
         return added
 
