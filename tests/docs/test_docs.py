@@ -187,6 +187,40 @@ def test_first_half_of_the_howto_runs_as_printed(desk: Path, toy: None) -> None:
     assert Vault.open("clinic").inventory.units(1)
 
 
+def test_files_run_as_printed(desk: Path, toy: None) -> None:
+    found: dict[str, str] = {}
+    note = {"subject": {"reference": "Patient/1"}, "note": [{"text": "A cold."}]}
+    rows: dict[str, object] = {
+        "bundle.json": {"resourceType": "Bundle", "entry": [{"resource": note}, {"resource": {"id": "1"}}]},
+        "slack/general/2026-01-31.json": [{"user": "U1", "text": "A rash.", "ts": "1"}],
+        "teams.json": [{"from": {"user": {"id": "u1"}}, "body": {"content": "<p>A pain.</p>"}}],
+        "tickets.jsonl": {"customer": 7, "title": "An ache", "comments": [{"body": "Worse."}]},
+    }
+    for name, content in rows.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(json.dumps(content))
+    Path("survey.csv").write_text("liked,missed\nThe garden.,\n,A lamp.\n")
+    Path("mails.mbox").write_text("From x\nFrom: Ada <ada@x.org>\n\nBetter.\n> How is it?\n")
+    for name in ("adler_ada", "berg_bo"):
+        (Path("letters") / f"{name}_2024.txt").write_text("A letter.")
+        (Path("letters") / f"{name}_2024.txt.json").write_text(json.dumps({"id": name}))
+    (Path("letters") / "own.txt").write_text("---\npatient: Ada\n---\nA letter.")
+    Path("manifest.csv").write_text("path,unit\n" + "".join(f"{path.relative_to('letters')},Ada\n" for path in files()))
+    for number, (_, _, *words) in enumerate(steps("docs/files.md", "add")):  # each in a vault of its own
+        vault = Vault.create(f"v{number}", epsilon=20, delta=1e-7, unit_field="patient", embedder="hashing")
+        result = CliRunner().invoke(app, ["add", f"v{number}", *words])
+        in_part = words[0] == "letters" and not {"--units", "--each-file-a-unit"} & set(words)
+        assert result.exit_code == (4 if in_part else 0), (words, result.output)
+        found |= {one.unit: one.text for one in Vault.open(vault.path).store.texts()}
+    assert {"patient/1": "A cold.", "7": "An ache Worse.", "u1": "A pain."}.items() <= found.items()
+    assert found["ada@x.org"] == "From: Ada <ada@x.org> Better."
+
+
+def files() -> list[Path]:
+    """The letters of the folder."""
+    return sorted(Path("letters").rglob("*.txt"))
+
+
 def test_erasure_runs_as_printed(desk: Path, toy: None) -> None:
     run(["init", "hospital", "--epsilon", "20", "--delta", "1e-7", "--unit-field", "patient", "--embedder", "hashing"])
     for _ in range(3):

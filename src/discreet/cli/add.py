@@ -85,7 +85,7 @@ def add(
     ] = False,
     unit_may_be: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A name that looks like none ('Null'), or unlike all others. Repeatable."),
+        typer.Option(metavar="NAME", help="The name of an individual that looks like none, such as Null. Repeatable."),
     ] = None,
     encoding: Annotated[
         str | None, typer.Option(help="The encoding of texts, tables, pages and mails. Default: detected.")

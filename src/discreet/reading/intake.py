@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadData
-from discreet.reading.fields import is_empty, means_nothing, read_date, value_of
+from discreet.reading.fields import is_empty, read_date, value_of
 from discreet.reading.files import Found, find_files, is_table, read_records
 from discreet.reading.identity import Fields, Read, Reader
 from discreet.reading.known import Judge, Known
@@ -28,15 +28,15 @@ from discreet.reading.records import (
     kind_of,
 )
 from discreet.reading.sandbox import Sandbox
-from discreet.reading.tables import detect_dialect, form_of, is_usual, suggestion
+from discreet.reading.tables import detect_dialect, is_usual, suggestion
 from discreet.reading.units import FileUnits, UnitRules, WrongLabel, sidecar
-from discreet.retrieval.documents import Document, canonical_unit
+from discreet.retrieval.documents import Document
 from discreet.retrieval.indexer import Fate
 from discreet.system.plain import to_plain
 from discreet.system.progress import Advance, stage
 from discreet.system.words import quoted
 
-_NEARLY_ALL, _SOME, _MOSTLY = 0.95, 20, 0.75
+_NEARLY_ALL, _SOME = 0.95, 20
 _FEW, _MANY = 20, 100
 _EXAMPLES = 5
 
@@ -210,7 +210,7 @@ class Intake:
     ) -> None:
         self._fields, self._rules, self._vault_unit, self._known = fields, rules, vault_unit, known or Known()
         columns = (fields.unit, fields.id, *fields.declared, *fields.more)
-        self._options = replace(options, text_field=fields.text, needed=frozenset(columns))
+        self._options = replace(options, text_field=fields.text, unit_field=fields.unit, needed=frozenset(columns))
         named = [path for path in paths if not isinstance(path, FoundFile)]
         found = find_files(named) if named else Found((), ())
         every = (*found.files, *(path for path in paths if isinstance(path, FoundFile)))
@@ -221,7 +221,6 @@ class Intake:
         self._tables = [file for file in every if is_table(file.path) and file.path not in beside]
         self._texts = {file.source: file for file in texts}
         self._units = FileUnits(rules, texts, fields.unit, options)
-        self._odd = dict[str, frozenset[str]]()
         self._asked = 0  # files whose unit was looked for
 
     @property
@@ -315,7 +314,6 @@ class Intake:
     def _table(self, file: FoundFile, notes: list[str] | None, sandbox: Sandbox) -> Iterator[Read | BadRecord]:
         fields, met = self._fields, Counter[str]()
         reader = Reader(fields, own_units=self._rules.each_record, may_be=self._rules.may_be)
-        odd = self._odd_units(file)
         for record in read_records([file], self._options, sandbox):
             if isinstance(record, BadRecord):
                 yield record
@@ -323,23 +321,9 @@ class Intake:
             needed = (fields.text, *fields.more, fields.unit, fields.id, *fields.declared)
             met.update(name for name in needed if not is_empty(value_of(record.values, name)))
             met[_RECORDS] += 1
-            if odd and record.values.get(fields.unit) in odd:
-                yield BadRecord(record.where, _ODD.format(fields.unit))
-            else:
-                yield reader.read(record)
+            yield reader.read(record)
         if notes is not None and met:
             notes += self._check(file, met)
-
-    def _odd_units(self, file: FoundFile) -> frozenset[str]:
-        """Return the values of the unit field in a CSV file whose form no other value has: a row may be shifted."""
-        if file.source not in self._odd and kind_of(file.path) in ("csv", "tsv"):
-            names = set[str]()
-            for record in read_records([file], self._options):
-                name = record.values.get(self._fields.unit) if isinstance(record, Record) else ""
-                names |= {name} if isinstance(name, str) and not means_nothing(name) else set()
-            may_be = {canonical_unit(name) for name in self._rules.may_be}
-            self._odd[file.source] = frozenset(name for name in _odd(names) if canonical_unit(name) not in may_be)
-        return self._odd.get(file.source, frozenset())
 
     def _files(self, sandbox: Sandbox, written: dict[str, list[str]]) -> Iterator[Read | BadRecord]:
         reader = Reader(self._fields, own_units=self._rules.each_file, may_be=self._rules.may_be)
@@ -451,24 +435,6 @@ class Intake:
 
 _AN_ID = re.compile(r"(?i)(^|[\W_])(id|nr|no|number|nummer|key|case)\b|nr\.?$|(?-i:(Id|ID|Nr)$)")
 _RECORDS = "\0records"
-_ODD = (
-    "the field '{}' has another form than all others of the file, so the row may be shifted: put texts with commas in "
-    "quotes. If it is a name: --unit-may-be"
-)
-
-
-def _odd(names: set[str]) -> Iterator[str]:
-    """Yield the few names whose form no other has, if most share one with digits; or which alone begin with a space."""
-    forms: dict[str, list[str]] = {}
-    for name in names:
-        forms.setdefault(form_of(name), []).append(name)
-    usual = max(forms, key=lambda form: len(forms[form]), default="")
-    few = max(1, len(names) // 5)
-    if "9" in usual and len(forms[usual]) >= max(3, _MOSTLY * len(names)):
-        yield from (own[0] for own in forms.values() if len(own) == 1)
-    spaced = [name for name in names if name[:1].isspace()]
-    if len(spaced) <= few < len(names) - 1:
-        yield from spaced
 
 
 def _encodings(written: Mapping[str, Sequence[str]]) -> Iterator[str]:

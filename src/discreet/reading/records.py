@@ -81,6 +81,7 @@ class ReadingOptions:
         delimiter: the delimiter of a CSV or TSV file, one character; None: it is detected for each file.
         header_row: the line of a table, or the row of each sheet, that has the names of the columns.
         without_quotes: whether the words of others that a mail quotes are left out.
+        unit_field: the column with the individual, by whose form shifted rows of a table as text are told.
         needed: the other needed columns (units, ids, fields). A table may have each of them once. None: all columns.
     """
 
@@ -90,6 +91,7 @@ class ReadingOptions:
     needed: frozenset[str] | None = None
     header_row: int = 1
     without_quotes: bool = False
+    unit_field: str = ""
 
     def wants(self, name: str) -> bool:
         """Return whether a column is needed, or a part of it: `subject.reference` is a part of `subject`."""

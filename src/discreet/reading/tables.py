@@ -8,11 +8,11 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain, islice
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from discreet.errors import BadData, MissingPart
 from discreet.reading.encodings import Doubtful, detect_encoding, doubtful, told
@@ -30,6 +30,7 @@ from discreet.reading.records import (
 )
 from discreet.system.words import quoted
 
+_Any = TypeVar("_Any", bound=Hashable)
 _A_NAME = re.compile(r"[^\W\d_][\w./()#%-]{0,29}( [\w./()#%-]{1,30}){0,3}")
 
 
@@ -86,18 +87,35 @@ _SEPARATOR = re.compile(r"\"?sep=(.)\"?\r?\n?")
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What most of the first rows of a table have in common.
+
+    Attributes:
+        width: the number of fields; 0 if they differ.
+        unit: the place of the unit's column; -1 if there is none.
+        form: the form of the units, if it has digits; "" if not.
+        is_last: whether the next column is empty.
+    """
+
+    width: int = 0
+    unit: int = -1
+    form: str = ""
+    is_last: bool = False
+
+
+@dataclass(frozen=True)
 class Dialect:
-    """The encoding and delimiter of a table as text.
+    """The encoding, the delimiter and the shape of a table as text.
 
     Attributes:
         encoding: the encoding of the file.
         delimiter: the character between two columns.
-        width: the number of fields of most rows; 0 if there are none.
+        shape: what most of its rows have in common.
     """
 
     encoding: str
     delimiter: str
-    width: int = 0
+    shape: Shape = Shape()
 
 
 def detect_dialect(file: FoundFile, options: ReadingOptions) -> Dialect:
@@ -125,7 +143,7 @@ def detect_dialect(file: FoundFile, options: ReadingOptions) -> Dialect:
             known = sorted(DELIMITERS, key=lambda mark: mark != usual)
             delimiter = max(known, key=lambda mark: (options.has_text(starts.get(mark, ())), len(starts.get(mark, ()))))
     with _opened(file, encoding) as opened:
-        return Dialect(encoding, delimiter, _usual_width(opened, delimiter, skipped))
+        return Dialect(encoding, delimiter, _shape(opened, delimiter, skipped, options.unit_field))
 
 
 @dataclass(frozen=True)
@@ -149,16 +167,31 @@ def _first_line(opened: TextIO, options: ReadingOptions) -> "tuple[int, str | _S
     return options.header_row - 1, line
 
 
-def _usual_width(opened: TextIO, delimiter: str, skipped: int) -> int:
-    """Return the number of fields of most of the first rows below the header, if more than half have it; or 0."""
-    widths = Counter[int]()
+def _shape(opened: TextIO, delimiter: str, skipped: int, unit_field: str) -> Shape:
+    """Return what more than half of the first rows below the header have in common."""
+    rows = list[list[str]]()
     reader = csv.reader(islice(opened, skipped, None), strict=True, delimiter=delimiter)
     try:
-        widths.update(len(row) for row in islice(reader, 1, _LOOKED_AT) if any(row))
-    except (csv.Error, *DAMAGE):
+        rows += (row for row in islice(reader, _LOOKED_AT) if any(row))
+    except (csv.Error, *DAMAGE, UnicodeError):
         pass  # the rows before are enough, and the row itself is listed when it is read
-    ((width, count),) = widths.most_common(1) or ((0, 0),)
-    return width if 2 * count > widths.total() else 0
+    names, rows = (rows[0], rows[1:]) if rows else ([], [])
+    unit = names.index(unit_field) if unit_field in names else -1
+    whole = [row for row in rows if len(row) > unit]
+    form = _usual(form_of(row[unit]) for row in whole) if unit >= 0 else ""
+    return Shape(
+        _usual(map(len, rows)) or 0,
+        unit,
+        form if form and "9" in form else "",
+        unit >= 0 and _usual(not any(map(str.strip, row[unit + 1 : unit + 2])) for row in whole) is True,
+    )
+
+
+def _usual(values: Iterable[_Any]) -> _Any | None:
+    """Return the value that more than half are; None if there is none."""
+    counts = Counter(values)
+    ((value, count),) = counts.most_common(1) or ((None, 0),)
+    return value if 2 * count > counts.total() else None
 
 
 _LOOKED_AT = 1000
@@ -254,11 +287,21 @@ def _oddity(row: list[str], names: list[str], dialect: Dialect, lines: Sequence[
     """Return why the shape of a row is odd; "" if it is not."""
     if any(row[len(names) :]):  # without this check, a text without quotes would be cut at its first comma
         return "the record has more fields than the table has columns; put texts with commas in quotes"
-    if len(row) > len(names) and len(row) != dialect.width:
+    shape = dialect.shape
+    if len(row) > len(names) and len(row) != shape.width:
         return "the record has an empty field more than other records; put texts with commas in quotes"
+    if 0 <= shape.unit < len(row) - 1 and _is_shifted(row[shape.unit], row[shape.unit + 1 :], shape):
+        return "the unit has another form than others, and a later field has theirs; put texts with commas in quotes"
     if len(lines) > 1 and any(_is_row(line, row, dialect.delimiter) for line in lines[1:]):
         return "a quote is not closed, or closed too late: the record contains lines that are records themselves"
     return ""
+
+
+def _is_shifted(unit: str, later: Sequence[str], shape: Shape) -> bool:
+    """Return whether a field that looks like a unit stands behind one that does not: a text was cut at a comma."""
+    if shape.form:
+        return form_of(unit) != shape.form and shape.form in map(form_of, later)
+    return shape.is_last and unit[:1].isspace() and bool(later[0].strip())
 
 
 def _is_row(line: str, row: list[str], delimiter: str) -> bool:
