@@ -117,7 +117,10 @@ def _engine(name: str) -> Finding:
         return sound("model", f"{name} is opened by an engine or a plug-in, which checks it at the first question.")
     endpoint = OpenAIAddress.parse(argument).endpoint
     if endpoint.listens():
-        return sound("model", f"A server listens at {endpoint}. The first question checks whether it has the model.")
+        return sound(
+            "model",
+            f"A server listens at {endpoint}. The first question checks, unpaid, whether its model answers such rows.",
+        )
     return problem("model", f"No server listens at {endpoint}. Questions are refused.", "Start the model's server.")
 
 

@@ -32,6 +32,8 @@ class StandIn:
         dies_at: a prompt with this word closes the connection; empty for none.
         remembers: whether an answer depends on the prompt before, as with a prefix cache.
         minds: whether an answer depends on other requests at the same time, as with batches that round differently.
+        no_system: whether it refuses the role of a system, as the templates of some models do.
+        thinks: what the model thinks before each answer.
         seconds: how long it takes for a request.
         together: the most requests that it had at once.
         bodies, keys: what it received.
@@ -48,6 +50,8 @@ class StandIn:
     dies_at: str = ""
     remembers: bool = False
     minds: bool = False
+    no_system: bool = False
+    thinks: str = ""
     seconds: float = 0
     together: int = 0
     running: int = 0
@@ -65,7 +69,7 @@ class StandIn:
             words = ["changed"]
         self.last = prompt
         return {
-            "text": None if self.textless else " ".join(words[: most + 1]),
+            "text": None if self.textless else self.thinks + " ".join(words[: most + 1]),
             "finish_reason": "length" if len(words) > most + 1 else "stop",
         }
 
@@ -77,6 +81,8 @@ class StandIn:
         if self.strict and set(body) - known:
             return 400, {"error": {"message": "Unrecognized request argument"}}
         if path == "/v1/chat/completions":
+            if self.no_system and any(message["role"] == "system" for message in body["messages"]):
+                return 400, {"error": {"message": "Conversation roles must alternate user/assistant"}}
             text = "\n".join(message["content"] for message in body["messages"])
             found = self._checked([text], body)
             if isinstance(found, int):

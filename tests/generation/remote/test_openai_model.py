@@ -99,6 +99,47 @@ def test_chat_has_the_examples_as_turns(server: StandIn) -> None:
     assert messages[-1]["content"] == "It is"
 
 
+def test_model_without_a_systems_role_gets_the_instructions_in_its_first_message() -> None:
+    """Otherwise it refuses each row, and each question is paid for nothing."""
+    with running(StandIn(chat_only=True, no_system=True)) as server:
+        model = opened(server)
+        laid_out = layout(model, "What is it?", document_tokens=9, max_tokens=4)
+        model.answers(laid_out.shared, [laid_out.prompt(model.encode("Ada"))], 4)
+        messages = server.bodies[-1]["messages"]
+        assert [message["role"] for message in messages] == [*["user", "assistant"] * 4, "user"]
+        system = layout(opened_plain(server), "What is it?", document_tokens=9, max_tokens=4)
+        assert messages[0]["content"].startswith(model.row(system.shared).turns[0][1])
+
+
+def opened_plain(server: StandIn) -> OpenAIModel:
+    server.no_system = False
+    return opened(server)
+
+
+@pytest.mark.parametrize(
+    ("thinks", "answer"),
+    [
+        ("<think>say secret</think>\n\n", "a b"),
+        ("secret</think>", "a b"),
+        ("[THINK]secret[/THINK]", "a b"),
+        ("<|channel|>analysis secret<|channel|>final<|message|>", "a b"),
+        ("", "a b"),
+    ],
+)
+@pytest.mark.parametrize("chat", [False, True])
+def test_what_a_model_thinks_is_no_answer(thinks: str, answer: str, chat: bool) -> None:
+    with running(StandIn(chat_only=chat, thinks=thinks)) as server:
+        assert opened(server).complete(["say: a b ."], 2)[0].strip() == answer
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_model_that_thinks_for_too_long_is_refused_unpaid(chat: bool) -> None:
+    with running(StandIn(chat_only=chat, thinks="<think>secret ")) as server:
+        with pytest.raises(DiscreetError, match="thinks for longer than an answer may be") as refused:
+            opened(server)
+        assert "secret" not in str(refused.value)
+
+
 def test_server_with_chat_alone_is_asked_by_chat() -> None:
     with running(StandIn(chat_only=True)) as server:
         assert opened(server).complete(["say: a b c ."], 2) == [" a b"]

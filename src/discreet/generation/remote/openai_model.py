@@ -14,9 +14,12 @@ A custodian who declares that rows do not depend on each other sends them in one
 side: the first N at once, the next N when all of these have been answered (`rows=N`). So the order of the rows, their
 number, and which of them are sent at once are public, and depend on no answer.
 
-A row that the server refuses (status 400, 413 or 422), for instance as too long, has an empty answer.
+A row that the server refuses (status 400, 413 or 422), for instance as too long, has an empty answer. So a public row
+is asked at the start as those of a question are, with instructions and examples; a chat model without a system's role gets
+the instructions in its first message. What a model reasons before its answer is cut off.
 """
 
+import re
 from collections.abc import Sequence
 from threading import Thread
 from typing import Any
@@ -25,7 +28,7 @@ from discreet.errors import EngineFailed, UnknownName, UsageError
 from discreet.generation.answers import WholeAnswers, Written
 from discreet.generation.completer_adapter import CONTEXT
 from discreet.generation.model import Prompt
-from discreet.generation.prompts import DOCUMENT_TOKENS
+from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.generation.remote.endpoint import FAILED, KEY, Endpoint, KeyRefused, Reply, ServerGone
 from discreet.generation.remote.openai_address import OpenAIAddress
 from discreet.generation.remote.rows import STOPS, ChatTokens, Row
@@ -42,9 +45,15 @@ _PUBLIC = (
     "The capital of France is",
     "Question: Which colour has snow?\nAnswer:",
 )
-_STEPS = 8
-_LONG = "The sky is blue over the old town. " * (DOCUMENT_TOKENS // 4)
-"""A public row as long as instructions, examples and a record: about twice `DOCUMENT_TOKENS` tokens."""
+_STEPS, _PROBED = 8, 32
+_LONG = "The sky is blue over the old town. " * (DOCUMENT_TOKENS // 8)
+"""A public record: about `DOCUMENT_TOKENS` tokens."""
+_REASONING = re.compile(
+    r"\s*(<think(ing)?>|<reasoning>|\[THINK\]|<\|channel\|>analysis).*?(</think(ing)?>|</reasoning>|\[/THINK\]"
+    r"|<\|channel\|>final<\|message\|>|\Z)\s*",
+    re.DOTALL,
+)
+"""What a model thinks before its answer; without an end, it is the whole text."""
 
 
 class OpenAIModel(ChatTokens, WholeAnswers):
@@ -72,6 +81,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
         self.name, self.context_length = self._find_model()
         self.assumptions = (f"the server of the model '{self.name}' computes each row by itself",)
         self._extras = dict(_EXTRAS)
+        self._folded = False
         self._chat = self._find_endpoint()
         if self._chat and address.together:
             raise UsageError(f"The server at {self._endpoint} has only a chat endpoint. Leave out rows=together.")
@@ -140,7 +150,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
 
     def _send_each(self, rows: Sequence[Row], max_tokens: int) -> list[Reply]:
         """Return the reply to each row, when all have come. Ctrl-C does not wait for them."""
-        asked = [row.messages if self._chat else row.text for row in rows]
+        asked = [self._form(row) for row in rows]
         if len(asked) == 1:
             return [self._send(asked[0], max_tokens)]
         replies, failures = dict[int, Reply](), dict[int, Exception]()
@@ -159,6 +169,11 @@ class OpenAIModel(ChatTokens, WholeAnswers):
         if failures:
             raise failures[min(failures)]
         return [replies[place] for place in range(len(asked))]
+
+    def _form(self, row: Row) -> object:
+        if not self._chat:
+            return row.text
+        return row.folded if self._folded else row.messages
 
     def _read_one(self, reply: Reply, max_tokens: int) -> Written:
         if reply.status in _REFUSED:
@@ -193,30 +208,43 @@ class OpenAIModel(ChatTokens, WholeAnswers):
         text = message.get("content") if isinstance(message, dict) else choice.get("text")
         reason = choice.get("finish_reason")
         ended = reason != "length" if isinstance(reason, str) else None
-        return self.written(text if isinstance(text, str) else "", max_tokens, ended=ended)
+        return self.written(without_reasoning(text) if isinstance(text, str) else "", max_tokens, ended=ended)
 
     def _complete_public(self, texts: Sequence[str]) -> list[str]:
         return [answer.text for answer in self._ask([Row((("", text),)) for text in texts], _STEPS)]
 
     def _check_taken(self) -> None:
-        """Check that the server answers public rows, also one as long as a record with its instructions.
+        """Check that the server answers a public row as those of a question are asked, with a long record.
 
         A private row that it refuses is an empty answer. If it refused all, each question would be paid for nothing.
 
         Raises:
-            EngineFailed: if it refuses one, or sends no text.
+            EngineFailed: if it refuses the row, sends no text, or thinks for longer than an answer.
         """
-        for text in (_PUBLIC[0], _LONG):
-            reply = self._send([{"role": "user", "content": text}] if self._chat else text, _STEPS)
-            if reply.status in _REFUSED:
-                raise EngineFailed(
-                    f"The server of the model '{self.name}' refuses a public row of {len(text):,} characters (status "
-                    f"{reply.status}). It needs a context of about 4,096 tokens (docs/engines.md)."
-                )
-            choice = next(iter(self._choices(reply)), {})
-            message = choice.get("message")
-            if not isinstance(message.get("content") if isinstance(message, dict) else choice.get("text"), str):
-                raise EngineFailed(f"The server of the model '{self.name}' answers without a text.")
+        laid_out = layout(self, "Which colour has snow?", document_tokens=DOCUMENT_TOKENS, max_tokens=_PROBED)
+        prompt = laid_out.prompt(self.encode(_LONG))
+        row = self.row([*laid_out.shared, *prompt.tokens[prompt.padding :]])
+        reply = self._send(self._form(row), _PROBED)
+        if self._chat and reply.status in (*_REFUSED, 500):  # some servers fail where a template refuses a role
+            self._folded = True
+            reply = self._send(self._form(row), _PROBED)
+        if reply.status in _REFUSED:
+            raise EngineFailed(
+                f"The server of the model '{self.name}' refuses a public row of {len(row.text):,} characters, asked "
+                f"with instructions and examples (status {reply.status}). It needs a context of about 4,096 tokens "
+                "(docs/engines.md)."
+            )
+        choice = next(iter(self._choices(reply)), {})
+        message = choice.get("message")
+        text = message.get("content") if isinstance(message, dict) else choice.get("text")
+        thought = isinstance(message, dict) and bool(message.get("reasoning_content") or message.get("reasoning"))
+        if (thought and not text) or (isinstance(text, str) and text.strip() and not without_reasoning(text)):
+            raise EngineFailed(
+                f"The model '{self.name}' thinks for longer than an answer may be, so its answers would be empty. Turn "
+                "off its reasoning at the server (docs/engines.md)."
+            )
+        if not isinstance(text, str):
+            raise EngineFailed(f"The server of the model '{self.name}' answers without a text.")
 
     def _find_model(self) -> tuple[str, int]:
         """Return the model's name at the server, and its context length."""
@@ -254,6 +282,14 @@ class OpenAIModel(ChatTokens, WholeAnswers):
             f"The server at {self._endpoint} completes nothing (status {reply.status}). Its address ends in /v1 for "
             "most servers, and the model must be loaded."
         )
+
+
+def without_reasoning(text: str) -> str:
+    """Return an answer without what the model thought before it."""
+    before, ended, rest = text.rpartition("</think>")
+    if ended and "<think>" not in before:  # some templates open it before the answer
+        return rest.lstrip()
+    return _REASONING.sub("", text, count=1) if _REASONING.match(text) else text
 
 
 def open_openai(argument: str) -> OpenAIModel:

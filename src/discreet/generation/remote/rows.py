@@ -29,6 +29,14 @@ class Row:
         return [{"role": role or "user", "content": text} for role, text in kept]
 
     @property
+    def folded(self) -> list[dict[str, str]]:
+        """The messages of a chat for a model without a system's role: its text begins the first message."""
+        first, *others = self.messages
+        if first["role"] != "system" or not others:
+            return self.messages
+        return [{**others[0], "content": f"{first['content']}\n\n{others[0]['content']}"}, *others[1:]]
+
+    @property
     def text(self) -> str:
         """The row as plain text."""
         if len(self.turns) == 1 and not self.turns[0][0]:
