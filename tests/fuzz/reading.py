@@ -86,4 +86,5 @@ READING = (
     _of("a.pptx", 40, samples.pptx(TEXT, "Two."), of_zip),
     _of("a.html", 50, samples.html(TEXT, "Two."), of_markup),
     _of("a.eml", 50, samples.eml(TEXT, "Two.", attached={"a.txt": b"x"}), of_bytes),
+    _of("a.mbox", 50, b"From x\n" + samples.eml(TEXT) + b"\n\nFrom x\n" + samples.eml("Two."), of_bytes),
 )

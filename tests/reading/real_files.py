@@ -663,8 +663,16 @@ IDS = [
     Case(
         "the id is the unit",
         {"n.csv": rows("id,text", "7,Cold", "7,Rash", "8,Pain")},
-        {"7": ["Cold", "Rash"], "8": ["Pain"]},
+        {"7": ["Cold"], "8": ["Pain"]},
+        ["line 3: the same id", "--id-field ''"],
+        4,
         options="--unit-field id",
+    ),
+    Case(
+        "the id is the unit alone",
+        {"n.csv": rows("id,text", "7,Cold", "7,Rash", "8,Pain")},
+        {"7": ["Cold", "Rash"], "8": ["Pain"]},
+        options="--unit-field id --id-field ''",
     ),
 ]
 
@@ -859,7 +867,8 @@ EMPTY = [
             )
         },
         {"p1": ["Cold"]},
-        ["3 records: no text"],
+        ["2 records: no text", "line 4: no field 'text'"],
+        4,
     ),
     Case(
         "in a workbook",

@@ -146,7 +146,8 @@ class _Sheet:
 def _row(names: list[str], cells: list[Any], where: str, source: str, options: ReadingOptions) -> Record | BadRecord:
     if any(cell is not None for cell in cells[len(names) :]):
         return BadRecord(where, "the row has more cells than the sheet has columns: give each column a name")
-    values = {name: cell for name, cell in zip(names, cells, strict=False) if options.wants(name)}
+    given = [*cells, *[None] * (names.index(options.text_field) + 1 - len(cells) if options.text_field in names else 0)]
+    values = {name: cell for name, cell in zip(names, given, strict=False) if options.wants(name)}
     if any(isinstance(cell, dict) and "error" in cell for cell in values.values()):
         return BadRecord(where, "a cell has a spreadsheet error, such as #N/A")
     return Record({name: _value(cell) for name, cell in values.items()}, where, source)

@@ -9,8 +9,6 @@ import re
 from collections.abc import Callable
 from typing import BinaryIO
 
-from chardetng_py import EncodingDetector
-
 from discreet.errors import UsageError
 from discreet.reading.records import DAMAGE
 
@@ -136,6 +134,8 @@ def _legacy(data: bytes) -> str:
     Raises:
         Doubtful: if the letters fit two encodings.
     """
+    from chardetng_py import EncodingDetector  # later: most texts are UTF-8
+
     detector = EncodingDetector()
     detector.feed(data, last=True)
     found = labelled(detector.guess(tld=None, allow_utf8=False))

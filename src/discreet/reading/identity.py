@@ -25,7 +25,7 @@ class Fields:
     Attributes:
         text: the field with the text.
         unit: the field with the individual.
-        id: the field with the document's id; "" for none. The field with the individual is no id.
+        id: the field with the document's id; "" for none.
         declared: the vault's declared fields, with their types.
         more: further fields with text, which follow the first one's after an empty line.
         date_format: the form of dates, as of `strptime`; "" for all forms with one meaning.
@@ -39,10 +39,6 @@ class Fields:
     more: tuple[str, ...] = ()
     date_format: str = ""
     drop_bad: bool = False
-
-    def __post_init__(self) -> None:
-        if self.id == self.unit:
-            object.__setattr__(self, "id", "")
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,10 @@ class Reader:
         if means_nothing(unit) and unit not in self._may_be:
             unit = ""
         if not texts:
-            return NoText(record.where, "no text")
+            wanted = ("text",) if record.whole else (fields.text, *fields.more)
+            if any(name in values or "." in name for name in wanted):
+                return NoText(record.where, "no text")
+            return BadRecord(record.where, f"no field '{wanted[0]}'")
         if not unit and not self._own_units:
             return BadRecord(record.where, NO_UNIT.format(fields.unit))
         dropped: list[str] | None = [] if fields.drop_bad else None

@@ -14,9 +14,9 @@ A custodian who declares that rows do not depend on each other sends them in one
 side: the first N at once, the next N when all of these have been answered (`rows=N`). So the order of the rows, their
 number, and which of them are sent at once are public, and depend on no answer.
 
-A row that the server refuses (status 400, 413 or 422), for instance as too long, has an empty answer. So a public row
-is asked at the start as those of a question are, with instructions and examples; a chat model without a system's role gets
-the instructions in its first message. What a model reasons before its answer is cut off.
+A row that the server refuses (status 400, 413 or 422), for instance as too long, has an empty answer. So a public
+row is asked at the start as those of a question are, with instructions and examples; a chat model without a role of a
+system gets the instructions in its first message. What a model thinks before its answer is cut off.
 """
 
 import re

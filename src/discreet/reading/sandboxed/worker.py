@@ -94,6 +94,7 @@ def _make_ready(kind: str) -> None:
         list(read_xlsx(made.getvalue(), Wanted()))
     else:
         list(_answer(READERS[kind], SMALL, Wanted()))
+    import_module("chardetng_py")
     import_module("xml.etree.ElementTree").fromstring("<a>&#65;</a>")
 
 
