@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, UnknownName, UsageError
+from discreet.reading.files import read_records
 from discreet.reading.records import BadRecord, ReadingOptions, Record
-from discreet.reading.stdin import SOURCE, read_stdin
+from discreet.reading.stdin import SOURCE, kept_stdin
 from tests.reading import samples
 
 
 def read(data: bytes, kind: str | None = None, options: ReadingOptions | None = None) -> list[Record | BadRecord]:
-    return list(read_stdin(io.BytesIO(data), kind, options))
+    with kept_stdin(io.BytesIO(data), kind) as file:
+        return list(read_records([file], options))
 
 
 def texts(data: bytes, kind: str | None = None, options: ReadingOptions | None = None) -> list[object]:
@@ -56,9 +58,8 @@ def test_what_is_no_json_is_named() -> None:
 
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    records = read_stdin(io.BytesIO(json.dumps({"text": "a"}).encode() * 2), "jsonl")
-    next(records)
-    (folder,) = tmp_path.iterdir()
-    assert folder.stat().st_mode & 0o077 == 0
-    list(records)
+    with kept_stdin(io.BytesIO(json.dumps({"text": "a"}).encode() * 2), "jsonl") as file:
+        next(read_records([file]))
+        (folder,) = tmp_path.iterdir()
+        assert folder.stat().st_mode & 0o077 == 0
     assert not list(tmp_path.iterdir())

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from discreet.errors import UnknownName, UsageError
-from discreet.reading.files import read_records
 from discreet.reading.loaders import DOCUMENTS, KINDS
-from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
+from discreet.reading.records import FoundFile
 
 SOURCE = "standard input"
 FORMATS = tuple(kind.strip(".") for kind in KINDS if kind not in DOCUMENTS)
@@ -36,29 +35,12 @@ def kept_stdin(stream: BinaryIO, kind: str | None = None) -> AbstractContextMana
     return _kept(stream, start, kind or _json_kind(start))
 
 
-def read_stdin(
-    stream: BinaryIO, kind: str | None = None, options: ReadingOptions | None = None
-) -> Iterator[Record | BadRecord]:
-    """Yield the records of the standard input.
-
-    Raises:
-        UnknownName, UsageError: see `kept_stdin`.
-        BadData: if a table has no text column, or has a needed column twice.
-    """
-    return _read(kept_stdin(stream, kind), options)
-
-
 def _json_kind(start: bytes) -> str:
     first = start.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")
     if first[:1] not in (b"{", b"["):
         raise UsageError("The standard input is not JSON. Give its format: --format csv (or tsv, xlsx, parquet, txt).")
     line = first.partition(b"\n")[0].rstrip(b"\0 \t\r")
     return "jsonl" if first.startswith(b"{") and line.endswith(b"}") else "json"
-
-
-def _read(kept: AbstractContextManager[FoundFile], options: ReadingOptions | None) -> Iterator[Record | BadRecord]:
-    with kept as file:
-        yield from read_records([file], options)
 
 
 @contextmanager
