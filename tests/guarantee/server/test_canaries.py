@@ -181,10 +181,11 @@ def send_to_private_sockets(server: CanaryServer) -> None:
 
 def send_bytes(where: Path | tuple[str, int], sent: bytes) -> bytes:
     """Send bytes to a socket; return all that comes back."""
-    got, is_path = b"", isinstance(where, Path)
-    with socket.socket(socket.AF_UNIX if is_path else socket.AF_INET) as connection, suppress(ConnectionResetError):
+    got = b""
+    family = socket.AF_UNIX if isinstance(where, Path) else socket.AF_INET
+    with socket.socket(family) as connection, suppress(ConnectionResetError):
         connection.settimeout(60)
-        connection.connect(str(where) if is_path else where)
+        connection.connect(str(where) if isinstance(where, Path) else where)
         with suppress(BrokenPipeError, ConnectionResetError):
             connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
