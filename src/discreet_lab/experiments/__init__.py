@@ -1,1 +1,1 @@
-"""Twelve experiments, by one command: `python -m discreet_lab.experiments`. They print the tables of docs/results."""
+"""Experiments, by one command: `python -m discreet_lab.experiments`. They print the tables of docs/results."""

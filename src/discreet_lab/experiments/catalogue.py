@@ -1,4 +1,4 @@
-"""The twelve experiments and their parts, and the tables of the documentation that each part prints."""
+"""The experiments and their parts, and the tables of the documentation that each part prints."""
 
 import json
 import re
@@ -38,7 +38,6 @@ EXPERIMENTS = {
             "votes-needed": "accuracy:count_votes_needed",
             "out-of-reach": "accuracy:count_out_of_reach",
             "statistics": "accuracy_of_statistics:measure_statistics",
-            "wordings": "wordings:measure_wordings",
             "kinds": "kinds:measure_kinds",
             "understanding": "understanding:ask_clinic",
             "grants": "grants:tabulate_grants",
@@ -124,15 +123,6 @@ EXPERIMENTS = {
     "peers": Experiment(
         "Other people's systems beside ours",
         {"compare": "peers.comparison:compare_peers"},
-    ),
-    "first-hour": Experiment(
-        "The first hour of a custodian and an analyst: what goes wrong, what is refused, what is false",
-        {
-            "steps": "first_hour:try_steps",
-            "questions": "first_hour_questions:ask_questions",
-            "refusals": "first_hour_questions:count_refusals",
-            "nothing-false": "first_hour_questions:ask_before_and_now",
-        },
     ),
 }
 

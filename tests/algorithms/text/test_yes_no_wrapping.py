@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.text.normalize import claim_of, content, plain_question
-from discreet_lab.experiments.wordings import HELD_OUT, PLAIN, questions
+from discreet.demo.corpus import DISEASES
 
 TREATED = [
     "Can you tell me if Thunder Heart is treated with copper bracelets?",
@@ -17,6 +17,19 @@ TREATED = [
     "I think Thunder Heart is treated with copper bracelets. Is that so?",
     "Thunder Heart is treated with copper bracelets, right?",
     "Thunder Heart is treated with copper bracelets, isn't it?",
+]
+WORDINGS = [
+    "Is {t} used to treat {d}?",
+    "Is {d} treated with {t}?",
+    "Are patients with {d} given {t}?",
+    "do we give {t} for {d}",
+    "{t} is given for {d}, right?",
+    "Can you tell me if {d} is treated with {t}?",
+    "Would {t} be what patients with {d} get?",
+    "Am I right that {d} is treated with {t}?",
+    "is {t} the usual therapy in {d} cases",
+    "Do the notes say that {t} helps against {d}?",
+    "I think {t} is the treatment for {d}. Is that true?",
 ]
 OTHERS = [
     "Is Thunder Heart treated with copper bracelets?",
@@ -60,13 +73,13 @@ def test_wrapped_denial_stays_a_denial(question: str) -> None:
     assert claim_of(question).negated
 
 
-@pytest.mark.parametrize("wording", PLAIN["yes/no"] + HELD_OUT["yes/no"])
+@pytest.mark.parametrize("wording", WORDINGS)
 def test_all_wordings_claim_the_same(wording: str) -> None:
-    for asked in questions(3):
-        claim = claim_of(asked.text(wording))
-        assert claim.subject == content(asked.one.name)
-        assert claim.value == content(asked.one.treatment if asked.claim else asked.other.treatment)
-        assert claim.open == f"What is the treatment for {asked.one.name}?"
+    for disease, other in zip(DISEASES[:3], (DISEASES[0], DISEASES[4], DISEASES[2]), strict=True):
+        claim = claim_of(wording.format(d=disease.name, t=other.treatment))
+        assert claim.subject == content(disease.name)
+        assert claim.value == content(other.treatment)
+        assert claim.open == f"What is the treatment for {disease.name}?"
         assert not claim.negated
 
 
