@@ -92,7 +92,7 @@ def test_preview_is_the_addition_without_writing(tmp_path: Path) -> None:
     assert seen["erased"] == added["erased"]
     assert added["buried"] == 1
     shown = run("add", vault.path, notes, "--preview").stdout
-    assert "0 new, 0 replaced, 3 unchanged; 3 of the 3 patients are in the vault already." in shown
+    assert "0 new, 0 replaced, 3 unchanged; in the vault already: 3 of 3 patients." in shown
 
 
 def test_corrected_texts_without_ids_are_pointed_out(tmp_path: Path) -> None:

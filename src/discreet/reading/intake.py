@@ -106,8 +106,8 @@ class Preview:
     def fresh(self) -> str:
         """What the addition changes, in one line."""
         return (
-            f"{self.new:,} new, {self.replaced:,} replaced, {self.unchanged:,} unchanged; {self.known:,} of the "
-            f"{counted(self.units, self._noun)} {'is' if self.known == 1 else 'are'} in the vault already"
+            f"{self.new:,} new, {self.replaced:,} replaced, {self.unchanged:,} unchanged; in the vault already: "
+            f"{self.known:,} of {counted(self.units, self._noun)}"
         )
 
     @property
