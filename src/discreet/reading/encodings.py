@@ -134,8 +134,10 @@ def _legacy(data: bytes) -> str:
     Raises:
         Doubtful: if the letters fit two encodings.
     """
-    from chardetng_py import EncodingDetector  # later: most texts are UTF-8
-
+    try:
+        from chardetng_py import EncodingDetector  # later: most texts are UTF-8
+    except ImportError:
+        raise Doubtful("it is not UTF-8, and chardetng-py, which tells others apart, is not installed") from None
     detector = EncodingDetector()
     detector.feed(data, last=True)
     found = labelled(detector.guess(tld=None, allow_utf8=False))

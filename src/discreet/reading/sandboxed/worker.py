@@ -17,6 +17,7 @@ import pkgutil
 import resource
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
 
@@ -94,7 +95,8 @@ def _make_ready(kind: str) -> None:
         list(read_xlsx(made.getvalue(), Wanted()))
     else:
         list(_answer(READERS[kind], SMALL, Wanted()))
-    import_module("chardetng_py")
+    with suppress(ImportError):  # without it, pages and mails that are not UTF-8 are refused
+        import_module("chardetng_py")
     import_module("xml.etree.ElementTree").fromstring("<a>&#65;</a>")
 
 
