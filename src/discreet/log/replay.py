@@ -35,7 +35,7 @@ from discreet.log.arrays import Arrays
 from discreet.log.chain import GENESIS, Entry, Head, ReplacedError, Row, before_first, first, read
 from discreet.log.postgres import PostgresSchema
 from discreet.log.sqlite import SqliteFile
-from discreet.system.sharing import Turn, at_fork, members
+from discreet.system.sharing import at_fork, members
 from discreet.system.words import quoted
 
 LARGE = 2**22
@@ -331,7 +331,6 @@ class Log(Generic[S]):
         """
         self.place, self.replay = place, Replay(kind, snapshot)
         self.counter: Counter | None = None
-        self._one_writes = Turn()  # threads wait here in a fair order; a database has them try again and again
         if place.check_open() >= LARGE:
             self.replay.check_meanwhile(lambda: self._check(large=True))
         else:
@@ -357,11 +356,7 @@ class Log(Generic[S]):
         self.replay.wait()
         found: Transaction[S] | None = None
         try:
-            with (
-                self._one_writes,
-                self.place.writing(durable=durable) as connection,
-                self.replay.caught_up(connection) as state,
-            ):
+            with self.place.writing(durable=durable) as connection, self.replay.caught_up(connection) as state:
                 found = Transaction(connection, state)
                 if durable and self.counter is not None:
                     # Under the lock, all rows that the counter may name are committed.

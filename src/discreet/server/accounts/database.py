@@ -36,6 +36,7 @@ from discreet.log.replay import Counter, Log, Place, Reached, Transaction
 from discreet.log.sqlite import RIGHTS, SqliteFile, make_log, making
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts.books import AGAIN, BY_NAME, OPENING, Books, Kind
+from discreet.system.sharing import Turn
 
 SCHEMA = "accounts"
 """The schema of shared accounts."""
@@ -96,6 +97,7 @@ class Database(Log[Books]):
             OlderCopy: if it is missing, and was there before.
         """
         self.shared, self._secret = str(address).startswith("postgresql"), b""
+        self._one_writes = Turn()  # many threads ask; SQLite would have each try again and again
         place: Place
         with _explained():
             if self.shared:
@@ -121,7 +123,7 @@ class Database(Log[Books]):
         Raises:
             OlderCopy: if the database lacks a row that was there before.
         """
-        with _explained(), super().writing(durable=durable) as found:
+        with self._one_writes, _explained(), super().writing(durable=durable) as found:
             yield found
 
     def accept_copy(self) -> None:
