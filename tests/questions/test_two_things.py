@@ -116,3 +116,27 @@ def test_refusal_offers_the_request_that_joins_what_was_said(question: str, offe
     with pytest.raises(CannotAnswer) as refused:
         ROUTER.understand(question)
     assert f"such as {offered}. " in refused.value.advice
+
+
+WARDS = router_of(
+    {"ward": "category(north=north ward, south=south ward)", "sex": "category(w=women, m=men)", "visit": "date"}
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("How many patients are there in each ward?", "list: ward"),
+        ("How many women by ward in March 2026?", "compare: all, {groups}, among sex = w and visit = 2026-03"),
+        ("In March 2026, how many patients had a fever by ward?", 'compare: "fever", {groups}, among visit = 2026-03'),
+        ("How many patients had a fever by ward since 2026?", 'compare: "fever", {groups}, among visit >= 2026'),
+    ],
+)
+def test_groups_are_the_values_of_one_field(question: str, asked: str) -> None:
+    request = WARDS.understand(question)
+    assert str(request) == asked.format(groups="groups ward = north versus ward = south")
+
+
+def test_second_field_of_groups_is_refused() -> None:
+    with pytest.raises(CannotAnswer, match="Groups are of one field"):
+        WARDS.understand("How many patients with asthma by ward and sex?")

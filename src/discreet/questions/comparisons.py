@@ -7,6 +7,7 @@ often one thing holds; else it is the difference of two counts.
 import re
 from dataclasses import replace
 
+from discreet.errors import CannotAnswer
 from discreet.questions.counts import (
     AMONG,
     NOTED,
@@ -73,13 +74,15 @@ _BETWEEN = re.compile(
     r"counts? )?(?:of )?(?P<a>.+?) (?:and|vs|versus) (?:the )?(?:numbers? |counts? )?(?:of )?(?P<b>.+)",
     FLAGS,
 )
-EACH_VALUE = re.compile(rf"[\s,:]*\bacross((?: in {MARKED})+)[\s,:]*")
+EACH_VALUE = re.compile(rf"[\s,:]*\bacross((?: in {MARKED})+) apart\b[\s,:]*")
 _LESS = re.compile(r"\b(?:fewer|less|rarer|lower|smaller)\b", FLAGS)
 
 
 def compare(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a comparison: of two counts, or of how often one thing holds in several groups."""
     if each := EACH_VALUE.search(text):
+        if second := re.match(rf"(?:and|&|by)\b(?! in {MARKED}) ?(.*)", text[each.end() :], FLAGS):
+            raise CannotAnswer("two-things", f"Groups are of one field, and it asks by '{second[1]}', too. Ask by one.")
         rest = f"{text[: each.start()]} {text[each.end() :]}".strip(" ,:")
         rest = re.sub(r"^(?:compare|break down|split|show|give)(?: me)? ", "", rest, flags=FLAGS)
         found = counted("share", rest, nouns) or counted("count", rest, nouns) or stated("share", rest, nouns)

@@ -108,13 +108,13 @@ class Marks:
     people: str = "people"
     tests: list[FieldTest] = field(default_factory=list)
 
-    def put(self, start: int, end: int, *tests: FieldTest, people: bool = False, lead: str = "") -> None:
-        """Replace a part of the text by the marks of tests."""
+    def put(self, start: int, end: int, *tests: FieldTest, people: bool = False, each: bool = False) -> None:
+        """Replace a part of the text by the marks of tests; with `each`, of the values that are groups."""
         marks = " ".join(f"in {MARK}{chr(ord('a') + len(self.tests) + place)}" for place in range(len(tests)))
         if (len(self.tests) + len(tests)) > _MOST_TESTS:
             raise CannotAnswer("unsure", f"It tests fields more than {_MOST_TESTS} times. Ask in simpler words.")
         self.tests += tests
-        marks = f"{self.people} {marks}" if people else f"{lead}{marks}"
+        marks = f"{self.people} {marks}" if people else f"across {marks} apart" if each else marks
         self.text = " ".join(f"{self.text[:start]} {marks} {self.text[end:]}".split()).replace(" ,", ",")
 
     def tests_in(self, part: str) -> tuple[FieldTest, ...]:
@@ -177,7 +177,7 @@ def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns, *, foreign: bool) 
         )
         if 1 < len(values) < 7 and (one := re.search(every, marks.text, FLAGS)):
             tests = [FieldTest(field=name, relation="=", value=value) for value in values]
-            marks.put(one.start(), one.end(), *tests, lead="across ")
+            marks.put(one.start(), one.end(), *tests, each=True)
             continue
         for value, labels in values.items():
             test = FieldTest(field=name, relation="=", value=value)

@@ -138,7 +138,7 @@ def _checked(request: Request, fields: Mapping[str, str]) -> Request:
                     f"It would be asked as {request}, of records with two values of '{test.field}' at once. Ask about "
                     "each by itself, or write what is meant as a request.",
                 )
-    said = [said.casefold() for said in request.phrases]
+    said = [said.casefold() for said in request.phrases if said != request.attribute]
     for name, declared in fields.items():
         for value, labels in field_values(declared).items():
             if found := next((one for one in (name, value, *labels) if len(one) > 2 and one.casefold() in said), ""):
@@ -169,12 +169,13 @@ class _Reading:
         """
         slots = self._slots
         held = " ".join((slots.of, slots.among, slots.attribute, *slots.groups))
-        if lost := [one for one in re.findall(MARKED, self._marks.text) if one not in held]:
-            raise CannotAnswer(
-                "unsure",
-                f"The test {self._marks.tests_in(lost[0])[0]} would be lost. Ask in simpler words, or write what is "
-                "meant as a request.",
-            )
+        listed = {one.field for one in self._marks.tests_in(slots.attribute)}  # "in each ward": all of its values
+        for test in (one for name in re.findall(MARKED, self._marks.text) for one in self._marks.tests_in(name)):
+            if test.field not in listed and str(test) not in map(str, self._marks.tests_in(held)):
+                raise CannotAnswer(
+                    "unsure",
+                    f"The test {test} would be lost. Ask in simpler words, or write what is meant as a request.",
+                )
         if slots.denied and re.match(r"(?:neither|weder|ni) ", slots.of):
             slots = replace(slots, denied=False)
         joined = slots.denied and re.search(r"\b(?:and|or|but|nor)\b|[,&+/]", slots.of)

@@ -15,7 +15,7 @@ from pathlib import Path
 from discreet.algorithms.common.algorithm import Answer, UnitCost
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.follow_ups import complete, turn
-from discreet.errors import DiscreetError
+from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.generation.model import VotingModel
 from discreet.questions.vocabulary import parse_synonyms
 from discreet.vault import Vault
@@ -135,7 +135,11 @@ class Session:
             if place % together == 0:
                 _copy_state(state, self.other)
                 vault = Vault.open(self.other, model=model)
-            yield vault.ask(text, anew=True)
+            try:
+                yield vault.ask(text, anew=True)
+            except BudgetExhausted:  # of those together, so that the next one begins from the state before
+                _copy_state(state, self.other)
+                vault = Vault.open(self.other, model=model)
 
 
 def _copy_state(vault: Path, into: Path) -> None:
