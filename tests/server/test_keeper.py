@@ -62,12 +62,12 @@ def test_question_is_paid_under_its_own_id_and_given_again_free(keeper: Keeper) 
             break
     assert answered.answer["answer"] == "Winterhand"
     understood = f"fact: {question.question}"
-    assert estimated == Estimated(estimated.most, free=False, understood=understood)
+    assert estimated == Estimated(estimated.most, False, "voters", understood)
     assert answered.spent.spending.within(estimated.most.spending)
     ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
     assert ledger.spent_at_most([question.id]) == answered.spent.spending
     released = exchange(keeper.config, Estimate(ask(question.question)))
-    assert released == Estimated(estimated.most, free=True, understood=understood)  # the ceiling of a new answer
+    assert released == Estimated(estimated.most, True, "records", understood)  # the ceiling of a new answer
     again = exchange(keeper.config, ask(question.question))
     assert (again.answer["receipt"]["payment"], again.spent) == ("nobody", Charge.nothing())
     anew = exchange(keeper.config, Estimate(ask(question.question, anew=True)))
@@ -330,6 +330,6 @@ def test_quantum_is_measured_on_dummies_once(tmp_path: Path) -> None:
     longest = []
     for _ in range(2):
         with keeping(config):
-            longest.append(exchange(config, Catalog()).vaults[0].longest_answer_s)
+            longest.append(exchange(config, Catalog()).vaults[0].longest_answer_s["voters"])
     assert longest[0] == longest[1] > 0
     assert Vault.open(tmp_path / "v").ledger.questions() == []

@@ -16,6 +16,7 @@ from discreet.server.keeper.served import describe
 from discreet.server.wire import (
     ANALYSTS,
     CODES,
+    LANES,
     LONGEST_CONDENSED,
     LONGEST_TURN,
     MOST_TURNS,
@@ -69,6 +70,7 @@ questions = st.builds(
     anew=st.booleans(),
     begun=sizes,
     quantum=sizes,
+    lane=st.sampled_from(LANES),
 )
 cards = st.builds(
     VaultCard,
@@ -79,7 +81,7 @@ cards = st.builds(
     payment=st.sampled_from(["unit", "corpus"]),
     language=st.sampled_from(["", "en"]),
     models=st.lists(st.builds(ModelCard, names, names, st.booleans(), charges), max_size=2).map(tuple),
-    longest_answer_s=sizes,
+    longest_answer_s=st.fixed_dictionaries(dict.fromkeys(LANES, sizes)),
 )
 messages = st.one_of(
     questions,
@@ -90,7 +92,7 @@ messages = st.one_of(
     st.builds(Condensed, texts),
     st.just(Catalog()),
     st.just(Ready()),
-    st.builds(Estimated, charges, st.booleans()),
+    st.builds(Estimated, charges, st.booleans(), st.sampled_from(LANES)),
     st.builds(Catalogued, st.lists(cards, max_size=2).map(tuple)),
     st.builds(Readied, st.booleans(), st.booleans()),
     st.builds(
@@ -256,7 +258,7 @@ def test_charge_is_a_spending_under_the_grant() -> None:
     assert not Charge.nothing().is_something
     too_often = Charge.of(Spending(spending.loss_nano, ATTO), budget)
     assert math.isfinite(too_often.epsilon)
-    assert decode(Estimated, encode(Estimated(too_often, free=False))) == Estimated(too_often, free=False)
+    assert decode(Estimated, encode(Estimated(too_often, False, "voters"))) == Estimated(too_often, False, "voters")
 
 
 def test_answer_passes_the_wall_with_these_fields_alone(tmp_path: Path) -> None:

@@ -27,8 +27,12 @@ def serve(
     desk_port: Annotated[int | None, typer.Option(help="The custodian's port (8001).")] = None,
     quantum: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Reply at multiples of this time; twice the longest answer if not given."),
+        typer.Option(
+            metavar="SECONDS",
+            help="Answer at multiples of this time; measured if not given.",
+        ),
     ] = None,
+    measure: Annotated[bool, typer.Option("--measure", help="Measure the longest answers again.")] = False,
     tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="A certificate; with --tls-key.")] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its key.")] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Bind beyond the loopback without TLS.")] = False,
@@ -43,7 +47,7 @@ def serve(
     except ImportError:
         raise MissingPart("A server needs further packages", "serve") from None
     from discreet.server.checking import check_served
-    from discreet.server.config import read_serve_config
+    from discreet.server.config import MEASURED, read_serve_config
     from discreet.server.supervisor import Supervisor
 
     given = {
@@ -62,4 +66,6 @@ def serve(
     }
     found = read_serve_config(config, given)
     check_served(found)
+    if measure:
+        (found.run / MEASURED).unlink(missing_ok=True)
     return Supervisor(found, lambda line: err.print(line, markup=False, highlight=False)).run()

@@ -122,6 +122,11 @@ class Decision:
     algorithm: Algorithm
 
     @property
+    def lane(self) -> Literal["records", "voters"]:
+        """Whose time the answer takes: the model's, or that of a look at what is kept of the documents."""
+        return "voters" if self.algorithm.needs_model else "records"
+
+    @property
     def echo(self) -> str:
         """The request in words: its text form, and of how many records each phrase is."""
         return f"{self.request}{_records(self.algorithm)}"

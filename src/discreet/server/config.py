@@ -19,6 +19,8 @@ LONGEST_QUANTUM = 3600.0
 """Seconds. The upper limit of a quantum, to catch typing errors."""
 AUDIT_LOG = "front/audit.sqlite"
 """Where it lies in the server's folder."""
+MEASURED = "longest.json"
+"""Where the keeper keeps in its folder how long the longest answers took."""
 _LONGEST_SOCKET = 100
 """Bytes: what the path of a Unix socket may have on every system."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -22,7 +22,7 @@ from discreet.server.held_state import hold_state
 from discreet.server.launch import MODULES
 from discreet.server.ports import check_ports, find_ports, listens
 from discreet.server.state_folder import find_user, prepare_state
-from discreet.server.wire import ANALYSTS, Catalog, Catalogued, Readied, Ready
+from discreet.server.wire import ANALYSTS, LANES, Catalog, Catalogued, Lane, Readied, Ready
 from discreet.system.words import quoted
 
 Say = Callable[[str], None]
@@ -129,8 +129,8 @@ class Supervisor:
                     self._start(child)
                 running += self._others
                 if measured and (longest := longest_answers(self._config.ask_socket)):
-                    quantum = default_quantum(longest)
-                    self._say(f"Each reply leaves at a multiple of {quantum:.3g} s. --quantum SECONDS sets another.")
+                    quanta = ", ".join(f"{lane}: {default_quantum(longest[lane]):.3g} s" for lane in LANES)
+                    self._say(f"Answers leave at multiples of a time ({quanta}). --quantum SECONDS sets another.")
             if begun and not ready and all(listens(*places[child.name]) for child in self._others):
                 ready = True
                 self._say(f"Ready: {self._config.url}")
@@ -203,10 +203,10 @@ def is_ready(path: Path) -> bool:
     return isinstance(reply, Readied) and reply.loaded
 
 
-def longest_answers(path: Path) -> list[float]:
-    """Return the seconds of the longest answer of each vault, from the keeper at a socket; none without a reply."""
+def longest_answers(path: Path) -> dict[Lane, float]:
+    """Return the seconds of the longest answer of each lane, from the keeper at a socket; none without a reply."""
     reply = _exchange(path, Catalog())
-    return [vault.longest_answer_s for vault in reply.vaults] if isinstance(reply, Catalogued) else []
+    return reply.longest() if isinstance(reply, Catalogued) else {}
 
 
 def _exchange(path: Path, message: Ready | Catalog) -> Any:

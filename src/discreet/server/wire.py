@@ -35,6 +35,10 @@ LONGEST_TURN, LONGEST_CONDENSED = 600, 500
 MOST_TURNS = 8
 """The most messages that are read for that, the question included."""
 
+Lane = Literal["records", "voters"]
+LANES: tuple[Lane, ...] = get_args(Lane)
+"""The kinds of questions by the time of their answers: from what is kept of the documents, or by the model's votes."""
+
 Word = Annotated[str, Field(max_length=200)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Reason = Annotated[str, Field(max_length=10_000)]
@@ -50,6 +54,7 @@ One = Annotated[int, Field(ge=1, le=1)]  # `Literal[1]` would take 1.0 and true
 Yes = Annotated[bool, Field(ge=True)]
 Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
 Id = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+Seconds = Annotated[dict[Lane, Size], Field(min_length=len(LANES))]
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
 
@@ -218,11 +223,13 @@ class Estimated(Message):
     Attributes:
         most: the most that any one unit pays if the question is answered anew.
         free: whether the answer costs nothing: it was released before, or reads no document.
+        lane: which time the answer takes: it follows from the question, before its turn.
         understood: what is asked, as a request in words; "" for a question to the public corpus.
     """
 
     most: Charge
     free: bool
+    lane: Lane
     understood: Text = ""
 
 
@@ -326,7 +333,7 @@ class VaultCard(Message):
         payment: who pays, "unit" or "corpus".
         language: the code of the language that the model reads; "" if it is not known.
         models: what can be asked.
-        longest_answer_s: seconds that the longest answer took on public dummies.
+        longest_answer_s: seconds that the longest answer of each lane took on public dummies.
         fields: its declared fields.
         read: the attributes for which its documents were read under a schema.
     """
@@ -338,7 +345,7 @@ class VaultCard(Message):
     payment: Annotated[str, Field(pattern=one_of("unit", "corpus"))]
     language: Word
     models: Annotated[tuple[ModelCard, ...], Field(max_length=1000)]
-    longest_answer_s: Size
+    longest_answer_s: Seconds
     fields: Annotated[tuple[FieldCard, ...], Field(max_length=1000)] = ()
     read: Annotated[tuple[Name, ...], Field(max_length=1000)] = ()
 
@@ -347,6 +354,10 @@ class Catalogued(Message):
     """The vaults that are served."""
 
     vaults: Annotated[tuple[VaultCard, ...], Field(max_length=1000)]
+
+    def longest(self) -> dict[Lane, float]:
+        """Return the seconds of the longest answer of each lane, in any of the vaults."""
+        return {lane: max((one.longest_answer_s[lane] for one in self.vaults), default=0.0) for lane in LANES}
 
 
 class Readied(Message):
@@ -377,6 +388,7 @@ class Question(Call[Answered]):
         ceiling: the most that any one unit may pay; a question that may cost more is refused before it is paid. None
             in an estimate.
         begun, quantum: when the reply leaves: at a multiple of the quantum after `begun`, in seconds since 1970.
+        lane: of which lane the quantum is; a question that turns out to be of another one is refused, unpaid.
     """
 
     id: Id
@@ -390,6 +402,7 @@ class Question(Call[Answered]):
     ceiling: Charge | None = None
     begun: Size = 0.0
     quantum: Size = 0.0
+    lane: Lane = "voters"
 
 
 class Estimate(Call[Estimated]):

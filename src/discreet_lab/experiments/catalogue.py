@@ -77,6 +77,7 @@ EXPERIMENTS = {
             "overhead": "serving:measure_overhead",
             "load": "serving:measure_load",
             "cold-start": "serving:time_starts",
+            "replies": "serving:time_replies",
             "clients": "serving_clients:charge_clients",
         },
     ),

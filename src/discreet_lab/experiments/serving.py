@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from tests.server.front.serving import Server, free_port
 
+from discreet.demo.corpus import documents
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Spending
 from discreet.retrieval.documents import Document
@@ -288,7 +290,7 @@ START_QUESTIONS = {
 COLD, SERVED = "cold", "by a running server"
 PRICE = 8.0
 """The most that a question may cost. A higher price takes fewer voters, so that the start is a larger part."""
-WAIT = 900.0
+WAIT = 1800.0
 """Seconds in which the server must be ready."""
 
 Ask = Callable[[str], None]
@@ -350,10 +352,11 @@ def exchange(
 
 
 @contextmanager
-def on_server(vault: Path) -> Iterator[int]:
-    """Give the port of a server that is ready; it ends with the block."""
+def on_server(vault: Path, quantum: float | None = 0.0) -> Iterator[int]:
+    """Give the port of a server that is ready; it ends with the block. It measures its quanta if none is given."""
     port = free_port()
-    command = ["serve", str(vault), "--port", str(port), "--no-desk", "--quantum", "0"]
+    command = ["serve", str(vault), "--port", str(port), "--no-desk"]
+    command += [] if quantum is None else ["--quantum", str(quantum)]
     process = subprocess.Popen(
         [sys.executable, "-m", "discreet", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -420,3 +423,67 @@ def time_starts(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> No
             ways = {COLD: by_command(vault), SERVED: by_server(vault, port, key)}
             ways[SERVED](START_QUESTIONS[given.kinds[-1]])  # warm up
             measure_starts(ways, given.kinds, given.rounds, TableWriter(STARTS, given.csv))
+
+
+REPLIES = ("reply", "seconds")
+FRESH = ("Glass Knee", "Marsh Fever", "Velvet Tongue", "Clock Sleep", "Paper Skin", "Red Echo")
+
+
+def make_hospital(path: Path, people: int) -> None:
+    """Make a vault of the demonstration's notes for so many people, with the packaged model."""
+    vault, known = Vault.create(path, epsilon=1000, delta=1e-6, unit_field="patient", people=people), list(documents())
+    vault.add_documents(
+        Document(f"d{number}", f"p{number}", known[number % len(known)].text) for number in range(people)
+    )
+    vault.store.close()
+
+
+def time_replies(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """When each kind of reply comes: seconds on the wall, of one server with the packaged model and its own quanta.
+
+    A vault of the demonstration's notes, one for each of so many people, is served by `discreet serve`. The first rows
+    are a start that measures nothing, and one that measures. Then come, one after the other: a refusal of the
+    router, an unknown model, an estimate, a count, the same count again, three counts sent together, and an open
+    question with a count behind it.
+    """
+    parser.add_argument("--people", type=int, default=1000)
+    add_csv_option(parser)
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="dr") as folder:
+        vault = Path(folder) / "v"
+        make_hospital(vault, given.people)
+        key = json.loads(run_command(["key", "issue", str(vault), "ana", "--epsilon", "500", "--json"]))["key"]
+        table = TableWriter(REPLIES, given.csv)
+        for name, quantum in (("start, nothing measured", 0.0), ("start, with its measurement", None)):
+            begun = time.perf_counter()
+            with on_server(vault, quantum) as port:
+                table.write([name, f"{time.perf_counter() - begun:.1f}"])
+                for kind, seconds in replies_of(port, key) if quantum is None else ():
+                    table.write([kind, f"{seconds:.2f}"])
+
+
+def replies_of(port: int, key: str) -> Iterator[tuple[str, float]]:
+    """Yield each kind of reply, and the seconds until it came."""
+    headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
+
+    def ask(question: str, status: int = 200, route: str = "chat/completions", model: str = "v") -> float:
+        body = {"model": model, "messages": [{"role": "user", "content": question}]}
+        begun = time.perf_counter()
+        found, reply = exchange(port, "POST", f"/v1/{route}", json.dumps(body), headers)
+        if found != status:
+            sys.exit(f"The server replied {found} to {question}: {reply}")
+        return time.perf_counter() - begun
+
+    count = "How many patients have {}?".format
+    yield "the first refusal", ask("What is the most common disease?", 400)
+    yield "another refusal", ask("What is the worst disease?", 400)
+    yield "an unknown model", ask(count(FRESH[0]), 404, model="nothing")
+    yield "an estimate", ask(count(FRESH[0]), route="estimate")
+    yield "a count", ask(count(FRESH[0]))
+    yield "the same count again", ask(count(FRESH[0]))
+    with ThreadPoolExecutor() as askers:
+        begun = time.perf_counter()
+        list(askers.map(lambda name: ask(count(name)), FRESH[1:4]))
+        yield "three counts together: the last one", time.perf_counter() - begun
+    yield "an open question", ask("What is the treatment for Glass Knee?")
+    yield "a count after it", ask(count(FRESH[4]))

@@ -23,7 +23,7 @@ from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache
 from discreet.server.front.errors import FrontError
-from discreet.server.front.pacing import Pacer, Queue
+from discreet.server.front.pacing import Pacer, Queue, Ticket
 from discreet.server.front.preparing import Estimator
 from discreet.server.front.requests import ChatRequest, parse_chat
 from discreet.server.keeper.refusals import refusal
@@ -47,6 +47,7 @@ from discreet.vault import Vault
 QUANTUM, STEP = 2.0, 0.25
 NEIGHBOURS = ((40, 0.125), (41, 1.375))
 """Units with the words, and the seconds that the answer takes."""
+UNITS = 60
 BEGUN = 1_772_359_379.0
 """2026-03-01 10:02:59 UTC: the first answer is ready in this minute, and the second in the next."""
 MINUTE = "2026-03-01T10:03+00:00"
@@ -126,14 +127,15 @@ class KeeperInside:
 
     def __init__(self, served: Served, clock: Clock, took: float) -> None:
         self.served, self._clock = served, clock
-        self.took, self.answered = took, 0
+        self.took, self.answered, self.first = took, 0, True
 
     async def call(self, message: Any, patience: float | None = None) -> Any:
         """Reply by the method of the message's kind."""
         return await getattr(self, type(message).__name__.lower())(message)
 
     async def question(self, question: Question) -> Answered | Refused:
-        if not self.answered:
+        first, self.first = self.first, False
+        if first:
             await self._clock.sleep(self.took)
         try:
             return self.served.answer(question)
@@ -164,7 +166,7 @@ class Run:
     def __init__(self, folder: Path, units: int, took: float, *, asked_before: bool = False, **how: Any) -> None:
         given: dict[str, Any] = {"delta": 1e-6, "unit_field": "patient", "embedder": "hashing"} | how
         self.vault = Vault.create(folder / "v", **given)
-        texts = ["My thumbs are numb, I have asthma. say: winterhand ."] * units + ["I am well."] * (60 - units)
+        texts = ["My thumbs are numb, I have asthma. say: winterhand ."] * units + ["I am well."] * (UNITS - units)
         self.vault.add_documents(Document(f"d{number}", f"p{number}", text) for number, text in enumerate(texts))
         self.config = ServeConfig((ServedVault("v", str(self.vault.path)),), str(folder / "s"), quantum=QUANTUM)
         if asked_before:
@@ -179,7 +181,8 @@ class Run:
         pacer = Pacer(QUANTUM, self.clock, self.clock.sleep)
         self.catalog = CatalogCache(self.keeper, lambda _: None)
         log = AuditLog(self.config.audit_log)
-        self.asker = Asker(self.keeper, self.accounts, log, self.catalog, Queue(), pacer)
+        queue = Queue(clock=self.clock, sleep=self.clock.sleep)
+        self.asker = Asker(self.keeper, self.accounts, log, self.catalog, queue, pacer)
 
     async def estimate(self, probe: dict[str, Any]) -> tuple[object, ...]:
         try:
@@ -187,6 +190,13 @@ class Run:
         except FrontError as error:
             return error.code, error.left, error.would_fit
         return found.free, found.most
+
+    async def answer(self, asked: dict[str, Any]) -> tuple[str, object]:
+        try:
+            found = await (await self.asker.begin(self.keys[1], request(**asked))).outcome()
+        except FrontError as error:
+            return error.code, error.left
+        return "answered", found.answer.get("unable", 0) >= UNITS  # it says that all units may be missing
 
     async def look(self, probes: list[dict[str, Any]]) -> Transcript:
         return [(self.clock.now, probe["question"], await self.estimate(probe)) for probe in probes]
@@ -306,3 +316,45 @@ def test_moment_kept_when_the_answer_is_ready_is_caught(tmp_path: Path, monkeypa
     monkeypatch.setattr(Pace, "minute", lambda _: minute(AT_ONCE))
     one, other = both(tmp_path, "statistic", moments)
     assert one != other
+
+
+LANES_ASKED = ({"question": "Which disease makes thumbs numb?", "epsilon": 2.5}, CASES["unable"][2][0])
+"""A question of the model, and a statistic that not all units can pay beside it."""
+SENT = 0.25
+"""When the second one is sent: one of the neighbours has answered the first one, and the other one has not."""
+
+
+async def second(run: Run, asked: dict[str, Any], probes: list[dict[str, Any]]) -> tuple[float, str, object]:
+    """Return when the reply to the statistic comes that is sent while the model answers, and what it says."""
+    first, statistic = LANES_ASKED
+    run.keeper.took = min(run.keeper.took, QUANTUM / 2 - 0.125)  # no longer than what was measured
+    async with flying(run, first):
+        await run.clock.move_to(SENT)
+        if run.keeper.took < SENT:
+            await run.sleeps_until(QUANTUM)
+        reply = asyncio.create_task(run.answer(statistic))
+        while not reply.done():
+            await asyncio.sleep(0.1)  # what has begun ends, if it waits for no later moment
+            if (moment := run.clock.now + 0.125) > 3 * QUANTUM:
+                raise AssertionError("It has no reply.")
+            await run.clock.move_to(moment)
+        return run.clock.now, *reply.result()
+
+
+def test_one_lane_shows_nothing_of_the_work_of_the_other(tmp_path: Path) -> None:
+    one, other = both(tmp_path, "unable", second)
+    assert one == other
+    assert one[1:] == ("answered", True)  # the question before it has paid
+
+
+class Beside(Queue):
+    """Two lanes that run beside each other."""
+
+    async def wait(self, ticket: Ticket, spacing: float = 0.0) -> None:
+        return
+
+
+def test_lanes_beside_each_other_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.guarantee.server.test_clocks.Queue", Beside)
+    one, other = both(tmp_path, "unable", second)
+    assert {one[1:], other[1:]} == {("answered", True), ("answered", False)}

@@ -36,6 +36,7 @@ from discreet.server.wire import (
 )
 from tests.server.front.test_replies import INVENTED, UNRELEASED, answer
 
+VAULTS = ("hospital", "clinic")
 GRANT = Budget(20.0, 1e-6)
 QUESTION = "What helps against winter hand?"
 TITLE = "### Task:\nGenerate a title.\n### Chat History:\n<chat_history>\nUSER: Hello\n</chat_history>"
@@ -60,7 +61,8 @@ class FakeKeeper:
         self.condensed, self.condensings = "", list[Condense]()
         self.no_condensing: Refused | None = None
         self.gone_condensing = False
-        self.payment = "unit"
+        self.payment, self.lane = "unit", "voters"
+        self.longest = {"records": 0.01, "voters": 0.02}
 
     @property
     def paid(self) -> int:
@@ -95,7 +97,7 @@ class FakeKeeper:
         await asyncio.sleep(self.estimating)
         question = asked.question
         free = self.free or question.model == "free"
-        return Estimated(Charge.nothing() if question.model == "free" else charge(self.price), free)
+        return Estimated(Charge.nothing() if question.model == "free" else charge(self.price), free, self.lane)
 
     async def condense(self, asked: Condense) -> Condensed | Refused:
         assert decode(Condense, encode(asked)) == asked
@@ -112,9 +114,7 @@ class FakeKeeper:
             ModelCard("consensus", "consensus", True, charge(self.price)),
             ModelCard("free", "non-rag", False, Charge.nothing()),
         )
-        cards = [
-            VaultCard(name, "patient", 20.0, 1e-6, self.payment, "en", models, 0.01) for name in ("hospital", "clinic")
-        ]
+        cards = (VaultCard(name, "patient", 20.0, 1e-6, self.payment, "en", models, self.longest) for name in VAULTS)
         return Catalogued(tuple(cards))
 
     async def ready(self, _: Ready) -> Readied:
@@ -126,11 +126,11 @@ class FakeKeeper:
 class Front:
     """An app over a fake keeper, with a client of it."""
 
-    def __init__(self, folder: Path, keeper: FakeKeeper, quantum: float = 0.0, **settings: Any) -> None:
+    def __init__(self, folder: Path, keeper: FakeKeeper, quantum: float | None = 0.0, **settings: Any) -> None:
         self.keeper = keeper
         self.config = ServeConfig((ServedVault("hospital", "unused"),), str(folder), quantum=quantum, **settings)
         self.accounts = Accounts(self.config.accounts)
-        for vault in ("hospital", "clinic"):
+        for vault in VAULTS:
             self.accounts.grant(vault, GRANT)
         self.log = AuditLog(self.config.audit_log)
         self.app: FastAPI = create_app(self.config, keeper, self.accounts, self.log)

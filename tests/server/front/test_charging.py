@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.server.accounts import Accounts, AccountsError
+from discreet.server.front.pacing import STEP
 from discreet.server.wire import Answered, Estimate, Estimated, Question, Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, charge, code, drive, receipt, running
 from tests.server.front.test_replies import INVENTED
@@ -317,10 +318,10 @@ def test_nothing_shows_an_answer_before_its_moment(tmp_path: Path, took: float) 
             other = front.key("ben")[1]
             begun = time.monotonic()
             asked = asyncio.create_task(front.ask(secret))
-            await asyncio.sleep(0.35)  # it is estimated after a step of 0.25 s, and then reserved
+            await asyncio.sleep(STEP + 0.1)  # it is estimated after a step, and then reserved
             joined = asyncio.create_task(front.ask(secret))
             body = {"model": "hospital", "messages": [{"role": "user", "content": QUESTION.upper()}]}
-            moment, judged = begun + 0.25 + 2.4 - 0.01, 0
+            moment, judged = begun + STEP + 2.4 - 0.01, 0
             while time.monotonic() - begun < 0.5:
                 given = {"authorization": f"Bearer {other}"}
                 estimate = (await front.client.post("/v1/estimate", json=body, headers=given)).json()

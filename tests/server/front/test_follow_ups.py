@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from discreet.server.front.pacing import STEP
 from discreet.server.front.requests import ChatRequest, parse_chat
 from discreet.server.wire import LONGEST_TURN, MOST_TURNS, Condense, Refused, Turn
 from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, code, drive, receipt, running
@@ -197,7 +198,7 @@ def test_condensing_does_not_show_the_answer_before_it(tmp_path: Path, took: flo
             second, secret = front.key("ben")
             begun = time.monotonic()
             before = asyncio.create_task(front.ask(first))
-            await asyncio.sleep(0.35)  # it is estimated in a step of 0.25 s, and answered now
+            await asyncio.sleep(STEP + 0.1)  # it is estimated in a step, and answered now
             sent = time.monotonic()
             asked = asyncio.create_task(front.ask(secret, stream=True, **CONDENSE))
             while time.monotonic() - sent < 0.5:  # nothing is reserved before a quantum has passed
@@ -207,7 +208,7 @@ def test_condensing_does_not_show_the_answer_before_it(tmp_path: Path, took: flo
             assert (await asked).status_code == 200
             # The first turn does not come before half a quantum after that of the question before, whatever it took.
             # Then come a whole quantum, a step for the estimate, and a whole quantum.
-            assert keeper.starts[0] - begun > 0.25 + 0.3 - 0.01
-            assert time.monotonic() - sent > 0.6 + 0.25 + 0.6 - 0.01
+            assert keeper.starts[0] - begun > STEP + 0.3 - 0.01
+            assert time.monotonic() - sent > 0.6 + STEP + 0.6 - 0.01
 
     drive(test)

@@ -1,9 +1,10 @@
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from discreet.server.front.pacing import Pacer, default_quantum
+from discreet.server.front.pacing import A_TICK, Pacer, default_quantum
 from discreet.server.wire import Answered, Question, Refused
 from tests.server.front.fakes import FakeKeeper, drive, running
 
@@ -23,7 +24,7 @@ class Clock:
 def test_reply_leaves_at_a_multiple_of_the_quantum(took: float, quanta: int) -> None:
     clock = Clock()
     pacer = Pacer(2.0, clock, clock.sleep)
-    arrival = pacer.arrive()
+    arrival = pacer.arrive("voters")
     clock.now += took
     assert asyncio.run(pacer.until_due(arrival)) == quanta
     assert clock.now == pytest.approx(100.0 + 2.0 * quanta)
@@ -39,8 +40,8 @@ def test_reply_leaves_at_once_without_a_quantum() -> None:
 
 
 def test_quantum_is_twice_the_longest_answer_and_a_margin() -> None:
-    assert default_quantum([0.4, 3.0]) == pytest.approx(2 * (3.3 + 0.05))
-    assert default_quantum([]) == pytest.approx(0.1)
+    assert default_quantum(3.0) == pytest.approx(2 * (3.3 + 0.05))
+    assert default_quantum(0.0) == pytest.approx(0.1)
 
 
 class UnequalKeeper(FakeKeeper):
@@ -77,12 +78,32 @@ def test_time_of_a_waiting_question_does_not_show(tmp_path: Path, took: float) -
 
 
 @pytest.mark.parametrize(
-    ("quantum", "took", "left_at"), [(2.0, 0.01, 0.25), (2.0, 0.3, 0.5), (0.1, 0.03, 0.1), (0.0, 0.3, 0.3)]
+    ("quantum", "took", "left_at"), [(2.0, 0.01, 0.1), (2.0, 0.13, 0.2), (0.05, 0.03, 0.05), (0.0, 0.3, 0.3)]
 )
-def test_estimate_leaves_at_a_step_of_the_quantum(quantum: float, took: float, left_at: float) -> None:
+def test_what_reads_nothing_private_leaves_at_a_step(quantum: float, took: float, left_at: float) -> None:
     clock = Clock()
     pacer = Pacer(quantum, clock, clock.sleep)
     arrival = pacer.arrive()
     clock.now += took
-    asyncio.run(pacer.until_step(arrival, 0.25))
+    assert asyncio.run(pacer.until_due(arrival)) == 0
     assert clock.now == pytest.approx(100.0 + left_at)
+
+
+@pytest.mark.parametrize("ready", [range(3 * A_TICK), reversed(range(3 * A_TICK))])
+def test_replies_leave_together_at_a_tick_in_the_order_of_their_requests(ready: Iterable[int]) -> None:
+    """So many at a tick, whenever each of them is ready."""
+
+    async def test() -> list[list[int]]:
+        pacer, loop = Pacer(0.4), asyncio.get_running_loop()
+        arrivals, left = [pacer.arrive("records") for _ in range(3 * A_TICK)], list[tuple[float, int]]()
+
+        async def reply(number: int, place: int) -> None:
+            await asyncio.sleep(0.002 * place)  # when it is ready follows from documents
+            await pacer.until_due(arrivals[number])
+            left.append((loop.time(), number))
+
+        await asyncio.gather(*(reply(number, place) for place, number in enumerate(ready)))
+        times = sorted(left)
+        return [sorted(number for _, number in times[start : start + A_TICK]) for start in range(0, 96, A_TICK)]
+
+    assert asyncio.run(test()) == [list(range(start, start + A_TICK)) for start in range(0, 3 * A_TICK, A_TICK)]

@@ -63,19 +63,45 @@ def test_queue_leaves_room_for_other_keys() -> None:
     run(test)
 
 
-def test_queue_sends_two_of_a_key_at_most() -> None:
+def test_a_short_question_goes_before_a_long_one_that_has_not_waited_long() -> None:
     async def test() -> None:
-        queue = Queue(slots=4)
-        tickets = [queue.enter(key) for key in "aaab"]
-        tasks = [asyncio.create_task(queue.wait(ticket)) for ticket in tickets]
-        await asyncio.sleep(0.01)
-        assert [task.done() for task in tasks] == [True, True, False, True]
-        queue.leave(tickets[0])
-        await asyncio.sleep(0.01)
-        assert tasks[2].done()
-        for ticket in tickets[1:]:
-            queue.leave(ticket)
-        assert (queue.waiting, queue.running) == (0, 0)
+        queue, order, now = Queue(clock=lambda: now), list[str](), 0.0
+
+        async def ask(key: str, spacing: float) -> None:
+            ticket = queue.enter(key)
+            await queue.wait(ticket, spacing)
+            order.append(key)
+
+        first = queue.enter("first")
+        await queue.wait(first)
+        tasks = [asyncio.create_task(ask(key, spacing)) for key, spacing in (("long", 30.0), ("short", 0.5))]
+        await asyncio.sleep(0)
+        queue.leave(first)
+        await asyncio.sleep(0)
+        assert order == ["short"]
+        tasks.append(asyncio.create_task(ask("late", 0.5)))
+        await asyncio.sleep(0)
+        now = 31.0  # both have waited for their own spacing
+        assert queue.running is not None
+        queue.leave(queue.running)
+        now = 40.0
+        queue.leave(queue.enter("nobody"))
+        await asyncio.sleep(0)
+        assert order == ["short", "long"]
+        for task in tasks:
+            task.cancel()
+
+    run(test)
+
+
+def test_full_queue_says_when_the_next_question_starts() -> None:
+    async def test() -> None:
+        queue = Queue(waiting=1, clock=lambda: 100.0)
+        await queue.wait(queue.enter("a"), 7.3)
+        queue.enter("b")
+        with pytest.raises(FrontError) as refused:
+            queue.enter("c")
+        assert refused.value.headers()["retry-after"] == "8"
 
     run(test)
 
@@ -87,7 +113,7 @@ def test_queue_passes_over_a_question_that_is_not_reserved() -> None:
         await asyncio.wait_for(queue.wait(fast), 1)
         queue.leave(slow)
         queue.leave(fast)
-        assert (queue.waiting, queue.running) == (0, 0)
+        assert (queue.waiting, queue.running) == (0, None)
 
     run(test)
 
@@ -103,19 +129,18 @@ def test_queue_forgets_a_question_that_was_cancelled() -> None:
         await asyncio.gather(task, return_exceptions=True)
         queue.leave(second)
         queue.leave(first)
-        assert (queue.waiting, queue.running) == (0, 0)
+        assert (queue.waiting, queue.running) == (0, None)
 
     run(test)
 
 
 def test_queue_starts_questions_at_a_distance() -> None:
     async def test() -> None:
-        queue, clock, starts = Queue(slots=4), asyncio.get_running_loop().time, list[float]()
-        queue.spacing = 0.1
+        queue, clock, starts = Queue(), asyncio.get_running_loop().time, list[float]()
 
         async def ask(key: str, takes: float) -> None:
             ticket = queue.enter(key)
-            await queue.wait(ticket)
+            await queue.wait(ticket, 0.1)
             starts.append(clock())
             await asyncio.sleep(takes)
             queue.leave(ticket)
@@ -129,11 +154,10 @@ def test_queue_starts_questions_at_a_distance() -> None:
 def test_end_of_a_long_question_starts_no_other() -> None:
     async def test() -> None:
         queue, clock, starts = Queue(), asyncio.get_running_loop().time, list[float]()
-        queue.spacing = 0.2
 
         async def ask(key: str, takes: float) -> None:
             ticket = queue.enter(key)
-            await queue.wait(ticket)
+            await queue.wait(ticket, 0.2)
             starts.append(clock())
             await asyncio.sleep(takes)
             queue.leave(ticket)

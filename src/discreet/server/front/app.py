@@ -106,16 +106,9 @@ def current_key(request: Request) -> Key:
 
 def make_services(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: AuditLog) -> Services:
     """Return what the routes share. Until the keeper has said its longest answer, the default quantum is the least."""
-    pacer = Pacer(default_quantum([]) if config.quantum is None else config.quantum)
-
+    pacer = Pacer(default_quantum(0.0) if config.quantum is None else config.quantum)
     queue = Queue(waiting=config.queue, share=min(SHARE, config.queue))
-
-    def adjust(longest_answers: list[float]) -> None:
-        if config.quantum is None:
-            pacer.quantum = default_quantum(longest_answers)
-        queue.spacing = pacer.quantum / 2  # the longest answer, unless the custodian set another quantum
-
-    catalog = CatalogCache(keeper, adjust)
+    catalog = CatalogCache(keeper, pacer.measured) if config.quantum is None else CatalogCache(keeper)
     asker = Asker(keeper, accounts, log, catalog, queue, pacer)
     return Services(keeper, accounts, catalog, asker, pacer, Metrics())
 

@@ -176,14 +176,15 @@ class Asker:
             return known
         place = self.queue.enter(asked.key.id)
         try:
-            found = await self._reserve(asked, await self.estimate(asked))
+            most = await self.estimate(asked)
+            found = await self._reserve(asked, most)
             flight.reserved.set()
             if isinstance(found, Outcome):
                 return found
-            await self.queue.wait(place)
-            flight.start_over(self._pacer)
-            flight.sent = True
-            paced = replace(asked.question, ceiling=found, begun=time.time(), quantum=self._pacer.quantum)
+            await self.queue.wait(place, self._pacer.spacing(most.lane))
+            flight.start_over(self._pacer, most.lane)
+            flight.sent, quantum = True, self._pacer.quanta[most.lane]
+            paced = replace(asked.question, ceiling=found, begun=time.time(), quantum=quantum, lane=most.lane)
             replied = await self._ask(paced)
         finally:
             self.queue.leave(place)
@@ -206,12 +207,8 @@ class Asker:
         Raises:
             FrontError: if the key may not pay for the question.
         """
-        ceiling = most.most
+        ceiling = Charge.nothing() if most.free else most.most
         found = await self._reserve_at(asked, ceiling)
-        if isinstance(found, KeyExhausted) and most.free:
-            # What was released before costs nothing, so a key without a budget gets it, too.
-            ceiling = Charge.nothing()
-            found = await self._reserve_at(asked, ceiling)
         if isinstance(found, Reservation):
             return ceiling
         if isinstance(found, KeyExhausted):

@@ -8,7 +8,7 @@ from discreet.errors import DiscreetError
 from discreet.server.accounts import Key
 from discreet.server.caller import PATIENCE, Keeper
 from discreet.server.front.errors import FrontError
-from discreet.server.wire import Catalog, Catalogued, Charge, ModelCard, VaultCard
+from discreet.server.wire import Catalog, Catalogued, Charge, Lane, ModelCard, VaultCard
 
 REFRESH = 60.0
 RETRY = 0.5
@@ -33,12 +33,12 @@ class Servable:
 class CatalogCache:
     """The last catalog that the keeper sent."""
 
-    def __init__(self, keeper: Keeper, on_change: Callable[[list[float]], None] = lambda _: None) -> None:
+    def __init__(self, keeper: Keeper, on_change: Callable[[dict[Lane, float]], None] = lambda _: None) -> None:
         """For a keeper.
 
         Args:
             keeper: where the catalog comes from.
-            on_change: called with the longest answers of all vaults, in seconds, whenever a catalog has come.
+            on_change: called with the longest answer of each lane in any vault, whenever a catalog has come.
         """
         self._keeper, self._on_change = keeper, on_change
         self._models: dict[str, Servable] | None = None
@@ -57,7 +57,7 @@ class CatalogCache:
         if not isinstance(found, Catalogued):
             return False
         self._models = {name: Servable(name, vault, model) for vault in found.vaults for name, model in _named(vault)}
-        self._on_change([vault.longest_answer_s for vault in found.vaults])
+        self._on_change(found.longest())
         return True
 
     async def keep_reading(self) -> None:

@@ -24,7 +24,6 @@ from discreet.server.accounts import Key
 from discreet.server.front.bodies import check_body
 from discreet.server.front.errors import ClosedModel, FrontError, invalid
 from discreet.server.front.pacing import Arrival
-from discreet.server.front.preparing import STEP
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import FINGERPRINT, Reply, ToolAnswer
 from discreet.server.front.requests import LARGEST_BODY, ChatRequest, parse_chat
@@ -141,11 +140,6 @@ def mcp_server(services: Services) -> ToolServer:
         boarding: Boarding | None = None
         try:
             parsed = _parse(services, key, question, model, choices, epsilon, anew)
-            services.catalog.find(key, parsed.served, task=parsed.task)
-        except FrontError:  # the request and the public catalog alone explain it
-            http.state.line["quanta"] = await services.pacer.until_step(arrival, STEP)
-            raise
-        try:
             boarding = await services.asker.begin(key, parsed)
             return await _answer(services, http, key, parsed, boarding)
         finally:

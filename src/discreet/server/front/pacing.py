@@ -1,83 +1,113 @@
-"""When a question starts, and when its reply leaves: neither tells how long an answer took, but in steps.
+"""When a question starts, and when its reply leaves: from public values alone (docs/privacy-details.md, "The server").
 
-A reply leaves at a multiple of a quantum after its request came. A bounded number of questions waits for the keeper, in
-turns between the keys. How long an answer takes may depend on documents. So a question that waits must not start when
-the one before it ends: its reply would show that time. Questions start at least `spacing` apart instead, the time of
-the longest answer. If one took longer, the next one starts at a multiple of `spacing` after it began.
+What needs no private work leaves at once: at a step after its request. An answer leaves at a multiple of the quantum of
+its lane after its turn. How long it took may depend on documents. So a question that waits must not start when the one
+before it ends: its reply would show that time. Questions start at least the `spacing` of the one before apart, which is
+the time of the longest answer of its lane. If one took longer, the next one starts at a multiple of that.
+
+One question runs at a time. What a question finds depends on whether the one before has paid yet, and is released yet.
+Beside each other, the order of these would follow from how long each takes, and an answer would show it.
 """
 
 import asyncio
 import math
 import time
-from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 
 from discreet.server.front.errors import FrontError
+from discreet.server.wire import LANES, Lane
 
 Sleep = Callable[[float], Awaitable[None]]
 
 MARGIN, OVERHEAD = 1.1, 0.05
 """By which an answer may take longer than a measured one, and seconds of the server's own work beside it."""
+STEP = 0.1
+"""Seconds, or the least quantum if that is less: far above the time of an estimate beside an answer."""
+TICK, A_TICK = 0.05, 32
+"""Replies leave at multiples of so many seconds of the clock, and so many at most at one of them."""
+_DIGITS = 6
 
 
-def default_quantum(longest_answers: list[float]) -> float:
+def default_quantum(longest_answer: float) -> float:
     """Return the default quantum in seconds: twice the longest answer that a keeper measured, with a margin."""
-    return 2 * (MARGIN * max(longest_answers, default=0.0) + OVERHEAD)
+    return 2 * (MARGIN * longest_answer + OVERHEAD)
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """When a request came.
+    """When a request came, or its turn.
 
     Attributes:
         at: the time of the monotonic clock.
+        step: the reply leaves at a multiple of so many seconds after it; at once if 0.
+        lane: of which the step is the quantum; None if nothing private is read.
+        number: how many arrivals were before.
     """
 
     at: float
+    step: float
+    lane: Lane | None
+    number: int
 
 
 class Pacer:
-    """The clock by which replies leave. A quantum of 0 holds nothing back."""
+    """The clock by which replies leave.
+
+    Args:
+        quantum: seconds, of both lanes; 0 holds nothing back.
+    """
 
     def __init__(
         self, quantum: float, clock: Callable[[], float] = time.monotonic, sleep: Sleep = asyncio.sleep
     ) -> None:
-        self.quantum = quantum
-        self._clock, self._sleep = clock, sleep
+        self.quanta: dict[Lane, float] = dict.fromkeys(LANES, quantum)
+        self._clock, self._sleep, self._numbers = clock, sleep, count()
+        self._leaving = defaultdict[int, list[int]](list)
 
-    def arrive(self) -> Arrival:
-        """Return the arrival of a request that came now."""
-        return Arrival(self._clock())
+    def measured(self, longest: Mapping[Lane, float]) -> None:
+        """Set the quanta to the default ones for the longest answer of each lane."""
+        self.quanta = {lane: default_quantum(longest[lane]) for lane in LANES}
 
-    def quanta(self, arrival: Arrival) -> int:
-        """Return after how many quanta a reply that is ready now leaves; at least 1."""
-        if not self.quantum:
-            return 0
-        return max(1, math.ceil((self._clock() - arrival.at) / self.quantum))
+    def spacing(self, lane: Lane) -> float:
+        """Return the longest answer of a lane, unless the custodian set another quantum."""
+        return self.quanta[lane] / 2
+
+    def arrive(self, lane: Lane | None = None) -> Arrival:
+        """Return the arrival of a request that came now, or of a question of a lane whose turn came now."""
+        step = self.quanta[lane] if lane else min(STEP, *self.quanta.values())
+        return Arrival(self._clock(), step, lane, next(self._numbers))
 
     async def until_due(self, arrival: Arrival) -> int:
-        """Wait until a reply that is ready now may leave; return after how many quanta that is."""
-        quanta = self.quanta(arrival)
-        await self._wait(arrival.at + quanta * self.quantum)
-        return quanta
+        """Wait until a reply that is ready now may leave.
 
-    async def until_step(self, arrival: Arrival, step: float) -> int:
-        """Wait for a multiple of a step in seconds, or of the quantum if that is less; return 0, no whole quantum."""
-        step = min(step, self.quantum)
-        if step:
-            await self._wait(arrival.at + math.ceil((self._clock() - arrival.at) / step) * step)
-        return 0
+        Return after how many quanta that is: at least 1, and 0 for what needs no private work.
+        """
+        if not arrival.step:
+            return 0
+        steps = max(1 if arrival.lane else 0, math.ceil((self._clock() - arrival.at) / arrival.step))
+        await self._until_tick((arrival.at + steps * arrival.step) / TICK, arrival.number)
+        return steps if arrival.lane else 0
 
-    async def _wait(self, due: float) -> None:
-        while (left := due - self._clock()) > 0:
-            await self._sleep(left)
+    async def _until_tick(self, due: float, number: int) -> None:
+        """Wait for the first tick that has room. Those that came first leave first, not those that were ready first."""
+        tick = math.ceil(round(due, _DIGITS))
+        while True:
+            leaving = self._leaving[tick]
+            leaving.append(number)
+            while (left := tick * TICK - self._clock()) > 0:
+                await self._sleep(left)
+            if sorted(leaving).index(number) < A_TICK:
+                break
+            tick += 1
+        for past in [one for one in self._leaving if one < tick]:
+            del self._leaving[past]
 
 
 WAITING = 32
 """So many questions wait at most; one more is refused before it is paid."""
-A_KEY = 2
-"""So many questions of one key are with the keeper at most."""
 SHARE = 16
 """So many questions of one key wait at most, so that one key cannot fill the queue."""
 
@@ -88,45 +118,37 @@ class Ticket:
 
     Attributes:
         key_id: whose it is.
-        ready: whether its question may be called: it is reserved.
+        entered: when.
+        spacing: seconds until the next question may start after this one's turn; None before it may be called.
         turn: done when the question may go to the keeper.
     """
 
     key_id: str
-    ready: bool = False
+    entered: float
+    spacing: float | None = None
     turn: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class Queue:
-    """The questions that wait, and those with the keeper. No private value decides an order or a refusal.
-
-    Attributes:
-        spacing: seconds between two starts, at least; 0 for none.
-    """
+    """The questions that wait, and the one that is with the keeper. No private value decides an order or a refusal."""
 
     def __init__(
         self,
-        slots: int = 1,
         waiting: int = WAITING,
-        a_key: int = A_KEY,
         share: int = SHARE,
         clock: Callable[[], float] = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self._slots, self._most, self._a_key, self._share = slots, waiting, a_key, share
-        self._clock, self._next_start, self.spacing = clock, 0.0, 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        self._most, self._share, self._clock, self._sleep = waiting, share, clock, sleep
+        self._next_start = 0.0
         self._waiting: OrderedDict[str, deque[Ticket]] = OrderedDict()
-        self._running: dict[str, int] = {}
+        self._timer: asyncio.Task[None] | None = None
+        self.running: Ticket | None = None
 
     @property
     def waiting(self) -> int:
         """How many questions wait."""
         return sum(len(tickets) for tickets in self._waiting.values())
-
-    @property
-    def running(self) -> int:
-        """How many questions are with the keeper."""
-        return sum(self._running.values())
 
     def enter(self, key_id: str) -> Ticket:
         """Return a place in the queue. Its turn may come at once.
@@ -136,74 +158,62 @@ class Queue:
         """
         own = len(self._waiting.get(key_id, ()))
         if self.waiting >= self._most or own >= self._share:
-            raise FrontError("queue_full")
-        ticket = Ticket(key_id)
+            raise FrontError("queue_full", retry_after=max(1, math.ceil(self._next_start - self._clock())))
+        ticket = Ticket(key_id, self._clock())
         self._waiting.setdefault(key_id, deque()).append(ticket)
         return ticket
 
-    async def wait(self, ticket: Ticket) -> None:
+    async def wait(self, ticket: Ticket, spacing: float = 0.0) -> None:
         """Wait until the ticket's question may go to the keeper. `leave` must follow, in any case."""
-        ticket.ready = True
+        ticket.spacing = spacing
         self._call()
         await ticket.turn
 
     def leave(self, ticket: Ticket) -> None:
         """Give the place back, from the queue or from the keeper."""
-        if ticket.turn.done() and not ticket.turn.cancelled():
-            self._keep_distance()
-            self._running[ticket.key_id] -= 1
-            if not self._running[ticket.key_id]:
-                del self._running[ticket.key_id]
-        elif ticket in (own := self._waiting.get(ticket.key_id, deque())):
-            own.remove(ticket)
-            if not own:
-                del self._waiting[ticket.key_id]
+        if ticket is self.running:
+            late = self._clock() - self._next_start
+            if ticket.spacing and late > 0:  # it has taken longer
+                self._next_start += math.ceil(late / ticket.spacing) * ticket.spacing
+            self.running = None
+        elif ticket in self._waiting.get(ticket.key_id, ()):
+            self._remove(ticket)
         self._call()
 
+    def _remove(self, ticket: Ticket) -> None:
+        own = self._waiting[ticket.key_id]
+        own.remove(ticket)
+        self._waiting.move_to_end(ticket.key_id)  # to the end of the round
+        if not own:
+            del self._waiting[ticket.key_id]
+
     def _call(self) -> None:
-        """Call as many questions as there are slots, one key after the other, `spacing` apart."""
-        while self.running < self._slots and self._has_next():
-            if (left := self._next_start - self._clock()) > 0:
-                self._call_later(left)
-                return
-            ticket = self._next()
-            assert ticket is not None
-            self._next_start = self._clock() + self.spacing
-            self._running[ticket.key_id] = self._running.get(ticket.key_id, 0) + 1
-            ticket.turn.set_result(None)
+        """Call the next question, if none runs and its time has come."""
+        if self.running is not None or (ticket := self._next()) is None:
+            return
+        if (left := self._next_start - self._clock()) > 0:
+            if self._timer is None:
+                self._timer = asyncio.create_task(self._wake(left))
+            return
+        assert ticket.spacing is not None
+        self._remove(ticket)
+        self._next_start, self.running = self._clock() + ticket.spacing, ticket
+        ticket.turn.set_result(None)
 
-    def _keep_distance(self) -> None:
-        """Move the next start to a multiple of `spacing` if the question that ends has taken longer."""
-        late = self._clock() - self._next_start
-        if self.spacing and late > 0:
-            self._next_start += math.ceil(late / self.spacing) * self.spacing
-
-    def _call_later(self, seconds: float) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._wake)
-
-    def _wake(self) -> None:
+    async def _wake(self, left: float) -> None:
+        await self._sleep(left)
         self._timer = None
         self._call()
 
-    def _has_next(self) -> bool:
-        return any(
-            one.ready and not one.turn.done()
-            for key_id, tickets in self._waiting.items()
-            if self._running.get(key_id, 0) < self._a_key
-            for one in tickets
-        )
-
     def _next(self) -> Ticket | None:
-        """Return the next question that may be called, out of the queue; its key goes to the end of the round."""
-        for key_id, tickets in self._waiting.items():
-            if self._running.get(key_id, 0) >= self._a_key:
-                continue
-            ticket = next((one for one in tickets if one.ready and not one.turn.done()), None)
-            if ticket:
-                tickets.remove(ticket)
-                self._waiting.move_to_end(key_id)
-                if not tickets:
-                    del self._waiting[key_id]
-                return ticket
-        return None
+        """Return the next question that may be called: of the keys in their round, a short one before a long one.
+
+        One that has waited for its own spacing goes before those that have not.
+        """
+        now, found = self._clock(), list[tuple[bool, float, Ticket]]()
+        for tickets in self._waiting.values():
+            for one in tickets:
+                if one.spacing is not None and not one.turn.done():
+                    overdue = now - one.entered > one.spacing
+                    found.append((not overdue, 0.0 if overdue else one.spacing, one))
+        return min(found, key=lambda one: one[:2], default=(False, 0.0, None))[2]

@@ -3,7 +3,7 @@
 An estimate follows from public values, and from what has landed. The keeper replies beside the question that it
 answers. The history and the balance of a vault change when an answer is ready, and how long an answer takes must not
 show. So the keeper learns which questions are in the air, and nothing of them is in an estimate. Beside an answer the
-keeper also replies more slowly. So estimates leave at multiples of a step, a fraction of the quantum.
+keeper also replies more slowly. So estimates leave at multiples of a step.
 
 A follow-up question is a chat's last message, rewritten by the public model as a question that stands alone. The model
 belongs to the thread that answers, so rewriting has a turn of its own in the queue. A question before it may have ended
@@ -28,8 +28,6 @@ from discreet.server.wire import (
     Turn,
 )
 
-STEP = 0.25
-"""Seconds, or the quantum if it is less: far above the time of an estimate beside an answer."""
 AT_ONCE = 4
 """So many estimates are with the keeper at most, and one of each key. The others wait."""
 
@@ -52,7 +50,7 @@ class Estimator:
         try:
             found = await self._ask(key_id, question)
         finally:
-            await self._pacer.until_step(begun, STEP)
+            await self._pacer.until_due(begun)
         if isinstance(found, Refused):
             raise error_of(found)
         return found
@@ -105,8 +103,8 @@ class Condenser:
             return question
         place = self._queue.enter(key_id)
         try:
-            await self._queue.wait(place)
-            flight.start_over(self._pacer)
+            await self._queue.wait(place, self._pacer.spacing("voters"))
+            flight.start_over(self._pacer, "voters")
             found = await self._keeper.call(Condense(flight.question.vault, _last(turns, question)))
         except KeeperGone:
             raise FrontError("starting") from None

@@ -9,7 +9,7 @@ from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay
 from discreet.server.front.errors import FrontError
 from discreet.server.front.pacing import Arrival, Pacer
 from discreet.server.front.replies import Outcome, restored
-from discreet.server.wire import Question
+from discreet.server.wire import Lane, Question
 
 POLL = 0.25
 """Seconds between two looks at a question that another front process has in flight."""
@@ -28,7 +28,7 @@ class Flight:
 
     Attributes:
         question: what crosses the wall.
-        begun: when its turn came; before that, when its first request came.
+        begun: when its turn came, in its lane; before that, when its first request came.
         quanta: after how many quanta it landed; None while it is in the air.
         sent: whether the keeper has the question.
         reserved: set when it is reserved, or is a replay: no error with a status of its own follows any more.
@@ -47,13 +47,13 @@ class Flight:
         """The question's id."""
         return self.question.id
 
-    def start_over(self, pacer: Pacer) -> None:
-        """Count the quanta from now on: the question's turn has come.
+    def start_over(self, pacer: Pacer, lane: Lane) -> None:
+        """Count the quanta of a lane from now on: the question's turn has come.
 
         A client chooses when it sends a question that must wait. Counted from then on, a multiple of the quantum could
         lie anywhere after the turn, so that the reply would tell whether the answer took longer than that.
         """
-        self.begun = pacer.arrive()
+        self.begun = pacer.arrive(lane)
 
     async def land(self, pacer: Pacer) -> None:
         """Wait until the flight may show that it has ended. Once it has landed, return at once."""

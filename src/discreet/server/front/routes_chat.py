@@ -16,7 +16,6 @@ from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import RESPONSES, ErrorReply, FrontError
 from discreet.server.front.gate import error_response, model_response
 from discreet.server.front.pacing import Arrival
-from discreet.server.front.preparing import STEP
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import Chunk, Completion, Outcome, Reply, role_chunk
 from discreet.server.front.requests import ChatBody, ChatRequest, request_of
@@ -71,14 +70,11 @@ class Chat:
         self._line: dict[str, Any] = request.state.line
         self._model: Servable | None = None
         self._boarding: Boarding | None = None
-        self._understood = False
 
     async def respond(self, body: ChatBody, name: str | None) -> Response:
-        """Return the response, at a multiple of the quantum; a refusal, too, unless the request alone explains it."""
+        """Return the response when it may leave."""
         try:
             parsed = request_of(body)
-            self._services.catalog.find(self._key, parsed.served, task=parsed.task)
-            self._understood = True
             boarding = await self._board(parsed, name or None)
             if parsed.stream:
                 await boarding.flight.wait_reserved()
@@ -88,7 +84,7 @@ class Chat:
             return model_response(reply.body(), reply.headers())
         except FrontError as error:
             failed = error
-        except Exception as error:  # contained here, so that it leaves at the quantum, too
+        except Exception as error:  # contained here, so that it leaves with its flight, too
             failed = FrontError("internal_error")
             self._line["exception"] = type_name(error)
         return await self.refuse(failed)
@@ -126,11 +122,7 @@ class Chat:
         return Reply(outcome, parsed, await self._services.numbers(self._key, self._model), self._key.footer)
 
     async def _pace(self, outcome: str) -> None:
-        if self._understood:
-            quanta = await self._services.until_due(self._arrival, self._boarding)
-        else:  # a refusal that depends on the request and the public catalog: a typing error waits for no answer
-            quanta = await self._services.pacer.until_step(self._arrival, STEP)
-        self._line["quanta"] = quanta
+        quanta = self._line["quanta"] = await self._services.until_due(self._arrival, self._boarding)
         name = self._model.name if self._model else ""
         self._services.metrics.count_question(name, outcome, quanta, self._services.asker.queue.waiting)
 

@@ -39,7 +39,7 @@ class Services:
     async def until_due(self, arrival: Arrival, boarding: Boarding | None) -> int:
         """Wait until a reply may leave; return after how many quanta that is.
 
-        It leaves with its flight, which has landed. Without a flight, it leaves at a multiple after its own arrival.
+        It leaves with its flight, which has landed. Without a flight nothing private was read, and it leaves at once.
         """
         quanta = boarding.flight.quanta if boarding is not None else None
         return await self.pacer.until_due(arrival) if quanta is None else quanta

@@ -172,6 +172,8 @@ class Answering:
             while (job := self._jobs.get()) is not None:
                 if isinstance(job, Work):
                     job.do(self._served, stopping=self.stopping)
+                    for served in self._served.values():  # what was added is read now, and not by the next question
+                        served.warm_up()
                 else:
                     self._do(job)
         except BaseException as error:
@@ -198,6 +200,7 @@ class Answering:
                 if why := what_is_not_covered(served.vault.settings):
                     said = "a statistic may take longer than the quantum, and its time may show:"
                     self._log.write(f"{said} {why}. Time one, and set --quantum SECONDS above twice as much.")
+            served.warm_up()
             self._served[named.name] = served
         self._loaded.set()
         self._log.write("ready")

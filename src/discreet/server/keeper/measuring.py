@@ -5,30 +5,39 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import Field, TypeAdapter
+
+from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.count import Count
 from discreet.algorithms.statistics.list_values import ListValues
 from discreet.config import DEFAULT_STORE, FORMAT, VaultConfig
 from discreet.errors import DiscreetError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder, Told, Vectors
-from discreet.server.keeper.presets import PUBLIC
+from discreet.server.config import MEASURED
+from discreet.server.keeper.presets import PUBLIC, Preset
 from discreet.server.keeper.served import Served
-from discreet.server.wire import Question
+from discreet.server.wire import LANES, Lane, Question
 from discreet.vault import Vault
 
 UNITS = 100
 """More than any algorithm has voters by default."""
 MOST_UNITS = 10_000
 """The most units on which a statistic is measured: minutes of work, once. It reads the units of the whole vault."""
-_FILE = "longest.json"
 _ASKED = Question("0" * 32, "dummy", "", "Which remedy helps against the dummy ailment of the placeholder?")
 _FIELD = "dummy"
-_STATISTICS = (ListValues(attribute=_FIELD, population="placeholder"), Count(population="placeholder"))
-"""A list counts, too, and draws the most noise. The first one reads the texts."""
+_STATISTICS = (
+    Count(population="ailment"),
+    ListValues(attribute=_FIELD, population="placeholder"),
+    Count(condition="dummy remedy", population="placeholder meal"),
+)
+"""The first one reads the units. The others look for new phrases in all texts, and a list draws the most noise."""
 _TEXT = "Against the dummy ailment of the placeholder helps the dummy remedy, twice a day after a placeholder meal. "
 
 
@@ -49,8 +58,10 @@ class _EachTextOnce:
         return vectors[[different.index(text) for text in texts]]
 
 
-def measure_longest(served: Served, folder: Path, say: Callable[[str], None]) -> float:
-    """Return the seconds that the longest answer of a vault's models takes; measured once, then read from a file.
+def measure_longest(served: Served, folder: Path, say: Callable[[str], None]) -> dict[Lane, float]:
+    """Return the seconds that the longest answer of each lane takes; measured once, then read from a file.
+
+    They are measured again after a measurement on a busy machine, or with other settings.
 
     Args:
         served: the vault. Its model answers; its documents are not read.
@@ -58,13 +69,44 @@ def measure_longest(served: Served, folder: Path, say: Callable[[str], None]) ->
         say: told before each answer that is measured, in fixed words.
     """
     known, key = _read(folder), _key(served)
-    if key not in known:
-        known[key] = _measure(served, say)
-        _write(folder, known)
-    return known[key]
+    if found := known.get(key):
+        warm_up(served)
+        return found
+    busy = os.getloadavg()[0] > (os.cpu_count() or 1)  # before it makes a load of its own
+    found = _measure(served, say)
+    if busy:
+        say("The machine is busy, so that what was measured is kept for this start alone.")
+    else:
+        _write(folder, known | {key: found})
+    return found
 
 
-def _measure(served: Served, say: Callable[[str], None]) -> float:
+def warm_up(served: Served) -> None:
+    """Have a process load what its first statistic needs: else that one would take longer than what was measured."""
+    with _dummies(served) as dummy:
+        _measure_statistics(served, dummy, 0)
+
+
+def _measure(served: Served, say: Callable[[str], None]) -> dict[Lane, float]:
+    settings, longest = served.vault.settings, dict[Lane, float].fromkeys(LANES, 0.0)
+    with _dummies(served) as dummy:
+        presets = [preset for preset in served.presets if preset.algorithm != PUBLIC]
+        for number, preset in enumerate(presets, 1):
+            say(f"measures the longest answer: {number} of {len(presets)}")
+            taken = _seconds(partial(dummy.simulate, _ASKED.question, preset.build(_ASKED)))
+            longest["voters"] = max(longest["voters"], taken)
+        if settings.people and settings.payment == "unit":
+            say("measures a statistic")
+            longest["records"] = _measure_statistics(served, dummy, min(settings.people, MOST_UNITS))
+            longest["records"] *= max(1.0, settings.people / MOST_UNITS)  # the work is the same for each unit
+        else:  # nothing public says how many units a statistic would read
+            longest["records"] = longest["voters"]
+    return longest
+
+
+@contextmanager
+def _dummies(served: Served) -> Iterator[Vault]:
+    """Give a vault of public dummies, with the model and the embedder of a served one."""
     settings = served.vault.settings
     with tempfile.TemporaryDirectory() as made:
         Vault.create(
@@ -80,16 +122,24 @@ def _measure(served: Served, say: Callable[[str], None]) -> float:
         embedder = _EachTextOnce(served.vault.embedder)
         dummy = Vault.open(Path(made) / "dummy", model=served.vault.model, embedder=embedder)
         dummy.add_documents(_document(number) for number in range(UNITS))
-        presets, longest = [preset for preset in served.presets if preset.algorithm != PUBLIC], 0.0
-        for number, preset in enumerate(presets, 1):
-            say(f"measures the longest answer: {number} of {len(presets)}")
-            algorithm = preset.build(_ASKED)
-            longest = max(longest, _seconds(partial(dummy.simulate, _ASKED.question, algorithm)))
-        if (people := settings.people) and settings.payment == "unit":
-            say("measures a statistic")
-            dummy.add_documents(_document(number) for number in range(UNITS, min(people, MOST_UNITS)))
-            longest = max(longest, *(_seconds(partial(dummy.ask, _ASKED.question, one)) for one in _STATISTICS))
-        return longest
+        yield dummy
+
+
+def _measure_statistics(served: Served, dummy: Vault, units: int) -> float:
+    """Return the seconds of the longest answer without the model, in a vault that has read its units before."""
+    if served.vault.settings.payment != "unit":
+        return 0.0
+    dummy.add_documents(_document(number) for number in range(UNITS, units))
+    _seconds(partial(dummy.ask, _ASKED.question, _STATISTICS[0]))
+    read = [one for preset in served.presets if preset.algorithm != PUBLIC for one in _by_what_was_read(preset)]
+    asked = [partial(dummy.ask, _ASKED.question, one) for one in _STATISTICS[1:]]
+    return max(map(_seconds, [*asked, *(partial(dummy.simulate, _ASKED.question, one) for one in read)]))
+
+
+def _by_what_was_read(preset: Preset) -> list[Algorithm]:
+    """Return the algorithm of a preset that votes by what was read before; none if it has no such."""
+    found = preset.build(_ASKED).with_readings()
+    return [] if found.needs_model else [found]
 
 
 def what_is_not_covered(settings: VaultConfig) -> str:
@@ -120,23 +170,25 @@ def _key(served: Served) -> str:
     settings = served.vault.settings
     asked = [repr(preset.build(_ASKED)) for preset in served.presets if preset.algorithm != PUBLIC]
     vault = [settings.model, settings.embedder, settings.payment, settings.people]
-    content = [FORMAT, *vault, os.cpu_count(), sorted(asked)]
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    content = [FORMAT, *vault, os.cpu_count(), threads, sorted(asked)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _read(folder: Path) -> dict[str, float]:
+_MEASURED = TypeAdapter(dict[str, dict[Lane, Annotated[float, Field(ge=0, lt=1e6)]]])
+
+
+def _read(folder: Path) -> dict[str, dict[Lane, float]]:
     try:
-        found = json.loads((folder / _FILE).read_text())
+        return _MEASURED.validate_json((folder / MEASURED).read_bytes())
     except (OSError, ValueError):
         return {}
-    entries = found.items() if isinstance(found, dict) else ()
-    return {str(key): float(value) for key, value in entries if isinstance(value, int | float) and 0 <= value < 1e6}
 
 
-def _write(folder: Path, known: dict[str, float]) -> None:
-    new = folder / f"{_FILE}.new"
+def _write(folder: Path, known: dict[str, dict[Lane, float]]) -> None:
+    new = folder / f"{MEASURED}.new"
     try:
-        new.write_text(json.dumps(known))
-        os.replace(new, folder / _FILE)
+        new.write_bytes(_MEASURED.dump_json(known))
+        os.replace(new, folder / MEASURED)
     except OSError:  # it is measured again at the next start
         return

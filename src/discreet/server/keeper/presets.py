@@ -21,7 +21,7 @@ FREE, PUBLIC = "free", "public"
 """The models that cost nothing: the language model alone; the vault's public corpus."""
 ALL = "all"
 USUAL = ("consensus", "dp-ksa", FREE, PUBLIC)
-"""What is served beside a vault's default. The slowest model sets the quantum of all replies: others are opted in."""
+"""What is served beside a vault's default. The slowest of them sets a quantum: others are opted in."""
 
 
 class NoSuchModel(UsageError):  # noqa: N818 - reads better without the suffix

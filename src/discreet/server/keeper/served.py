@@ -2,8 +2,11 @@
 
 import math
 import os
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,17 +16,19 @@ from discreet.algorithms.common.read_votes import names_attribute
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
 from discreet.config import field_type, field_values
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import DiscreetError, PriceChanged, UsageError
 from discreet.privacy.accounting import Spending
 from discreet.query.latency import Pace
 from discreet.query.pipeline import AskOptions, Landed
 from discreet.questions.follow_ups import complete
 from discreet.questions.request import is_request
 from discreet.questions.router import Decision
+from discreet.retrieval.store_registry import stored_dimension
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.condensing import condense
 from discreet.server.keeper.presets import PUBLIC, Preset, Presets
 from discreet.server.wire import (
+    LANES,
     LARGEST_EPSILON,
     Answered,
     Charge,
@@ -31,6 +36,7 @@ from discreet.server.wire import (
     Condensed,
     Estimated,
     FieldCard,
+    Lane,
     ModelCard,
     Question,
     VaultCard,
@@ -41,6 +47,8 @@ Opener = Callable[[Path], Vault]
 FREE_ALGORITHMS = (PUBLIC, NonRAG.name)
 _SHORTEST_CHECK = 5.0
 """Seconds between two looks at whether the ledger can be written."""
+_MOST_DECIDED = 1024
+"""Decisions about questions that were estimated, and not asked yet."""
 _MOST_BEFORE = 16
 """More questions than begin before the reply to the first of them leaves: they begin half a quantum apart."""
 
@@ -56,7 +64,7 @@ class Served:
     """
 
     def __init__(self, named: ServedVault, config: ServeConfig, open_vault: Opener, *, load: bool = True) -> None:
-        self.name, self.longest = named.name, 0.0
+        self.name, self.longest = named.name, dict[Lane, float].fromkeys(LANES, 0.0)
         self.vault = open_vault(Path(named.path))
         if load:
             self.vault.components.load()
@@ -73,6 +81,14 @@ class Served:
         )
         self._writable = (-math.inf, False)
         self._before: dict[str, Landed] = {}
+        self._decided = OrderedDict[str, tuple[Question, Decision]]()
+        self._deciding = threading.Lock()
+
+    def warm_up(self) -> None:
+        """Read what questions read of the units. Else the first question would, and take longer than measured ones."""
+        with suppress(DiscreetError):  # the question will say it
+            if stored_dimension(self.vault.settings, self.vault.path / "store") is not None:
+                self.vault.corpus.records()
 
     def estimate(self, question: Question, air: Sequence[str] | None = None) -> Estimated:
         """Return what a question costs at most: from public values, beside a question that is being answered.
@@ -86,13 +102,15 @@ class Served:
         preset = self.presets.find(self._model(question))
         if preset.algorithm == PUBLIC:
             self._check_public(question)
-            return Estimated(Charge.nothing(), free=True)
+            return Estimated(Charge.nothing(), free=True, lane="voters")
         landed = None if air is None else self._landed(air)
         found, options = self._decide(preset, question), AskOptions(anew=question.anew, landed=landed)
+        self._remember(question, found)
         price = self._pipeline.estimate(found.question, found.algorithm, options, admit=air is not None)
         return Estimated(
             self._price(price.most, price.epsilon),
             free=price.released or price.most == Spending.nothing(),
+            lane="records" if price.released else found.lane,
             understood=found.echo,
         )
 
@@ -106,8 +124,11 @@ class Served:
         if preset.algorithm == PUBLIC:
             answer = self._read_public(question)
         else:
-            found = self._decide(preset, question)
+            found = self._recall(question) or self._decide(preset, question)
             asked = found.question
+            released = question.ceiling is not None and not question.ceiling.is_something
+            if question.lane == "records" and found.lane != "records" and not released:
+                raise PriceChanged("The question is read in another way than when it was estimated. Ask again.")
             ceiling = question.ceiling.spending if question.ceiling is not None else None
             pace = Pace(question.begun, question.quantum)
             options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling, pace=pace)
@@ -209,6 +230,21 @@ class Served:
         )
         self.presets.check(found.algorithm)
         return found
+
+    def _remember(self, question: Question, found: Decision) -> None:
+        """Keep the decision about a question until it is asked: made once, even where a model helps to read it."""
+        with self._deciding:
+            self._decided[question.id] = question, found
+            if len(self._decided) > _MOST_DECIDED:
+                self._decided.popitem(last=False)
+
+    def _recall(self, question: Question) -> Decision | None:
+        """Return the decision about a question that was estimated; None if there was none."""
+        with self._deciding:
+            estimated, found = self._decided.pop(question.id, (None, None))
+        turn = {"ceiling": None, "begun": 0.0, "quantum": 0.0, "lane": question.lane}
+        same = estimated is not None and replace(question, **turn) == replace(estimated, lane=question.lane)
+        return found if same else None
 
     def _check_public(self, question: Question) -> None:
         if question.choices:
