@@ -24,8 +24,12 @@ from discreet_lab.audit.mutants import twins_of_algorithms, twins_of_corpora, tw
 from discreet_lab.audit.plugin_cases import plugin_cases
 from discreet_lab.audit.report import markdown, remarkable, table, verdict
 
-EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0}
+EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0, "server": 0.0}
 """The default epsilon of an audit. At these values, large privacy losses are frequent enough to detect."""
+
+
+SERVERS = ("slow", "unusual", "exhausted", "erased")
+"""The neighbouring vaults behind a server."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +89,10 @@ class AuditShown:
 def audit(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="mechanisms, algorithms, corpora, or single names. Default: all."),
+        typer.Argument(
+            metavar="[NAME]...",
+            help="mechanisms, algorithms, corpora, server, or single names. Default: all but the server.",
+        ),
     ] = None,
     plugin: Plugins = None,
     param: Params = None,
@@ -129,20 +136,35 @@ def audit(
 
 def _cases(names: Sequence[str], epsilon: float | None, *, twins: bool) -> list[Case]:
     known = {"mechanisms": list(MECHANISMS), "algorithms": list(settings(1.0)), "corpora": list(METHODS)}
+    known |= {"server": list(SERVERS)}
     kinds: dict[str, Any] = {
         "mechanisms": twins_of_mechanisms if twins else mechanism_cases,
         "algorithms": twins_of_algorithms if twins else algorithm_cases,
         "corpora": twins_of_corpora if twins else corpus_cases,
+        "server": _twins_of_servers if twins else _server_cases,
     }
     for name in names:
         if name not in known and not any(name in each for each in known.values()):
             raise UnknownName("mechanism or algorithm to audit", name, [*known, *chain.from_iterable(known.values())])
     found: list[Case] = []
     for kind, each in known.items():
-        wanted = each if not names or kind in names else [name for name in each if name in names]
+        asked = kind in names if names else kind != "server"
+        wanted = each if asked else [name for name in each if name in names]
         if wanted:
             found += kinds[kind](epsilon or EPSILON[kind], wanted)
     return found
+
+
+def _server_cases(_: float, names: Sequence[str]) -> list[Case]:
+    from discreet_lab.audit.server import CASES  # needs the extra `serve`
+
+    return [CASES[name] for name in names]
+
+
+def _twins_of_servers(_: float, names: Sequence[str]) -> list[Case]:
+    from discreet_lab.audit.server import TWINS
+
+    return list(TWINS) if "slow" in names else []
 
 
 def _plugin_cases(

@@ -476,7 +476,7 @@ def replies_of(port: int, key: str) -> Iterator[tuple[str, float]]:
 
     count = "How many patients have {}?".format
     yield "the first refusal", ask("What is the most common disease?", 400)
-    yield "another refusal", ask("What is the worst disease?", 400)
+    yield "another refusal", ask("What is the main disease?", 400)
     yield "an unknown model", ask(count(FRESH[0]), 404, model="nothing")
     yield "an estimate", ask(count(FRESH[0]), route="estimate")
     yield "a count", ask(count(FRESH[0]))

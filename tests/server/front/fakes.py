@@ -25,6 +25,7 @@ from discreet.server.wire import (
     Condensed,
     Estimate,
     Estimated,
+    Lane,
     ModelCard,
     Question,
     Readied,
@@ -61,8 +62,9 @@ class FakeKeeper:
         self.condensed, self.condensings = "", list[Condense]()
         self.no_condensing: Refused | None = None
         self.gone_condensing = False
-        self.payment, self.lane = "unit", "voters"
-        self.longest = {"records": 0.01, "voters": 0.02}
+        self.payment = "unit"
+        self.lane: Lane = "voters"
+        self.longest: dict[Lane, float] = {"records": 0.01, "voters": 0.02}
 
     @property
     def paid(self) -> int:

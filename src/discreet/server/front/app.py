@@ -1,6 +1,7 @@
 """The app of the analysts' listener."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -36,7 +37,13 @@ FORGETTING = 3600.0
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
 
-def create_app(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: AuditLog) -> FastAPI:
+def create_app(
+    config: ServeConfig,
+    keeper: Keeper,
+    accounts: Accounts,
+    log: AuditLog,
+    clock: Callable[[], float] = time.monotonic,
+) -> FastAPI:
     """Return the app. It holds no document, and opens no vault.
 
     Args:
@@ -44,8 +51,9 @@ def create_app(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: Aud
         keeper: the other side of the wall.
         accounts: keys, meters and what was answered.
         log: the audit log.
+        clock: by which replies leave.
     """
-    services = make_services(config, keeper, accounts, log)
+    services = make_services(config, keeper, accounts, log, clock)
     tools = mcp_server(services)
     mounted = mcp_app(tools)
 
@@ -104,10 +112,16 @@ def current_key(request: Request) -> Key:
     return found
 
 
-def make_services(config: ServeConfig, keeper: Keeper, accounts: Accounts, log: AuditLog) -> Services:
+def make_services(
+    config: ServeConfig,
+    keeper: Keeper,
+    accounts: Accounts,
+    log: AuditLog,
+    clock: Callable[[], float] = time.monotonic,
+) -> Services:
     """Return what the routes share. Until the keeper has said its longest answer, the default quantum is the least."""
-    pacer = Pacer(default_quantum(0.0) if config.quantum is None else config.quantum)
-    queue = Queue(waiting=config.queue, share=min(SHARE, config.queue))
+    pacer = Pacer(default_quantum(0.0) if config.quantum is None else config.quantum, clock)
+    queue = Queue(config.queue, min(SHARE, config.queue), clock)
     catalog = CatalogCache(keeper, pacer.measured) if config.quantum is None else CatalogCache(keeper)
     asker = Asker(keeper, accounts, log, catalog, queue, pacer)
     return Services(keeper, accounts, catalog, asker, pacer, Metrics())

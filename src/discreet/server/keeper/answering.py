@@ -86,6 +86,10 @@ class Answering:
         """Whether all vaults are open and their models loaded."""
         return self._loaded.is_set()
 
+    def wait_loaded(self) -> None:
+        """Return when all vaults are open."""
+        self._loaded.wait()
+
     @property
     def stopping(self) -> bool:
         """Whether no more questions are answered."""

@@ -242,9 +242,8 @@ class Served:
         """Return the decision about a question that was estimated; None if there was none."""
         with self._deciding:
             estimated, found = self._decided.pop(question.id, (None, None))
-        turn = {"ceiling": None, "begun": 0.0, "quantum": 0.0, "lane": question.lane}
-        same = estimated is not None and replace(question, **turn) == replace(estimated, lane=question.lane)
-        return found if same else None
+        asked = replace(question, ceiling=None, begun=0.0, quantum=0.0)
+        return found if estimated is not None and asked == replace(estimated, lane=question.lane) else None
 
     def _check_public(self, question: Question) -> None:
         if question.choices:
