@@ -50,10 +50,10 @@ def answer(**fields: Any) -> dict[str, Any]:
 UNRELEASED = answer(answer=None, text=INVENTED, stopped="public", released=[])
 
 
-def reply(found: dict[str, Any], free: bool = False, footer: bool = False, task: bool = False, **fields: Any) -> Reply:
+def reply(found: dict[str, Any], free: bool = False, footer: bool = False, **fields: Any) -> Reply:
     messages = [{"role": "user", "content": "What is it?"}]
     request = parse_chat(json.dumps({"model": "hospital", "messages": messages, **fields}).encode())
-    outcome = Outcome("0" * 32, 1_795_473_688, "hospital", "patient", free, task, found)
+    outcome = Outcome("0" * 32, 1_795_473_688, "hospital", "patient", free, found)
     return Reply(outcome, request, KeyNumbers(granted=10.0, spent=2.5, left=7.5, more=3), footer)
 
 
@@ -82,8 +82,6 @@ def test_reply_says_in_words_that_nothing_was_released() -> None:
 
 def test_reply_of_the_free_model_is_its_own_text() -> None:
     assert content(reply(UNRELEASED, free=True)) == INVENTED
-    told = reply(UNRELEASED, free=True, task=True).receipt()
-    assert (told.stopped, told.replayed) == ("task", False)
 
 
 def test_reply_names_a_useless_answer() -> None:

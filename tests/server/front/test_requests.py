@@ -39,14 +39,14 @@ def test_request_has_the_last_message_of_the_user() -> None:
     request = parse_chat(chat(messages=messages, temperature=0.2, seed=1, something_else="x"))
     assert request.question == QUESTION
     assert request.ignored == ("system", "earlier messages", "temperature", "seed")
-    assert request.served == "hospital"
+    assert request.model == "hospital"
 
 
 def test_request_joins_parts_of_text() -> None:
     parts = [{"type": "text", "text": "What helps"}, {"type": "text", "text": "against it?"}]
     request = parse_chat(chat(messages=[{"role": "user", "content": parts}], model="hospital:triage"))
     assert request.question == "What helps\nagainst it?"
-    assert request.served == "hospital:triage"
+    assert request.model == "hospital:triage"
 
 
 @pytest.mark.parametrize(
@@ -296,15 +296,42 @@ def test_question_in_a_template_is_refused_unpaid(text: str) -> None:
         assert "Turn off files, knowledge, web search" in error.reason
 
 
-def test_task_of_a_client_goes_to_the_free_model() -> None:
-    body = chat(
-        messages=[{"role": "user", "content": TASK.format("Generate a title.")}],
-        model="hospital:consensus",
-        discreet={"epsilon": 2, "anew": True},
-    )
-    request = parse_chat(body)
-    assert request.task
-    assert (request.served.endswith(":free"), request.epsilon, request.anew) == (True, None, False)
+@pytest.mark.parametrize(
+    ("messages", "reply"),
+    [
+        ([("user", TASK.format("Generate a title."))], '{"title": "Hello"}'),
+        ([("user", TASK.format("Generate 1-3 broad tags."))], '{"tags": []}'),
+        ([("user", TASK.format("Suggest 3-5 relevant follow-up questions."))], '{"follow_ups": []}'),
+        ([("user", TASK.format("Analyze the chat history to find queries."))], '{"queries": []}'),
+        (
+            [
+                (
+                    "user",
+                    "Provide a concise, 5-word-or-less title for the conversation, using title case.\n\nUser: Hi all",
+                )
+            ],
+            "Hi all",
+        ),
+        (
+            [("user", "Given the following... please reply with a title for the chat that is 3-4 words.\n\nRash")],
+            "Chat",
+        ),
+        (
+            [
+                (
+                    "system",
+                    "You are an expert software engineer that generates concise, one-line Git commit messages by it.",
+                ),
+                ("user", "diff --git a/rash b/rash"),
+            ],
+            "Update",
+        ),
+    ],
+)
+def test_task_of_a_client_has_a_reply_of_its_own(messages: list[tuple[str, str]], reply: str) -> None:
+    sent = [{"role": role, "content": text} for role, text in messages]
+    request = parse_chat(chat(messages=sent, model="hospital:consensus", discreet={"epsilon": 2, "anew": True}))
+    assert (request.task, request.epsilon, request.anew) == (reply, None, False)
 
 
 def test_fingerprint_covers_what_decides_the_answer() -> None:

@@ -33,7 +33,7 @@ from discreet.server.front.errors import FrontError
 from discreet.server.front.pacing import Pacer, Queue
 from discreet.server.front.preparing import Condenser, Estimator, error_of
 from discreet.server.front.replay import Boarding, Flight, Flights, meaning, recall
-from discreet.server.front.replies import Outcome, stored_error
+from discreet.server.front.replies import Outcome, stored_error, task_outcome
 from discreet.server.front.requests import ChatRequest
 from discreet.server.front.telling import note_failure
 from discreet.server.wire import Answered, Charge, Estimated, Question, Refused
@@ -136,8 +136,12 @@ class Asker:
         Raises:
             FrontError: if there is no such model, if the key may not ask it, or if the question is too long.
         """
-        model = self.catalog.find(key, request.served, task=request.task)
-        if model.model.name != "free" and sum(map(len, (request.question, *request.choices))) > LONGEST_ASKED:
+        model = self.catalog.find(key, request.model)
+        if (
+            model.model.name != "free"
+            and not request.task
+            and sum(map(len, (request.question, *request.choices))) > LONGEST_ASKED
+        ):
             raise FrontError("question_too_long")
         question = Question(
             id=secrets.token_hex(16),
@@ -167,6 +171,9 @@ class Asker:
             raise FrontError("ledger_unavailable") from None
 
     async def _recall_or_ask(self, asked: Asked, flight: Flight) -> Outcome:
+        if asked.request.task:
+            flight.reserved.set()
+            return task_outcome(asked.question.id, asked.model.name, asked.model.vault.unit, asked.request.task)
         known = await self._recall(asked)
         if known is None and asked.request.turns:
             asked = await self._condense(asked, flight)
@@ -285,7 +292,6 @@ class Asker:
             model=asked.model.name,
             unit=asked.model.vault.unit,
             free=not asked.model.model.private,
-            task=asked.request.task,
             answer=found.answer,
             asked=asked.rewritten,
         )

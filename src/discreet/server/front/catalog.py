@@ -78,13 +78,8 @@ class CatalogCache:
         models = self.all(key) if self.loaded else []
         return {one.name: (one.vault.name, one.model.most) for one in models}
 
-    def find(self, key: Key, name: str, task: bool = False) -> Servable:
+    def find(self, key: Key, name: str) -> Servable:
         """Return a model that a key may ask.
-
-        Args:
-            key: the key.
-            name: the model's name.
-            task: whether a client asks by itself: each key may ask a free model of its vaults for that.
 
         Raises:
             FrontError: if there is no such model, the key may not see its vault, or may not ask it.
@@ -92,7 +87,7 @@ class CatalogCache:
         found = self._known().get(name)
         if found is None or found.vault.name not in key.vaults:
             raise FrontError("model_not_found", param="model")
-        if not key.allows(name) and not (task and not found.model.private):
+        if not key.allows(name):
             raise FrontError("not_allowed", param="model")
         return found
 

@@ -367,7 +367,7 @@ def _only_vault(services: Services, key: Key) -> str:
 
 async def _answer(services: Services, http: Request, key: Key, parsed: ChatRequest, boarding: Boarding) -> ToolAnswer:
     line = http.state.line
-    model = services.catalog.find(key, parsed.served, task=parsed.task)
+    model = services.catalog.find(key, parsed.model)
     line |= {"question_id": boarding.flight.question_id, "vault": model.vault.name, "model": model.name}
     outcome = await boarding.outcome()
     line |= {"question_id": outcome.question_id, "stopped": outcome.stopped, "epsilon": outcome.epsilon}

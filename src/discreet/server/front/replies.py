@@ -6,6 +6,7 @@ None: `Absent`.
 
 import json
 import re
+import time
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Annotated, Any, Literal, TypeVar
@@ -35,7 +36,6 @@ class Outcome:
         model: the model's name as the client sent it.
         unit: the name of the field that names an individual.
         free: whether the model reads no private document, so that its own words are the answer.
-        task: whether the free model answered a client's own request.
         answer: the public fields of the answer (`wire.Answered`).
         asked: the question that was asked, if the message was rewritten; else None.
         replayed: whether it was answered before.
@@ -46,7 +46,6 @@ class Outcome:
     model: str
     unit: str
     free: bool
-    task: bool
     answer: dict[str, Any]
     asked: str | None = None
     replayed: bool = False
@@ -59,7 +58,12 @@ class Outcome:
     @property
     def stopped(self) -> str:
         """Why the answer ended; "task" for a client's own request."""
-        return "task" if self.task else str(self.answer["stopped"])
+        return str(self.answer["stopped"])
+
+    @property
+    def task(self) -> bool:
+        """Whether a client made the request by itself."""
+        return self.stopped == "task"
 
     @property
     def receipt(self) -> "ReceiptTold":
@@ -76,6 +80,13 @@ class Outcome:
     def delta(self) -> float:
         """The failure probability of the receipt."""
         return self.receipt["delta"] or 0.0
+
+
+def task_outcome(question_id: str, model: str, unit: str, text: str) -> Outcome:
+    """Return the outcome of a request that a client made by itself: a public text, for which nothing was asked."""
+    counted = {"tokens": len(text.split()), "private": False, "useless": False, "same_without_documents": False}
+    answer = {"text": text, "stopped": "task", "algorithm": "none", "released": [], "shares": None, "receipt": None}
+    return Outcome(question_id, int(time.time()), model, unit, free=True, answer=answer | counted)
 
 
 def stored_error(error: FrontError) -> dict[str, Any]:

@@ -45,11 +45,21 @@ _MISPLACED = (
 
 _TEMPLATE = re.compile(r"\A### Task:|<(?:context|source)[ >]")
 """The templates of open-webui: its own tasks, and a question beside the text of a file or of a web search."""
-_TASK = re.compile(
-    r"### Task:\s+(?:(?:Generate|Create|Suggest)\b.* (?:title|tags|follow-up)|Analyze the chat history)\b"
-)
-_TASK_END = "</chat_history>"
-"""A task of its own: a title, tags, follow-up questions or search queries. The chat ends it: no question follows."""
+_CHAT_ENDS = r"(?s:.*)</chat_history>\Z"
+_TASKS = {
+    r"### Task:\s+(?:Generate|Create|Suggest)\b.* title\b" + _CHAT_ENDS: '{{"title": {title}}}',
+    r"### Task:\s+(?:Generate|Create|Suggest)\b.* tags\b" + _CHAT_ENDS: '{{"tags": []}}',
+    r"### Task:\s+(?:Generate|Create|Suggest)\b.* follow-up\b" + _CHAT_ENDS: '{{"follow_ups": []}}',
+    r"### Task:\s+Analyze the chat history\b" + _CHAT_ENDS: '{{"queries": []}}',  # all of Open WebUI
+    r"Provide a concise, 5-word-or-less title for the conversation\b": "{title}",  # LibreChat
+    r"Given the following\b.{0,20} please reply with a title for the chat\b": "{title}",  # Continue
+}
+"""What clients ask for by themselves, and the reply: their parsers find what they look for. A chat ends those of Open
+WebUI, for a question may follow them."""
+_COMMIT = re.compile(r"You are an expert software engineer that generates concise, one-line Git commit messages\b")
+"""The system message with which aider asks for a commit message."""
+_ASKED_BEFORE = re.compile(r"(?im)^(?:USER|Human):[ \t]*(\S.*)$")
+_TITLE_WORDS, _TITLE, _MESSAGE = 6, "Chat", "Update"
 
 
 class OpenModel(ClosedModel):
@@ -245,7 +255,7 @@ class ChatRequest:
         max_tokens: the longest answer; None for the preset's.
         anew: whether to pay again for a question that was asked before.
         turns: the earlier messages with which the question is rewritten; none to ask it as it stands.
-        task: whether a client made the request by itself, so that the free model answers it.
+        task: the reply to a request that a client made by itself; "" if its user asks.
         shape: names of the JSON objects around the chosen answer, from the outermost; None for plain text.
         stops: texts before which the released text is cut.
         stream: whether the reply is a stream of events.
@@ -260,7 +270,7 @@ class ChatRequest:
     max_tokens: int | None = None
     anew: bool = False
     turns: tuple[Turn, ...] = ()
-    task: bool = False
+    task: str = ""
     shape: tuple[str, ...] | None = None
     stops: tuple[str, ...] = ()
     stream: bool = False
@@ -268,14 +278,9 @@ class ChatRequest:
     ignored: tuple[str, ...] = ()
 
     @property
-    def served(self) -> str:
-        """The name of the model that answers: a task goes to the free one."""
-        return f"{self.model.partition(':')[0]}:free" if self.task else self.model
-
-    @property
     def fingerprint(self) -> str:
         """The SHA-256 of what decides the answer and its cost. How the answer is shown is no part of it."""
-        model, _, preset = self.served.partition(":")  # apart, as in version 1: a retry is known after an update
+        model, _, preset = self.model.partition(":")  # apart, as in version 1: a retry is known after an update
         fields: list[Any] = [model, preset, self.question, self.choices, self.epsilon, self.max_tokens, self.anew]
         if self.turns:
             fields.append([[turn.role, turn.text] for turn in self.turns])
@@ -366,9 +371,8 @@ def request_of(body: ChatBody) -> ChatRequest:
         stream_usage=bool(body.stream_options and body.stream_options.include_usage),
         ignored=(*found, *(name for name in IGNORED if (body.model_extra or {}).get(name) is not None)),
     )
-    if _TASK.match(question) and question.endswith(_TASK_END):
-        # The free model answers it: it has no choices and pays nothing.
-        return replace(request, task=True, choices=(), shape=None, epsilon=None, anew=False, turns=())
+    if task := _task(question, earlier):
+        return replace(request, task=task, choices=(), shape=None, epsilon=None, anew=False, turns=())
     if _TEMPLATE.search(question):
         raise invalid(
             "messages",
@@ -376,6 +380,18 @@ def request_of(body: ChatBody) -> ChatRequest:
             "autocompletion in the client, and send the question alone.",
         )
     return request
+
+
+def _task(question: str, earlier: Iterable[Message]) -> str:
+    """Return the reply to a request that a client made by itself, from its words alone; "" if its user asks."""
+    if any(one.role == "system" and isinstance(one.content, str) and _COMMIT.match(one.content) for one in earlier):
+        return _MESSAGE
+    for form, reply in _TASKS.items():
+        if re.match(form, question):
+            asked = _ASKED_BEFORE.search(question)
+            title = " ".join(asked[1].split()[:_TITLE_WORDS]) if asked else _TITLE
+            return reply.format(title=json.dumps(title, ensure_ascii=False) if reply.startswith("{{") else title)
+    return ""
 
 
 def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], tuple[str, ...] | None]:

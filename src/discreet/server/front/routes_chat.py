@@ -99,7 +99,7 @@ class Chat:
         retries = self._http.headers.get("x-stainless-retry-count", "0")
         boarding = await self._services.asker.begin(self._key, parsed, name, again=retries not in ("", "0"))
         self._boarding = boarding
-        found = self._services.catalog.find(self._key, parsed.served, task=parsed.task)
+        found = self._services.catalog.find(self._key, parsed.model)
         self._model = found
         self._line |= {
             "question_id": boarding.flight.question_id,

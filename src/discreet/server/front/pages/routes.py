@@ -184,7 +184,7 @@ class Pages:
         line, outcome, model, boarding = request.state.line, "internal_error", None, None
         try:
             parsed = question_of(form)
-            model = self._services.catalog.find(key, parsed.served, task=parsed.task)
+            model = self._services.catalog.find(key, parsed.model)
             boarding = await self._services.asker.begin(key, parsed, name_of(form))
             reply = await self._answer(request, key, parsed, model, boarding)
             outcome = reply.outcome.stopped
