@@ -143,7 +143,7 @@ class VaultSource(Reopened):
 
     def _answered(self, found: Answered, asked: Question) -> Reply:
         unit, free = self._vault.settings.unit_field, self._model == FREE
-        outcome = Outcome(asked.id, 0, self._model, unit, free, False, found.answer)
+        outcome = Outcome(asked.id, 0, self._model, unit, free, found.answer)
         paid = outcome.receipt["payment"] != "nobody"
         about = {
             **found.answer,

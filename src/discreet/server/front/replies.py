@@ -84,9 +84,10 @@ class Outcome:
 
 def task_outcome(question_id: str, model: str, unit: str, text: str) -> Outcome:
     """Return the outcome of a request that a client made by itself: a public text, for which nothing was asked."""
-    counted = {"tokens": len(text.split()), "private": False, "useless": False, "same_without_documents": False}
-    answer = {"text": text, "stopped": "task", "algorithm": "none", "released": [], "shares": None, "receipt": None}
-    return Outcome(question_id, int(time.time()), model, unit, free=True, answer=answer | counted)
+    answer = {"text": text, "stopped": "task", "algorithm": "none", "tokens": len(text.split()), "receipt": None}
+    flags = dict.fromkeys(("private", "useless", "same_without_documents"), False)
+    found: dict[str, Any] = answer | flags | {"released": [], "shares": None}
+    return Outcome(question_id, int(time.time()), model, unit, free=True, answer=found)
 
 
 def stored_error(error: FrontError) -> dict[str, Any]:
@@ -103,6 +104,7 @@ def restored(kept: dict[str, Any]) -> Outcome:
     """
     fields = dict(kept)
     kind = fields.pop("outcome", "")
+    fields.pop("task", None)  # of the version before
     if kind == "answered":
         return Outcome(**{**fields, "replayed": True})
     code = str(fields.get("code"))
