@@ -84,9 +84,12 @@ class Outcome:
 
 def task_outcome(question_id: str, model: str, unit: str, text: str) -> Outcome:
     """Return the outcome of a request that a client made by itself: a public text, for which nothing was asked."""
-    answer = {"text": text, "stopped": "task", "algorithm": "none", "tokens": len(text.split()), "receipt": None}
+    answer = {"text": text, "stopped": "task", "algorithm": "none", "tokens": len(text.split())}
     flags = dict.fromkeys(("private", "useless", "same_without_documents"), False)
-    found: dict[str, Any] = answer | flags | {"released": [], "shares": None}
+    words = {"relation": "", "unit": unit, "accountant": "", "noise": "", "public_corpus": "", "caveat": ""}
+    numbers = {"epsilon": 0.0, "delta": 0.0, "charges": [], "reused": 0, "each": 0}
+    receipt = words | numbers | {"private": True, "payment": "nobody"}
+    found: dict[str, Any] = answer | flags | {"released": [], "shares": None, "receipt": receipt}
     return Outcome(question_id, int(time.time()), model, unit, free=True, answer=found)
 
 
