@@ -14,6 +14,11 @@ Make = Callable[[str], Vault]
 CHEAP = MuRAG(inner=Consensus(voters=25, max_tokens=4, epsilon=1.5), epsilon=2.5, similarity=-1)
 
 
+def let_go(vault: Vault) -> None:
+    vault.ledger.place.engine.dispose()
+    vault.store.close()
+
+
 def with_toy(vault: Vault) -> Vault:
     return Vault.open(vault.path, model=ToyModel(["winterhand", "thumbs", "numb"]))
 

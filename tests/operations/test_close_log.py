@@ -24,8 +24,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ZeroConcentrated
 from discreet.vault import Vault
 from tests.cli.json_schemas import check
-from tests.operations.conftest import CHEAP, Make, with_toy
-from tests.operations.test_move import let_go
+from tests.operations.conftest import CHEAP, Make, let_go, with_toy
 
 
 def run(*words: object) -> Result:

@@ -18,8 +18,7 @@ from discreet.operations.restore import restore
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import change, running, sql
-from tests.operations.conftest import CHEAP, with_toy
-from tests.operations.test_move import let_go
+from tests.operations.conftest import CHEAP, let_go, with_toy
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from discreet.operations.backup import back_up
 from discreet.operations.doctor import examine
 from discreet.operations.erasure import erasure_report
 from discreet.operations.findings import problems
-from discreet.operations.move import move
 from discreet.operations.page import as_page
 from discreet.operations.releases import erasures
 from discreet.operations.report import gather
@@ -148,7 +147,8 @@ def test_backup_leaves_documents_in_the_database(vault: Vault, tmp_path: Path) -
 
 def test_moved_vault_has_its_documents(server: Server, tmp_path: Path) -> None:
     vault = filled(create(tmp_path / "vault", server.url, server.url))
-    move(vault.path, tmp_path / "moved")
+    vault.store.close()
+    vault.path.rename(tmp_path / "moved")
     assert Vault.open(tmp_path / "moved").store.count_documents() == 30
 
 

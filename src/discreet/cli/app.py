@@ -48,7 +48,6 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "backup": ("backup", "Copy a vault, also while it is in use."),
         "restore": ("backup", "Make a vault from a backup."),
         "config": ("config", "Show the settings of a vault, declare another field, or name another model."),
-        "move": ("backup", "Move a vault to another folder."),
         "close-log": ("close_log", "Forget or archive who took part in which question; all balances stay."),
         "report": ("report", "Write a report about a vault for its supervisor."),
     },

@@ -1,4 +1,4 @@
-"""`discreet backup`, `restore` and `move`: copies of a vault."""
+"""`discreet backup` and `restore`: copies of a vault."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,6 @@ from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.config import read_config
 from discreet.operations.backup import back_up
-from discreet.operations.move import move as move_vault
 from discreet.operations.restore import restore as restore_backup
 from discreet.system.database_url import is_postgres
 from discreet.system.plain import show_as
@@ -190,42 +189,3 @@ def restore(
     known = "" if made.erased is None else f" Individuals erased in the original since then: {made.erased}."
     out.print(f"Documents erased after the backup are in the vault again. Erase them again.{known}")
     out.print(f"Next: discreet doctor {quoted(made.vault)}", markup=False)
-
-
-@dataclass(frozen=True)
-class VaultMoved:
-    """A vault that was moved.
-
-    Attributes:
-        vault: the folder of the vault.
-        copied: whether files were copied to another disk.
-        relative_models: models whose paths are relative.
-    """
-
-    vault: str
-    copied: bool
-    relative_models: list[str]
-
-
-@app.command()
-@explained
-def move(
-    vault: VaultPath,
-    target: Annotated[Path, typer.Argument(metavar="NEWFOLDER", help="A new folder for the vault.")],
-    as_json: Json = False,
-) -> None:
-    """Move a vault to another folder, also on another disk. The command refuses a vault that is visibly in use."""
-    with doing("Moving the vault"):
-        made = move_vault(vault, target)
-    if as_json:
-        print_json(VaultMoved(str(made.vault), made.copied, list(made.paths)))
-        return
-    out.print(f"The vault is at {made.vault} now.", markup=False)
-    if made.copied:
-        out.print("The vault was copied to another disk and deleted on the first. Free blocks there may still hold it.")
-    for name in made.paths:
-        out.print(
-            f"The vault names a model by a relative path, {name}. Run commands in a folder where this path is valid.",
-            markup=False,
-        )
-    out.print("Change the path in scripts, timers, services and backups that use the vault.")

@@ -52,7 +52,6 @@ _PRINTED = {
     "list-batches": "cli.listing:BatchList",
     "list-documents": "cli.listing:DocumentList",
     "list-units": "cli.listing:UnitList",
-    "move": "cli.backup:VaultMoved",
     "plan": "planning.plan:Plan",
     "public": "cli.public:PublicCorpus",
     "read": "cli.read:WhatWasRead",

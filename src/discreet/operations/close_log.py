@@ -1,6 +1,9 @@
 """The closing of a ledger's log: who took part in what is archived or destroyed, and all balances go on."""
 
+import fcntl
+import sqlite3
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +14,8 @@ from discreet.ledger.ledger import open_ledger
 from discreet.ledger.questions import list_corpora, time_of
 from discreet.log.chain import first, list_closed, read
 from discreet.log.replay import Replay
-from discreet.operations.check_ledger import reading
-from discreet.operations.move import in_use
+from discreet.operations.check_ledger import LEDGER, reading
+from discreet.retrieval.embedded_store import TEXTS
 from discreet.system.output_path import check_output_path
 from discreet.vault.components import SYNTHESIS
 
@@ -110,3 +113,44 @@ def _has_others(settings: VaultConfig) -> bool:
         return False
     finally:
         schema.engine.dispose()
+
+
+def in_use(folder: Path, settings: VaultConfig) -> str:
+    """Return the visible use of the vault by a process; "" if there is none.
+
+    Uses of a ledger in PostgreSQL are not visible: other machines may ask.
+    """
+    if any(_is_held(mark) for mark in folder.glob("adding.*")):
+        return "documents are being added"
+    if _is_held(folder / "synthesis" / "lock"):
+        return "a synthetic corpus is being made"
+    for file, what in ((folder / LEDGER, "its ledger is open"), (folder / "store" / TEXTS, "its store is open")):
+        if file.is_file() and not _is_alone(file):
+            return what
+    return ""
+
+
+def _is_held(lock: Path) -> bool:
+    try:
+        with lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _is_alone(file: Path) -> bool:
+    """Return whether no other process has a SQLite file open. Only then can this process lock it exclusively."""
+    address = f"{file.absolute().as_uri()}?mode=rw"
+    with closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as database:
+        try:
+            database.execute("pragma locking_mode = exclusive")
+            database.execute("begin exclusive")
+            database.execute("rollback")
+        except sqlite3.OperationalError as error:
+            return getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY
+        except sqlite3.DatabaseError:  # a damaged file has no other reader that counts
+            return True
+    return True
