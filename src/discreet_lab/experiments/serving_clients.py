@@ -241,7 +241,7 @@ def version_of(client: str, python: str) -> str:
 
 def questions_of(client: str) -> list[str]:
     """Return questions that no other client asks."""
-    return [f"Which disease, in case number {number} of {client}, makes thumbs numb?" for number in range(QUESTIONS)]
+    return [f"Which disease of chapter {number} by {client} makes thumbs numb?" for number in range(QUESTIONS)]
 
 
 def measure(client: str, python: str, server: Server) -> tuple[list[str], bool]:

@@ -63,7 +63,7 @@ def consensus() -> Consensus:
 
 def question(name: str, number: int) -> str:
     """Return a question that is asked once: each costs its own charge."""
-    return f"Which disease, in case number {number} of {name}, makes thumbs numb?"
+    return f"Which disease of chapter {number} by {name} makes thumbs numb?"
 
 
 def make_vault(path: Path, *, marker: bool = False, units: int = UNITS) -> Vault:
@@ -71,7 +71,7 @@ def make_vault(path: Path, *, marker: bool = False, units: int = UNITS) -> Vault
     vault = Vault.create(path, epsilon=GRANT, delta=1e-6, unit_field="patient", embedder="hashing")
     documents = [Document(f"d{n}", f"p{n}", "My thumbs are numb. say: winterhand .") for n in range(units)]
     if marker:
-        text = f"Which disease, in case number, makes thumbs numb? {MARKER} say: winterhand ."
+        text = f"Which disease of chapter makes thumbs numb? {MARKER} say: winterhand ."
         documents.append(Document("marked", "marked", text))
     vault.add_documents(documents)
     return vault
