@@ -1,6 +1,7 @@
 """`discreet key` and `discreet audit-log`: what a custodian types, sees, and gets wrong."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -15,6 +16,8 @@ from discreet.cli.app import app
 from discreet.cli.key_values import state_of
 from discreet.errors import UsageError
 from discreet.log.replay import Counter, Reached
+from discreet.planning.prices import times
+from discreet.registry import Count
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import AUDIT_LOG
@@ -48,6 +51,17 @@ def accounts_of(vault: Vault) -> Accounts:
 def secret(vault: Vault) -> str:
     """The secret of a key called ana, with a cap of 10."""
     return str(json_of("key", "issue", vault.path, "ana", "--epsilon", 10)["key"])
+
+
+def test_issue_says_what_the_cap_buys(vault: Vault) -> None:
+    bought = []
+    for name, cap in (("ana", 1), ("bob", vault.settings.epsilon)):
+        found = re.search(
+            r"It buys .*\b(\d+) counts?, or", said(run("key", "issue", vault.path, name, "--epsilon", cap))
+        )
+        assert found is not None
+        bought.append(int(found[1]))
+    assert 0 < bought[0] < bought[1] == times(vault.ledger.budget, Count().plan(vault.ledger.budget, 0).max_cost)
 
 
 def test_cap_above_the_grant_is_pointed_out(vault: Vault) -> None:

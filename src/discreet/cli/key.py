@@ -24,8 +24,9 @@ from discreet.cli.key_output import (
     with_secret,
 )
 from discreet.cli.key_values import make_accounts, open_accounts, served, state_of
-from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.errors import UsageError
+from discreet.planning.statistics import bought
 from discreet.server.accounts import Accounts, Key, Limits
 from discreet.server.key_text import PREFIX, can_match, is_mistyped, parse_expiry, parse_models, parse_rate
 from discreet.server.shared_accounts import share_accounts
@@ -105,6 +106,9 @@ def issue(
         print_json(with_secret(made, accounts, secret))
         return
     print_key(made, accounts)
+    if vaults[0].by_unit:
+        some = (counted(number, name) for name, number in bought(made.budget, vaults[0].grant).items())
+        out.print(f"It buys {', or '.join(some)}, at their usual prices.", markup=False)
     print_secret(secret)
 
 

@@ -23,12 +23,14 @@ class Served:
         grant: what each unit was granted.
         typical: the charge of a usual question; None if the grant is too small for one.
         paid: whether its ledger has questions already.
+        by_unit: whether single units pay.
     """
 
     name: str
     grant: Budget
     typical: Spending | None
     paid: bool
+    by_unit: bool
 
 
 def state_of(vault: Path, state: Path | None) -> Path:
@@ -70,6 +72,5 @@ def served(vault: Path) -> Served:
     settings = read_config(vault)
     ledger = open_ledger(vault, settings)
     grant = ledger.budget
-    return Served(
-        vault.absolute().resolve().name, grant, usual_charge(settings.payment, grant), ledger.reached().questions > 0
-    )
+    name, paid = vault.absolute().resolve().name, ledger.reached().questions > 0
+    return Served(name, grant, usual_charge(settings.payment, grant), paid, settings.payment == "unit")

@@ -1,5 +1,6 @@
 """Which statistics a grant pays for: how many one person can take part in, and how far off their numbers are."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -81,6 +82,16 @@ def open_questions_left(budget: Budget, paid: Spending) -> int:
     """Return how many questions of the default kind a person can take part in who has paid so much."""
     usual = usual_charge("unit", budget)
     return 0 if usual is None else how_many(lambda count: budget.admits(paid + usual.times(count)), MOST)
+
+
+def bought(cap: Budget, grant: Budget) -> dict[str, int]:
+    """Return how many questions of each kind alone a cap pays for, at their default prices under a grant."""
+    usual = usual_charge("unit", grant)
+    found = {} if usual is None else {"open question": times(cap, usual)}
+    for name, kind in {"count": Count(), "list": ListValues(attribute="symptom")}.items():
+        with suppress(UsageError):
+            found[name] = times(cap, kind.plan(grant, 0).max_cost)
+    return found
 
 
 @lru_cache(256)

@@ -78,6 +78,7 @@ def test_question_that_cost_nothing_is_not_counted(bank: Bank) -> None:
 def test_cap_per_question(bank: Bank) -> None:
     key = bank.key(10.0, per_question=2.0)
     assert bank.ask(key, pure(2.5)) == KeyExhausted("per_question_limit", 2.5, 10.0, 2.0)
+    assert not isinstance(bank.ask(key, pure(2.000000009)), KeyExhausted)  # a count of epsilon 2, by its receipt
     assert isinstance(bank.ask(key, pure(2.0)), Reservation)
 
 

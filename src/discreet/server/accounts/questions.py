@@ -26,6 +26,9 @@ BY_CONTENT = 600.0
 _STEPS = 30
 _RESERVED = ("key", "vault", "model", "asked", "request", "name", "server", "epsilon", "delta")
 
+_ROUNDED_UP = 1e-6
+"""A receipt is rounded up: a question of epsilon 1 may cost this part more."""
+
 
 @dataclass(frozen=True)
 class Reservation:
@@ -223,7 +226,7 @@ def _refusal(meter: Meter, key: Key, one: Asked, extra: Spending) -> KeyExhauste
     """Return why a question does not fit the caps of a key; None if it does. A free question always fits."""
     if is_nothing(extra):
         return None
-    if key.per_question is not None and one.epsilon > key.per_question:
+    if key.per_question is not None and one.epsilon > key.per_question * (1 + _ROUNDED_UP):
         return KeyExhausted("per_question_limit", one.epsilon, meter.left, key.per_question)
     if meter.questions_left == 0:
         return KeyExhausted("key_questions_exhausted", one.epsilon, meter.left, 0.0)
