@@ -15,6 +15,7 @@ from tests.server.keepers import UNITS
 @pytest.fixture
 def desk(chromium: Browser, server: Server) -> Browser:
     chromium.driver.get(make_link(server.config))
+    chromium.driver.find_element("css selector", "main form button").click()
     chromium.wait_title("Overview")
     chromium.check()
     return chromium

@@ -78,13 +78,19 @@ def open_desk(config: ServeConfig) -> Opened:
     """Return a desk with a browser that is logged in."""
     desk = make_desk(config)
     browser = browse(desk)
-    assert browser.get(path_of(make_link(config))).status_code == 200
+    assert log_in(browser, make_link(config)) == 200
     return Opened(desk, browser)
 
 
 def browse(desk: Desk) -> TestClient:
     """Return a browser that is not logged in."""
     return TestClient(create_app(desk), base_url=ORIGIN)
+
+
+def log_in(browser: TestClient, link: str) -> int:
+    """Open a link, and press its button. Return the status."""
+    form = html.fromstring(browser.get(path_of(link)).text).xpath("//main//form[@action='/login']")
+    return browser.post("/login", data=dict(form[0].form_values()), headers={"origin": ORIGIN}).status_code
 
 
 def path_of(link: str) -> str:

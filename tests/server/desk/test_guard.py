@@ -16,7 +16,7 @@ from discreet.server.desk.desk import Desk
 from discreet.server.desk.guard import CSP, MOST_BYTES, OPEN, Guard
 from discreet.server.desk.links import LASTS, make_link, redeem
 from discreet.server.desk.sessions import COOKIE, IDLE, Sessions
-from tests.server.desk.desks import ORIGIN, browse, make_desk, path_of
+from tests.server.desk.desks import ORIGIN, browse, log_in, make_desk, path_of
 from tests.server.keepers import config_of
 
 
@@ -27,9 +27,11 @@ def shut(tmp_path: Path) -> Desk:
 
 
 def test_link_logs_in_once(shut: Desk) -> None:
-    path = path_of(make_link(shut.config))
+    link = make_link(shut.config)
     browser = browse(shut)
-    reply = browser.get(path)
+    looked = browse(shut).get(path_of(link))  # as a program does that previews links
+    assert (looked.status_code, "set-cookie" in looked.headers) == (200, False)
+    reply = browser.post("/login", data={"token": link.split("=")[1]}, headers={"origin": ORIGIN})
     assert reply.status_code == 200
     cookie = reply.headers["set-cookie"]
     assert cookie.startswith(f"{COOKIE}=")
@@ -37,10 +39,14 @@ def test_link_logs_in_once(shut: Desk) -> None:
     assert "SameSite=strict" in cookie
     assert browser.get("/keys").status_code == 200
     other = browse(shut)
-    assert other.get(path).status_code == 403
+    assert log_in(other, link) == 403
     assert other.get("/keys").status_code == 401
     browser.post("/logout", headers={"origin": ORIGIN})
     assert browser.get("/keys").status_code == 401
+
+
+def test_strange_token_is_shown_as_text(shut: Desk) -> None:
+    assert "<b>" not in browse(shut).get("/login", params={"token": '"><b>bold</b>'}).text
 
 
 def test_link_ends_after_a_while_and_with_the_next(shut: Desk) -> None:
@@ -62,8 +68,8 @@ def test_another_link_is_made_on_the_command_line(shut: Desk) -> None:
     link = CliRunner().invoke(app, ["desk-link", vault, "--json"])
     assert link.exit_code == 0
     browser = browse(shut)
-    assert browser.get(path_of(first)).status_code == 403
-    assert browser.get(path_of(json.loads(link.stdout)["link"])).status_code == 200
+    assert log_in(browser, first) == 403
+    assert log_in(browser, json.loads(link.stdout)["link"]) == 200
 
 
 def test_session_ends_without_requests() -> None:
@@ -154,6 +160,6 @@ def test_value_that_no_message_has_is_refused_before_the_keeper_is_asked(shut: D
 
 def _inside(desk: Desk) -> TestClient:
     browser = browse(desk)
-    assert browser.get(path_of(make_link(desk.config))).status_code == 200
+    assert log_in(browser, make_link(desk.config)) == 200
     assert isinstance(browser.app, Guard)
     return browser

@@ -33,11 +33,12 @@ def test_desk_is_served_beside_the_front(tmp_path: Path) -> None:
     running = subprocess.Popen(command, env=environment(config), cwd=ROOT, stdout=said.open("wb"))
     try:
         link = _link(said)
-        with httpx2.Client(base_url=config.desk_url.replace("localhost", "127.0.0.1")) as client:
-            path = link.removeprefix(config.desk_url)
+        origin = config.desk_url.replace("localhost", "127.0.0.1")
+        with httpx2.Client(base_url=origin) as client:
+            token = link.split("=")[1]
             _until_up(client)
             assert client.get("/keys").status_code == 401
-            assert client.get(path).status_code == 200
+            assert client.post("/login", data={"token": token}, headers={"origin": origin}).status_code == 200
             assert "Issue a key" in client.get("/keys").text
             assert "epsilon 20" in client.get("/").text
             assert client.get("/nothing").headers["cache-control"] == "no-store"

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from discreet.server.desk.desk import WAITS, Desk, action, page
+from discreet.server.desk.desk import WAITS, Desk, action, page, text_of
 from discreet.server.desk.guard import LOGIN, PROVIDER, RETURN, session_of
 from discreet.server.desk.links import redeem
 from discreet.server.desk.sessions import COOKIE
@@ -23,7 +23,7 @@ NO_CUSTODIAN = "The provider does not name you as a custodian. Ask for the group
 
 def routes(desk: Desk) -> list[Route]:
     """Return the routes of this file."""
-    found = [page(desk, LOGIN, _log_in), action(desk, "/logout", _log_out)]
+    found = [page(desk, LOGIN, _confirm), action(desk, LOGIN, _log_in), action(desk, "/logout", _log_out)]
     if desk.config.desk_oidc is None:
         return found
     provider, config = Provider(desk.config.desk_oidc), desk.config.desk_oidc
@@ -34,8 +34,13 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _log_in(desk: Desk, request: Request) -> Response:
-    token = request.query_params.get("token", "")
+def _confirm(desk: Desk, request: Request) -> Response:
+    """Show the button of a link: a program that previews links does not press it, and so uses none up."""
+    return _ask(desk, request, 200, token=request.query_params.get("token", ""))
+
+
+def _log_in(desk: Desk, request: Request, form: FormData) -> Response:
+    token = text_of(form, "token")
     if not token:
         return _ask(desk, request, 200)
     if not redeem(desk.config, token):
@@ -84,9 +89,9 @@ def _log_out(desk: Desk, request: Request, form: FormData) -> Response:
     return response
 
 
-def _ask(desk: Desk, request: Request, status: int, wrong: str = "") -> Response:
+def _ask(desk: Desk, request: Request, status: int, wrong: str = "", token: str = "") -> Response:
     there = desk.config.desk_oidc is not None
-    return desk.show(request, "login.html", "Log in", status, inside=False, provider=there, wrong=wrong)
+    return desk.show(request, "login.html", "Log in", status, inside=False, provider=there, wrong=wrong, token=token)
 
 
 def _enter(desk: Desk, request: Request) -> Response:
