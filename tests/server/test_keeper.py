@@ -311,6 +311,19 @@ def test_estimates_are_given_while_a_question_runs(tmp_path: Path) -> None:
     assert len(Vault.open(tmp_path / "v").ledger.questions()) == 1
 
 
+def test_many_questions_in_the_air_hide_none_of_them(tmp_path: Path) -> None:
+    """A statistic may begin many times before the reply of the model leaves: what was public before it stays known."""
+    config = config_of(make_vault(tmp_path / "v", epsilon=200).path)
+    with keeping(config):
+        slow = replace(ask("Which disease makes thumbs numb?"), quantum=20.0, begun=time.time(), lane="voters")
+        assert isinstance(exchange(config, slow), Answered)
+        for number in range(20):
+            assert isinstance(exchange(config, ask(f'count: "thumbs {number}"')), Answered)
+        again = ask("Which disease makes thumbs numb?")
+        assert exchange(config, Estimate(again)).free
+        assert not exchange(config, Estimate(again, air=(slow.id,))).free
+
+
 def test_vault_in_which_everybody_pays_is_served(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v", payment="corpus", epsilon=50).path)
     with keeping(config):

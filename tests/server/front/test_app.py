@@ -244,6 +244,12 @@ def test_task_of_a_client_is_answered_for_nothing(tmp_path: Path) -> None:
             key, secret = front.key(models=["hospital"])
             told = receipt(await front.ask(secret, messages=[{"role": "user", "content": TITLE}]))
             assert (told["stopped"], told["replayed"]) == ("task", False)
+            priced = await front.client.post(
+                "/v1/estimate",
+                json={"model": "hospital", "messages": [{"role": "user", "content": TITLE}]},
+                headers={"Authorization": f"Bearer {secret}"},
+            )
+            assert (priced.status_code, priced.json()["free"]) == (200, True)
             assert not front.keeper.asked
             assert front.accounts.odometer(key.id).spent == 0.0
 

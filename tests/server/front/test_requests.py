@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -332,6 +333,7 @@ def test_task_of_a_client_has_a_reply_of_its_own(messages: list[tuple[str, str]]
     sent = [{"role": role, "content": text} for role, text in messages]
     request = parse_chat(chat(messages=sent, model="hospital:consensus", discreet={"epsilon": 2, "anew": True}))
     assert (request.task, request.epsilon, request.anew) == (reply, None, False)
+    assert request.fingerprint != replace(request, task="").fingerprint  # its words may be a question of the user
 
 
 def test_fingerprint_covers_what_decides_the_answer() -> None:

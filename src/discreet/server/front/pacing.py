@@ -12,7 +12,7 @@ Beside each other, the order of these would follow from how long each takes, and
 import asyncio
 import math
 import time
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -65,7 +65,7 @@ class Pacer:
     ) -> None:
         self.quanta: dict[Lane, float] = dict.fromkeys(LANES, quantum)
         self._clock, self._sleep, self._numbers = clock, sleep, count()
-        self._leaving = defaultdict[int, list[int]](list)
+        self._waiting, self._left = dict[int, int](), dict[int, int]()
 
     def measured(self, longest: Mapping[Lane, float]) -> None:
         """Set the quanta to the default ones for the longest answer of each lane."""
@@ -93,17 +93,20 @@ class Pacer:
 
     async def _until_tick(self, due: float, number: int) -> None:
         """Wait for the first tick that has room. Those that came first leave first, not those that were ready first."""
-        tick = math.ceil(round(due, _DIGITS))
-        while True:
-            leaving = self._leaving[tick]
-            leaving.append(number)
-            while (left := tick * TICK - self._clock()) > 0:
-                await self._sleep(left)
-            if sorted(leaving).index(number) < A_TICK:
-                break
-            tick += 1
-        for past in [one for one in self._leaving if one < tick]:
-            del self._leaving[past]
+        self._waiting[number] = tick = math.ceil(round(due, _DIGITS))
+        try:
+            while True:
+                while (left := tick * TICK - self._clock()) > 0:
+                    await self._sleep(left)
+                # The tick of the clock, and not the one that was waited for: a late loop makes no room for more.
+                tick = max(tick, math.floor(round(self._clock() / TICK, _DIGITS)))
+                before = sum(one < number and its <= tick for one, its in self._waiting.items())
+                if before + self._left.get(tick, 0) < A_TICK:
+                    self._left = {tick: self._left.get(tick, 0) + 1}
+                    return
+                self._waiting[number] = tick = tick + 1
+        finally:
+            del self._waiting[number]
 
 
 WAITING = 32

@@ -113,6 +113,7 @@ class Condenser:
         if isinstance(found, Refused):
             raise error_of(found)
         await self._pacer.until_due(flight.begun)
+        flight.begun = self._pacer.arrive()  # what follows without a turn, a refusal or a replay, leaves soon
         return found.question or question
 
 

@@ -45,12 +45,12 @@ _MISPLACED = (
 
 _TEMPLATE = re.compile(r"\A### Task:|<(?:context|source)[ >]")
 """The templates of open-webui: its own tasks, and a question beside the text of a file or of a web search."""
-_CHAT_ENDS = r"(?s:.*)</chat_history>\Z"
+_CHAT_ENDS = "</chat_history>"
 _TASKS = {
-    r"### Task:\s+(?:Generate|Create|Suggest)\b.* title\b" + _CHAT_ENDS: '{{"title": {title}}}',
-    r"### Task:\s+(?:Generate|Create|Suggest)\b.* tags\b" + _CHAT_ENDS: '{{"tags": []}}',
-    r"### Task:\s+(?:Generate|Create|Suggest)\b.* follow-up\b" + _CHAT_ENDS: '{{"follow_ups": []}}',
-    r"### Task:\s+Analyze the chat history\b" + _CHAT_ENDS: '{{"queries": []}}',  # all of Open WebUI
+    r"### Task:\s+(?:Generate|Create|Suggest)\b.* title\b": '{{"title": {title}}}',
+    r"### Task:\s+(?:Generate|Create|Suggest)\b.* tags\b": '{{"tags": []}}',
+    r"### Task:\s+(?:Generate|Create|Suggest)\b.* follow-up\b": '{{"follow_ups": []}}',
+    r"### Task:\s+Analyze the chat history\b": '{{"queries": []}}',  # all of Open WebUI
     r"Provide a concise, 5-word-or-less title for the conversation\b": "{title}",  # LibreChat
     r"Given the following\b.{0,20} please reply with a title for the chat\b": "{title}",  # Continue
 }
@@ -284,6 +284,8 @@ class ChatRequest:
         fields: list[Any] = [model, preset, self.question, self.choices, self.epsilon, self.max_tokens, self.anew]
         if self.turns:
             fields.append([[turn.role, turn.text] for turn in self.turns])
+        if self.task:  # its words may be a question, too, beside another system message
+            fields.append(["task", self.task])
         return hashlib.sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -387,7 +389,7 @@ def _task(question: str, earlier: Iterable[Message]) -> str:
     if any(one.role == "system" and isinstance(one.content, str) and _COMMIT.match(one.content) for one in earlier):
         return _MESSAGE
     for form, reply in _TASKS.items():
-        if re.match(form, question):
+        if re.match(form, question) and (question.endswith(_CHAT_ENDS) or not reply.startswith("{{")):
             asked = _ASKED_BEFORE.search(question)
             title = " ".join(asked[1].split()[:_TITLE_WORDS]) if asked else _TITLE
             return reply.format(title=json.dumps(title, ensure_ascii=False) if reply.startswith("{{") else title)

@@ -49,8 +49,8 @@ _SHORTEST_CHECK = 5.0
 """Seconds between two looks at whether the ledger can be written."""
 _MOST_DECIDED = 1024
 """Decisions about questions that were estimated, and not asked yet."""
-_MOST_BEFORE = 16
-"""More questions than begin before the reply to the first of them leaves: they begin half a quantum apart."""
+_KEPT = 60.0
+"""Seconds, beside two quanta, for which is kept what was public before a question: its reply has left then."""
 
 
 class Served:
@@ -80,13 +80,13 @@ class Served:
             public=self.vault.public_context.texts is not None,
         )
         self._writable = (-math.inf, False)
-        self._before: dict[str, Landed] = {}
+        self._before: dict[str, tuple[float, Landed]] = {}
         self._decided = OrderedDict[str, tuple[Question, Decision]]()
         self._deciding = threading.Lock()
 
     def warm_up(self) -> None:
         """Read what questions read of the units. Else the first question would, and take longer than measured ones."""
-        with suppress(DiscreetError):  # the question will say it
+        with suppress(Exception):  # the question will say it
             if stored_dimension(self.vault.settings, self.vault.path / "store") is not None:
                 self.vault.corpus.records()
 
@@ -132,7 +132,7 @@ class Served:
             ceiling = question.ceiling.spending if question.ceiling is not None else None
             pace = Pace(question.begun, question.quantum)
             options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling, pace=pace)
-            self._note_before(question.id)
+            self._note_before(question)
             answer = self._pipeline.run(asked, found.algorithm, options)
         if asked != question.question and not is_request(question.question):
             answer = replace(answer, asked=asked)
@@ -190,13 +190,14 @@ class Served:
 
     def _before_first(self, air: Sequence[str]) -> Landed | None:
         """Return what was public before the first of the questions in the air; None if none has begun."""
-        return next((before for one, before in list(self._before.items()) if one in air), None)
+        return next((before for one, (_, before) in list(self._before.items()) if one in air), None)
 
-    def _note_before(self, question: str) -> None:
-        """Note what is public before a question is answered; forget the oldest note."""
-        if len(self._before) >= _MOST_BEFORE:
-            del self._before[next(iter(self._before))]
-        self._before[question] = self._pipeline.landed
+    def _note_before(self, question: Question) -> None:
+        """Note what is public before a question is answered, until its reply has left, however many begin meanwhile."""
+        now = time.monotonic()
+        for past in [one for one, (ends, _) in self._before.items() if ends < now]:
+            del self._before[past]
+        self._before[question.id] = (now + 2 * question.quantum + _KEPT, self._pipeline.landed)
 
     def _look(self) -> bool:
         ledger = self.vault.ledger
