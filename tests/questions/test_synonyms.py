@@ -7,6 +7,7 @@ import pytest
 
 from discreet.config import read_config
 from discreet.errors import CannotAnswer, UsageError
+from discreet.questions.request import parse_request
 from discreet.questions.vocabulary import parse_synonyms, widen
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -60,6 +61,7 @@ def test_misspelled_synonym_is_asked_back() -> None:
         ("fever", "Line 1 has 1 words for a thing: 'fever'"),
         ("fever = pyrexia\npyrexia = high temperature", "stands in line 1 and in line 2"),
         ("fever = the", "no word with a meaning"),
+        ("afebrile = no fever", "which denies"),
         ("a = " + " = ".join(f"thing{number}" for number in range(30)), "Line 1 has 31 words"),
     ],
 )
@@ -82,3 +84,29 @@ def test_request_without_synonyms_is_unchanged() -> None:
     request = router_of({}).understand("How many patients have fever?")
     assert request is not None
     assert widen(request, {}) is request
+
+
+@pytest.mark.parametrize(
+    ("synonyms", "request_", "quoted", "made"),
+    [
+        ({"hypertension": ["HTN"]}, 'count: "no hypertension"', (), 'count: "no hypertension"'),
+        (
+            {"hypertension": ["HTN"]},
+            'share: "hypertension crisis", among "hypertension"',
+            ("hypertension crisis",),
+            'share: "hypertension crisis", among "hypertension" or "HTN"',
+        ),
+    ],
+)
+def test_denial_and_whole_quotes_are_not_widened(
+    synonyms: dict[str, list[str]], request_: str, quoted: tuple[str, ...], made: str
+) -> None:
+    assert str(widen(parse_request(request_), synonyms, quoted)) == made
+
+
+def test_too_many_synonyms_and_groups_that_are_one_are_refused() -> None:
+    many = {thing: [f"{thing} word {number}" for number in range(18)] for thing in ("fever", "cough", "rash", "gout")}
+    with pytest.raises(CannotAnswer, match="Put phrases in quotes"):
+        widen(parse_request('count: "fever" or "cough" or "rash" or "gout"'), many)
+    with pytest.raises(CannotAnswer, match="one thing"):
+        widen(parse_request('difference: "hypertension" versus "HTN"'), {"hypertension": ["HTN"]})

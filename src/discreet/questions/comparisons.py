@@ -81,13 +81,14 @@ _LESS = re.compile(r"\b(?:fewer|less|rarer|lower|smaller)\b", FLAGS)
 def compare(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a comparison: of two counts, or of how often one thing holds in several groups."""
     if each := EACH_VALUE.search(text):
-        if second := re.match(rf"(?:and|&|by)\b(?! in {MARKED}) ?(.*)", text[each.end() :], FLAGS):
-            raise CannotAnswer("two-things", f"Groups are of one field, and it asks by '{second[1]}', too. Ask by one.")
+        if re.match(rf"(?:and|&|by)\b(?! in {MARKED})", text[each.end() :], FLAGS):
+            raise CannotAnswer("two-things", "Groups are of one field, and it asks by another one, too. Ask by one.")
         rest = f"{text[: each.start()]} {text[each.end() :]}".strip(" ,:")
         rest = re.sub(r"^(?:compare|break down|split|show|give)(?: me)? ", "", rest, flags=FLAGS)
         found = counted("share", rest, nouns) or counted("count", rest, nouns) or stated("share", rest, nouns)
-        if found is not None and not found.of and not found.among:
-            return Slots("list", attribute=re.findall(MARKED, each[1])[0])
+        who = f"{found.of} {found.among}".strip() if found and not found.denied else "?"
+        if not re.sub(rf"\b(?:in|and|{nouns.people})\b|{MARKED}|[ ,]", "", who, flags=FLAGS):  # tests alone
+            return Slots("list", attribute=re.findall(MARKED, each[1])[0], among=who)
         return found and _in_groups(
             found.of or found.among,
             tuple(re.findall(MARKED, each[1])),

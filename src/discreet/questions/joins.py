@@ -48,6 +48,9 @@ _LOST = re.compile(
     r"(?:how many|number of) times|distinct|unique|(?:how many|number of) different)\b",
     re.IGNORECASE,
 )
+_DENIED = re.compile(
+    r"\b(?:no|not|without|never|neither|nor|kein\w*|ohne|weder|nicht|pas|sans|sin|ni)\b|n't\b", re.IGNORECASE
+)
 _ASKS = re.compile(
     r"(?:what|which|how|who|whose|when|where|why|do|does|did|is|are|was|were|they|we|he|she|it)\b", re.IGNORECASE
 )
@@ -255,7 +258,7 @@ def _two_things(part: str, parts: Sequence[str], joins: Sequence[str], question:
     found = [one if _ASKS.match(one) else question.replace(part, one) for one in pieces]
     asked = " And: ".join(found) if part in question else " And: ".join(pieces)
     sign = "', '".join(dict.fromkeys(one.strip() for one in joins)) or "and"
-    request = _as_said(pieces, {one.strip().casefold() for one in joins})
+    request = _readings(part, pieces, {one.strip().casefold() for one in joins})
     return CannotAnswer(
         "two-things",
         f"'{part}' is two things, or a comparison, by '{sign}', and can be read in several ways. Ask about each by "
@@ -264,13 +267,28 @@ def _two_things(part: str, parts: Sequence[str], joins: Sequence[str], question:
     )
 
 
-def _as_said(pieces: Sequence[str], joins: set[str]) -> str:
-    """Return the condition that joins the pieces as they are said, as an example; another one if they are mixed."""
+def _readings(part: str, pieces: Sequence[str], joins: set[str]) -> str:
+    """Return the conditions that a part may mean, as examples; another one if a denial or mixed joins leave it open."""
     for language, known in _LANGUAGES.items():
         for sign, pattern in ((" and ", known.both), (" or ", rf"{known.either}|/|;")):
-            if joins and all(re.fullmatch(pattern, one) for one in joins):
-                return sign.join(f'"{one}"' + (f"@{language}" if language else "") for one in pieces)
-    return '"fever" and ("chills" or "cough")'
+            if joins and len(pieces) > 1 and all(re.fullmatch(pattern, one) for one in joins):
+                said = [pieces] if all(len(one) > 1 for one in pieces) else []
+                said += [shared] if (shared := _shared_words(pieces)) else []
+                at = f"@{language}" if language else ""
+                made = (sign.join(f'"{one}"{at}' for one in some) for some in said)
+                if not _DENIED.search(part) and said:
+                    return ", or count: ".join(made)
+    return '"thing A" and not ("thing B" or "thing C")'
+
+
+def _shared_words(pieces: Sequence[str]) -> list[str]:
+    """Return two pieces, of which the shorter one has words of the other: "breast or ovarian cancer", "taste"."""
+    first, last = pieces[0].split(), pieces[-1].split()
+    if len(pieces) != 2 or len(first) == len(last):
+        return []
+    if len(first) < len(last):
+        return [" ".join(first + last[len(first) :]), " ".join(last)]
+    return [" ".join(first), " ".join(first[: -len(last)] + last)]
 
 
 def left_out(word: str, part: str, rest: str, question: str = "") -> CannotAnswer:

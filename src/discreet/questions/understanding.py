@@ -259,7 +259,9 @@ class _Reading:
 
     def _bare(self, part: str) -> str:
         """Return a part without its marks, and without the words that only joined these to it."""
-        text = re.sub(rf"(?:,? ?\b(?:and|who (?:is|are|were)|in|on|at|with|of) )*\b{MARKED}\b(?:'s?)?,?", " ", part)
+        text = re.sub(
+            rf"(?:,? ?\b(?:and|who (?:is|are|were)|in|on|at|with|of|across|the) )*\b{MARKED}\b(?:'s?)?,?", " ", part
+        )
         text = " ".join(text.split())
         text = re.sub(
             (
@@ -401,6 +403,8 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
         text, by = _without_period(re.sub(r" an? (?=(?:month|quarter|year)$)", " per ", text, flags=FLAGS))
     if EACH_VALUE.search(text) and (kind in ("count", "share", "list") or (kind == "trend" and not by)):
         kind = "compare"
+    if EACH_VALUE.search(text) and (by or kind != "compare"):
+        raise CannotAnswer("two-things", "Counts and shares alone are asked by group. Ask about each group by itself.")
     found = _trend(text, nouns, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind](text, nouns)
     return found and replace(found, by=by or found.by)
 

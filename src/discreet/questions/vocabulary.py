@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from string import ascii_lowercase
 
-from discreet.algorithms.statistics.conditions import Condition, Says, any_of, each_phrase, says
+from discreet.algorithms.statistics.conditions import Condition, Says, any_of, each_phrase, parse, says, written
 from discreet.errors import CannotAnswer, UsageError
 from discreet.questions.request import Request
 
@@ -32,7 +32,7 @@ def check_spelling(question: str, phrases: Iterable[str], named: Iterable[str]) 
         CannotAnswer: if there is such a word; it names the question that may be meant.
     """
     own = frozenset(word for one in named for word in re.findall(r"\w+", one.casefold()))
-    quoted = quoted_in(question)
+    quoted = " ".join(quoted_in(question))
     for word in (one for phrase in phrases for one in re.findall(r"[^\W\d_]+", phrase)):
         if len(word) < _SHORTEST or not word.isascii() or not word.islower() or word in quoted:
             continue
@@ -45,9 +45,9 @@ def check_spelling(question: str, phrases: Iterable[str], named: Iterable[str]) 
             )
 
 
-def quoted_in(question: str) -> str:
+def quoted_in(question: str) -> list[str]:
     """Return what stands in quotes in a question."""
-    return " ".join(re.findall(r"[\"\u201c\u201e\u00ab](.+?)[\"\u201d\u201c\u00bb]", question))
+    return re.findall(r"[\"\u201c\u201e\u00ab](.+?)[\"\u201d\u201c\u00bb]", question)
 
 
 def nearest(word: str, own: frozenset[str] = frozenset()) -> str:
@@ -100,8 +100,7 @@ def public_words() -> frozenset[str]:
 #     hypertension = HTN = high blood pressure = Bluthochdruck@de
 #
 # A question in words for one of them asks for all: `count: "hypertension" or "HTN" or ...`. So what is counted is
-# shown,
-# it costs what one phrase costs, and no text has any influence on it. A phrase in quotes is asked unchanged.
+# shown, it costs what one phrase costs, and no text has any influence on it. A phrase in quotes is asked unchanged.
 
 MOST_WORDS, MOST_THINGS = 20, 2000
 Synonyms = Mapping[str, Sequence[str]]
@@ -112,7 +111,8 @@ def parse_synonyms(text: str) -> dict[str, list[str]]:
     """Return the synonyms that a text names, one thing a line; empty lines and those that begin with # are left out.
 
     Raises:
-        UsageError: with the number of the line, if it names no other word, too many, or one of another line.
+        UsageError: with the number of the line, if it names no other word, too many, one of another line, or none of a
+            thing ("no fever").
     """
     found: dict[str, list[str]] = {}
     homes: dict[tuple[str, ...], int] = {}
@@ -126,27 +126,39 @@ def parse_synonyms(text: str) -> dict[str, list[str]]:
                 f"them, such as: hypertension = HTN = Bluthochdruck@de. At most {MOST_THINGS} lines are read."
             )
         for phrase in map(_says, words):
+            if phrase.phrase.denies:
+                raise UsageError(f"Line {number} has {phrase}, which denies. A synonym names a thing, not its absence.")
             if (home := homes.setdefault(_key(phrase), number)) != number:
                 raise UsageError(f"{phrase} stands in line {home} and in line {number}. Write both lines as one.")
         found[words[0]] = words[1:]
     return found
 
 
-def widen(request: Request, synonyms: Synonyms, quoted: str = "") -> Request:
-    """Return the request in which each phrase is any of its synonyms, but for phrases that stand in `quoted`."""
+def widen(request: Request, synonyms: Synonyms, quoted: Sequence[str] = ()) -> Request:
+    """Return the request in which each phrase is any of its synonyms, but for those that were quoted.
+
+    Raises:
+        CannotAnswer: if it would join too much, or if groups would be one thing.
+    """
     known = _known(tuple((name, *others) for name, others in synonyms.items()))
     if not known:
         return request
 
     def wider(phrase: Says) -> Condition:
-        others = () if phrase.says in quoted else known.get(_key(phrase), ())
-        every = {_key(one): one for one in (phrase, *others)}
-        return any_of(*every.values()) if len(every) > 1 else phrase
+        unchanged = phrase.phrase.denies or phrase.says.casefold() in map(str.casefold, quoted)
+        others = () if unchanged else known.get(_key(phrase), ())
+        every = {_key(one): one for one in (*others, phrase)}
+        return any_of(phrase, *(one for one in every.values() if one != phrase)) if len(every) > 1 else phrase
 
     def of(condition: Condition | None) -> Condition | None:
-        return condition and each_phrase(condition, wider)
+        try:
+            return condition and parse(str(each_phrase(condition, wider)))  # as the statistic reads it
+        except UsageError as error:
+            raise CannotAnswer("unsure", f"With the synonyms of its phrases: {error} Put phrases in quotes.") from None
 
-    groups = tuple(each_phrase(one, wider) for one in request.groups)
+    groups = tuple(of(one) or one for one in request.groups)
+    if len({written(one.facts()) for one in groups}) < len({written(one.facts()) for one in request.groups}):
+        raise CannotAnswer("unsure", "By the custodian's synonyms, its groups are one thing. Put them in quotes.")
     changed = {"of": of(request.of), "among": of(request.among), "groups": groups}
     return request.model_copy(update={name: value for name, value in changed.items() if value})
 

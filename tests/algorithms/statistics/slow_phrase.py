@@ -66,7 +66,13 @@ def _is_of_relative(sentence: list[str], start: int, phrase: Phrase) -> bool:
     if not own or (closing and closing[-1] > own[-1]):
         return False
     after, before = sentence[own[-1] + 1 : start][:1], sentence[max(0, own[-1] - 3) : own[-1] - 1]
-    told = after and (after[0][-2:] == "ed" or after[0] in "been brought found given seen said told taken".split())
+    told = after and (
+        after[0][-2:] == "ed"
+        or after[0] in "been brought found given seen said told taken to him her them concerns questions".split()
+    )
+    whose = "her his their patient's pt's ihre seine deren dessen sa su , .".split()
+    if sentence[own[-1]] in withs and own[-1] > 1 and sentence[own[-1] - 2] not in whose:
+        return False
     others = "with mit avec con by to from my von bei durch zu par chez por de".split()
     return sentence[own[-1]] in tongue.having and not told and not set(before) & set(others)
 

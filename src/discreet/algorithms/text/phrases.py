@@ -165,7 +165,9 @@ _WITH = frozenset("with mit avec con".split())
 """Words that belong to what stands before them, and begin no other subject."""
 _BESIDES = _WITH | frozenset("by to from my von bei durch zu par chez por de".split())
 """Words before a relative who is no subject, or of whom a text is."""
-_REPORTED = frozenset("been brought found given seen said told taken".split())
+_REPORTED = frozenset("been brought found given seen said told taken to him her them concerns questions".split())
+_WHOSE = frozenset("her his their patient's pt's ihre seine deren dessen sa su , .".split())
+"""Words before a relative: without one, "mother with" is the individual."""
 _BETWEEN = 3
 """The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
 
@@ -272,7 +274,9 @@ def is_of_another(before: list[str], tongue: Tongue | None = None) -> bool:
         verb = before[place]
         if verb in verbs and place and before[place - 1] in known.relatives:
             reports = any(one.endswith("ed") or one in _REPORTED for one in before[place + 1 : place + 2])
-            return verb in known.having and not reports and _BESIDES.isdisjoint(before[max(place - 3, 0) : place - 1])
+            own = place > 1 and verb in _WITH and before[place - 2] not in _WHOSE  # "a breastfeeding mother with"
+            beside = not _BESIDES.isdisjoint(before[max(place - 3, 0) : place - 1])
+            return verb in known.having and not (reports or own or beside)
         if verb in verbs and verb not in _WITH:
             return False
     return False
