@@ -154,6 +154,11 @@ class Replay(Generic[S]):
         """Run the check of the whole log in a thread."""
         self._late = LateCheck(check)
 
+    @property
+    def is_checking(self) -> bool:
+        """Whether the check has not ended."""
+        return self._late is not None and self._late.is_running
+
     def wait(self) -> None:
         """Wait for the check, and take over its state.
 
@@ -189,8 +194,8 @@ class Replay(Generic[S]):
 
     def _from_snapshot(self, connection: Connection) -> S | None:
         """Return the state of the snapshot: during the check, for what is public, and after it, if it was compared."""
-        path, checking = self._snapshot, self._late is not None and self._late.is_running
-        if path is None or not (checking or (self._trusted and self._trusted == arrays.identity(path))):
+        path = self._snapshot
+        if path is None or not (self.is_checking or (self._trusted and self._trusted == arrays.identity(path))):
             return None
         found = _load(path)
         if found is None:
@@ -338,8 +343,12 @@ class Log(Generic[S]):
 
     @contextmanager
     def reading(self, *, checked: bool = False) -> Iterator[Transaction[S]]:
-        """Run the block on one consistent state; with `checked`, after the check of the whole log."""
-        if checked:
+        """Run the block on one consistent state; with `checked`, after the check of the whole log.
+
+        Raises:
+            LedgerError: if the check ended, and the log or its snapshot is not sound.
+        """
+        if checked or not self.replay.is_checking:
             self.replay.wait()
         with self.place.reading() as connection, self.replay.caught_up(connection) as state:
             yield Transaction(connection, state)
@@ -360,7 +369,7 @@ class Log(Generic[S]):
                 found = Transaction(connection, state)
                 if durable and self.counter is not None:
                     # Under the lock, all rows that the counter may name are committed.
-                    self.counter.check(self.counter.read(), found)
+                    self.counter.check(self.counter.known(), found)
                 yield found
         except BaseException:
             if found is not None and found.appended:
@@ -389,7 +398,7 @@ class Log(Generic[S]):
         Raises:
             LedgerError: if the log is older than the counter, or another copy.
         """
-        known = counter.read()  # first: another process may write meanwhile, and the log is then ahead
+        known = counter.known()  # first: another process may write meanwhile, and the log is then ahead
         with self.reading() as found:
             counter.check(known, found)
         self.counter = counter
@@ -427,7 +436,10 @@ class Reached:
 
 
 class Counter:
-    """The file with the last known state of a log: the numbers of questions and payments, and the last durable row.
+    """The last known state of a log: the numbers of questions and payments, and the last durable row.
+
+    A process remembers what it noted, so that it notices an older log also where the file is lost, is put back with
+    the log, or cannot be written.
 
     The number of questions is public; the number of payments is for the custodian. The file is written in place after a
     durable row was read back from the log, so it is never ahead of the log. It never names a row that was written
@@ -436,7 +448,7 @@ class Counter:
     folder. It cannot detect that the whole folder was restored from an older copy.
 
     Attributes:
-        path: its path; None to remember the state in this process alone.
+        path: the path of its file; None to remember the state in this process alone.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -444,9 +456,9 @@ class Counter:
         self._seen: Reached | None = None
 
     def read(self) -> Reached | None:
-        """Return the last known state; None if there is none, or if the file is damaged."""
+        """Return the state in the file; None if there is none, or if the file is damaged."""
         if self.path is None:
-            return self._seen
+            return None
         try:
             found = json.loads(self.path.read_text(encoding="ascii"))
             known = Reached(found["questions"], found["payments"], found["row"], found["hash"])
@@ -456,23 +468,33 @@ class Counter:
         numbers = known.questions, known.payments, known.row
         return known if sound and all(type(number) is int and number >= 0 for number in numbers) else None
 
-    def check(self, known: Reached | None, found: Transaction[Any]) -> None:
+    def known(self) -> list[Reached]:
+        """Return what is known of the log: what this process noted, and what the file has."""
+        both = (self.read(), self._seen)  # mostly the same row, which is then looked up once
+        return list({one.hash: one for one in both if one is not None}.values())
+
+    def forget(self) -> None:
+        """Forget what is known."""
+        self._seen = None
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    def check(self, known: list[Reached], found: Transaction[Any]) -> None:
         """Check that a log is not older than what is known of it, and that it is no other one.
 
         Args:
-            known: what `read` returned before the transaction began, or within one that writes.
+            known: what `known` returned before the transaction began, or within one that writes.
             found: the transaction.
 
         Raises:
             LedgerError: if the log lacks known questions, payments or rows, or has another row in the place of one.
         """
-        if known is None:
-            return
-        if (now := found.state.reached).is_older(known):
-            raise self.older(now, known)
-        row = chain.hash_at(found.connection, known.row)  # None for a row of a log that was closed
-        if row is not None and row.hex() != known.hash:
-            raise self.forked(known.row)
+        for one in known:
+            if (now := found.state.reached).is_older(one):
+                raise self.older(now, one)
+            row = chain.hash_at(found.connection, one.row)  # None for a row of a log that was closed
+            if row is not None and row.hex() != one.hash:
+                raise self.forked(one.row)
 
     def older(self, now: Reached, known: Reached) -> DiscreetError:
         """Return the error of a log that lacks what is known. It omits the number of payments: some are private."""
@@ -489,9 +511,10 @@ class Counter:
         )
 
     def note(self, now: Reached) -> None:
-        """Write the state of the log, unless the file is ahead. A file that cannot be written stays unchanged."""
+        """Remember the state of the log, and write it unless the file is ahead, or cannot be written."""
+        if self._seen is None or self._seen.is_older(now):
+            self._seen = now
         if self.path is None:
-            self._seen = now if self._seen is None or self._seen.is_older(now) else self._seen
             return
         with suppress(OSError):
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)  # as the log; never by a link

@@ -58,13 +58,22 @@ def test_older_ledger_is_refused_when_the_vault_is_opened(tmp_path: Path) -> Non
         Vault.open(vault.path)
 
 
-def test_open_process_refuses_an_outdated_ledger(tmp_path: Path) -> None:
+@pytest.mark.parametrize("counter", ["kept", "lost", "put back", "never written"])
+def test_open_process_refuses_an_outdated_ledger(tmp_path: Path, counter: str) -> None:
     vault = made(tmp_path / "v")
     asked(vault, "one")
-    copy = copied(vault, tmp_path)
+    copy, beside = copied(vault, tmp_path), vault.path / COUNTER
+    before = beside.read_bytes()
+    if counter == "never written":  # as with a full disk
+        beside.unlink()
+        beside.mkdir()
     asked(vault, "two")
     asked(vault, "three")
     put_back(vault, copy)
+    if counter == "put back":
+        beside.write_bytes(before)
+    elif counter == "lost":
+        beside.unlink()
     with pytest.raises(LedgerError, match="older"):
         vault.ledger.begin("four", "murag-ada", None)
     assert vault.ledger.reached() == Reached(1, 1), "nothing was written into the older one"

@@ -2,13 +2,15 @@
 
 import os
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger.ledger import SqliteLedger
-from discreet.log import replay
+from discreet.log import arrays, replay
 from discreet.log.replay import LateCheck
 from tests.guarantee.ledger.conftest import Kept, change
 from tests.guarantee.ledger.test_sqlite import fork
@@ -57,8 +59,9 @@ def test_sound_ledger_pays(kept: Kept) -> None:
     assert found.reserve("r", 0, of(0.5), UNITS[:3]) == frozenset(UNITS[:3])
 
 
-def _end(end: threading.Event) -> None:
+def _end(end: threading.Event, check: Callable[[], object] = bool) -> None:
     end.wait()
+    check()
 
 
 def test_payment_waits_for_the_check(tmp_path: Path) -> None:
@@ -77,6 +80,25 @@ def test_payment_waits_for_the_check(tmp_path: Path) -> None:
     end.set()
     paying.join()
     assert paid.is_set()
+
+
+def test_public_sum_is_not_read_from_a_snapshot_that_the_check_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    SqliteLedger.create(path, LARGE).reserve_all("q", 0, of(0.5))
+    SqliteLedger.open(path).unit_balances()  # waits for the check, which writes the snapshot
+    snapshot = path.with_name("ledger.sqlite-snapshot")
+    found = arrays.load(snapshot)
+    assert found is not None
+    header, content = found
+    header["state"]["corpora"] = 7
+    arrays.save(snapshot, header, content)
+    ledger, end = SqliteLedger.open(path), threading.Event()
+    ledger.replay.check_meanwhile(lambda: _end(end, partial(ledger._check, large=True)))
+    assert ledger.spent()  # of the snapshot
+    end.set()
+    for refused in (ledger.unit_balances, ledger.spent, lambda: ledger.affords(of(0.5)), ledger.reached):
+        with pytest.raises(LedgerError, match="differs from the ledger"):
+            refused()
 
 
 def test_child_knows_the_result(kept: Kept) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.log.replay import Counter
-from discreet.server.accounts import Accounts, AccountsError, OlderCopy
+from discreet.server.accounts import Accounts, AccountsError, OlderCopy, Reservation
 from tests.server.accounts.helpers import Bank, pure
 
 
@@ -27,16 +27,29 @@ def test_older_copy_is_refused_until_it_is_accepted(bank: Bank) -> None:
     assert Accounts(bank.path).odometer(key.id).spent == 0
 
 
-def test_copy_under_a_running_server_is_refused(bank: Bank) -> None:
-    key = bank.key()
+@pytest.mark.parametrize("counter", ["kept", "lost", "put back", "never written"])
+def test_copy_under_a_running_server_is_refused(bank: Bank, counter: str) -> None:
+    key = bank.key(3.0)
     bank.accounts.close()
-    copy = bank.path.with_name("copy.sqlite")
+    copy, beside = bank.path.with_name("copy.sqlite"), bank.path.with_suffix(".counter")
     shutil.copy(bank.path, copy)
+    before = beside.read_bytes()
+    if counter == "never written":  # as with a full disk
+        beside.unlink()
+        beside.mkdir()
     bank.ask(key, pure(2))
     bank.accounts.close()
     shutil.copy(copy, bank.path)
-    with pytest.raises(OlderCopy):
-        bank.ask(key, pure(2))
+    if counter == "put back":
+        beside.write_bytes(before)
+    elif counter == "lost":
+        beside.unlink()
+    for _ in range(2):
+        with pytest.raises(OlderCopy):
+            bank.ask(key, pure(2))
+    if counter != "never written":
+        bank.accounts.database.accept_copy()
+        assert isinstance(bank.ask(key, pure(2)), Reservation)
 
 
 def test_missing_database_is_not_made_anew(bank: Bank) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from discreet.log import chain, replay
+from discreet.log import arrays, chain, replay
 from discreet.server.accounts import Accounts, AccountsError, Key, KeyExhausted, Limits, OlderCopy, Reservation
 from tests.server.accounts.helpers import GRANT, VAULT, Bank, gaussian, pure, unsettled
 
@@ -53,6 +53,23 @@ def test_snapshot_of_a_large_log_has_the_same_state(bank: Bank, monkeypatch: pyt
     assert set(unsettled(again)) == set(unsettled(bank.accounts))
     again.reserve(key.id, "f" * 32, pure(0.1), vault=VAULT, model=VAULT, fingerprint="new")
     assert state_of(again) == state_of(Accounts(bank.path)) == state_of(bank.accounts)
+
+
+def test_revoked_key_is_not_let_in_by_a_changed_snapshot(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, secret = bank.accounts.issue("ana", [VAULT], Limits(1.0))
+    key = bank.accounts.revoke("ana")
+    monkeypatch.setattr(replay, "LARGE", 0)
+    assert Accounts(bank.path).find(secret) is None
+    path = bank.path.with_name("accounts.sqlite-snapshot")
+    found = arrays.load(path)
+    assert found is not None
+    header, content = found
+    header["state"]["plain"][2][key.id]["revoked"] = False
+    arrays.save(path, header, content)
+    again = Accounts(bank.path, check_copy=False)
+    for use in (lambda: again.find(secret), lambda: again.get("ana"), lambda: Accounts(bank.path)):
+        with pytest.raises(AccountsError, match=f"snapshot {path} differs"):
+            use()
 
 
 class Failed(Exception):  # noqa: N818 - a driver's error, for a test

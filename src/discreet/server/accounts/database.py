@@ -8,9 +8,9 @@
 A transaction that writes holds the lock of the database from its first statement on, so that what it reads cannot
 change before it writes. Its commit is on disk when it returns. One that reads waits for no writer.
 
-The counter cannot notice that the whole folder was put back from an older copy: a head of the audit log that was filed
-elsewhere does (audit_log.py). Accounts in PostgreSQL have no counter beside them: each process knows the newest row
-that it saw, and refuses a database that lacks it.
+A process also knows the newest row that it wrote, and refuses a database that lacks it. Accounts in PostgreSQL, which
+have no counter beside them, have that alone. That the whole folder was put back while no server ran is not noticed: a
+head of the audit log that was filed elsewhere shows it (audit_log.py).
 
 The replies that the same request finds for a while are outside the chain, since they are deleted after a day.
 
@@ -111,8 +111,8 @@ class Database(Log[Books]):
         self.counter: Counter = counter
 
     @contextmanager
-    def reading(self, *, checked: bool = False) -> Iterator[Found]:
-        """Hold a transaction that reads one state of the database."""
+    def reading(self, *, checked: bool = True) -> Iterator[Found]:
+        """Hold a transaction that reads one state of the database, after its check: no unchecked cache admits a key."""
         with _explained(), super().reading(checked=checked) as found:
             yield found
 
@@ -128,9 +128,8 @@ class Database(Log[Books]):
 
     def accept_copy(self) -> None:
         """Have the counter forget what this copy of the database lacks."""
-        if self.counter.path is not None:
-            self.counter.path.unlink(missing_ok=True)
-            self.note()
+        self.counter.forget()
+        self.note()
 
     def _note(self, head: Head) -> None:
         # Nothing is read back, which could fail: who gets an error here finds that nothing was changed.
