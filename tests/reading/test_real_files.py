@@ -95,6 +95,22 @@ def test_preview_is_the_addition_without_writing(tmp_path: Path) -> None:
     assert "0 new, 0 replaced, 3 unchanged; in the vault already: 3 of 3 patients." in shown
 
 
+def test_record_with_the_id_of_another_individual_does_not_stand_in_the_way_of_the_right_one(tmp_path: Path) -> None:
+    vault, notes = vault_at(tmp_path / "vault"), tmp_path / "n.csv"
+    notes.write_text(rows_of((1, "P1", "a")))
+    assert run("add", vault.path, notes).exit_code == 0
+    notes.write_text(rows_of((1, "P2", "b"), (1, "P2", "b"), (1, "P1", "c"), (1, "P2", "b"), (1, "P1", "d")))
+    seen = json.loads(run("add", vault.path, notes, "--preview", "--json").stdout)["preview"]
+    added = json.loads(run("add", vault.path, notes, "--json").stdout)
+    assert (seen["units"], seen["replaced"], seen["unchanged"]) == (1, 1, 0)
+    assert (added["replaced"], added["unchanged"]) == (1, 0)
+    assert seen["refused"] == added["bad"]
+    reasons = {bad["where"].rpartition(" ")[2]: bad["reason"] for bad in added["bad"]}
+    assert {line for line, reason in reasons.items() if "about another individual" in reason} == {"2", "3"}
+    assert {line for line, reason in reasons.items() if "the first was kept" in reason} == {"5", "6"}
+    assert texts(Vault.open(vault.path)) == {"p1": ["c"]}
+
+
 def test_corrected_texts_without_ids_are_pointed_out(tmp_path: Path) -> None:
     vault, notes = vault_at(tmp_path / "vault"), tmp_path / "n.csv"
     for text in ("Cold", "Cold, gone"):

@@ -82,11 +82,12 @@ class Admission:
         content = digest(document)
         if document.id in self._met:
             return Fate.UNCHANGED if self._met[document.id] == content else Fate.CONFLICT
-        self._met[document.id] = content
-        if stored.get(document.id) == content:
-            return Fate.UNCHANGED
-        if about.get(document.id, document.unit) != document.unit:
+        same = stored.get(document.id) == content
+        if not same and about.get(document.id, document.unit) != document.unit:
             return Fate.NAMELESS if document.own_unit else Fate.TAKEN
+        self._met[document.id] = content  # not before: a refused document is not kept
+        if same:
+            return Fate.UNCHANGED
         return Fate.REPLACED if document.id in stored else Fate.ADDED
 
 
