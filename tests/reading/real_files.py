@@ -297,6 +297,22 @@ ROUNDS = [
         [ROUNDED],
         4,
     ),
+    Case(
+        "ids with an e among digits are read",
+        {
+            "n.csv": rows("id,patient,text", "1e10,3e123456,Cold", "2E11,7E12,Rash"),
+            "n.jsonl": '{"id": "3e12", "patient": "3e123456", "text": "Pain"}\n',
+        },
+        {"3e123456": ["Cold", "Pain"], "7e12": ["Rash"]},
+    ),
+    Case(
+        "who is called so",
+        {"n.csv": rows("id,patient,text", "1,1E+15,Cold", "2,2E+15,Rash", "3E+15,P3,Pain", "4E+15,P4,Ache")},
+        {"1e+15": ["Cold"], "p4": ["Ache"]},
+        [f"the field 'patient' is a number that was {ROUNDED}", f"the field 'id' is a number that was {ROUNDED}"],
+        4,
+        "--unit-may-be 1e+15 --unit-may-be 4e+15",
+    ),
 ]
 TWO_NAMES = [
     ("00123", "123"),

@@ -70,7 +70,7 @@ class Reader:
     Args:
         fields: the names of the fields.
         own_units: whether a record without a unit becomes a unit. Otherwise it is refused.
-        may_be: names of units that are names, although they look like words for nothing.
+        may_be: names that are names, although they look like words for nothing or like rounded numbers.
     """
 
     def __init__(self, fields: Fields, *, own_units: bool = False, may_be: Collection[str] = ()) -> None:
@@ -89,7 +89,7 @@ class Reader:
             if not is_unicode(text):
                 return BadRecord(record.where, "not UTF-8")
             texts += [text] * bool(text.strip())
-        named = {name: _name(value_of(values, name)) for name in (fields.id, fields.unit) if name}
+        named = {name: _name(value_of(values, name), self._may_be) for name in (fields.id, fields.unit) if name}
         for name, found in named.items():
             if isinstance(found, _NoName):
                 return BadRecord(record.where, f"the field '{name}' {found.reason}")
@@ -158,15 +158,17 @@ class _NoName:
     reason: str
 
 
-_ROUNDED = re.compile(r"[+-]?\d([.,]\d+)?e[+]?\d{2,}", re.IGNORECASE | re.ASCII)
+_ROUNDED = re.compile(r"[+-]?\d([.,]\d+)?e\+\d{2,}", re.IGNORECASE | re.ASCII)
+"""A large number as spreadsheets and programs write it: 1.23E+15. Without the sign it is an id such as 7e12."""
+_SHARED = "is a number that was rounded, so that several individuals may have it: export it as a text"
 _EXACT = 2**53
 """From here on, not every whole number is a floating-point number."""
 
 
-def _name(value: object) -> "str | _NoName":
-    """Return a value as a name, "" if it is empty. Equal values have one name."""
+def _name(value: object, may_be: Collection[str] = ()) -> "str | _NoName":
+    """Return a value as a name, "" if it is empty. Equal values have one name. Those in `may_be` are names."""
     if isinstance(value, list):
-        names = [name for one in value if (name := _name(one))]
+        names = [name for one in value if (name := _name(one, may_be))]
         if any(isinstance(name, _NoName) for name in names) or len({canonical_unit(str(name)) for name in names}) < 2:
             return next((name for name in names if isinstance(name, _NoName)), names[0] if names else "")
         return _NoName("names several individuals, but a record belongs to one")
@@ -174,10 +176,10 @@ def _name(value: object) -> "str | _NoName":
         return ""
     if isinstance(value, (bool, tuple, dict, set, bytes)):
         return _NoName("is neither a text nor a number")
-    if (isinstance(value, float) and abs(value) >= _EXACT) or (
-        isinstance(value, str) and _ROUNDED.fullmatch(value.strip())
-    ):
-        return _NoName("is a number that was rounded, so that several individuals may have it: export it as a text")
+    if isinstance(value, float) and abs(value) >= _EXACT:
+        return _NoName(_SHARED)
+    if isinstance(value, str) and _ROUNDED.fullmatch(value.strip()) and canonical_unit(value) not in may_be:
+        return _NoName(f"{_SHARED} (a name all the same: --unit-may-be)")
     if isinstance(value, float) and value.is_integer():  # a table with empty cells has 7 as 7.0
         value = int(value)
     if isinstance(value, datetime) and not value.tzinfo and value.time() == time():  # workbooks store a day like this

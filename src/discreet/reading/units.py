@@ -315,7 +315,7 @@ class UnitRules:
         pattern: a pattern for the path of each file, such as "{unit}/**" (`Pattern`).
         each_file: whether a file that names no unit becomes a unit.
         each_record: whether a record of a table that names no unit becomes a unit.
-        may_be: names of units that are names, although they look like words for nothing.
+        may_be: names that are names, although they look like words for nothing or like rounded numbers.
 
     Raises:
         UsageError: if two rules name the units of files.
