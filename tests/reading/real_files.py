@@ -778,6 +778,26 @@ HEADERS = [
     Case(
         "which line it is, is said", {"n.csv": rows("Clinic", "", "patient,text", "P1,Cold")}, {}, ["--header-row 3"], 4
     ),
+    *(
+        Case(
+            f"a first line that is {what}",
+            {"n.csv": rows(*lines, "patient;text", "P1;Cold, bad", "P2;Rash;Pain")},
+            {"p1": ["Cold, bad"]},
+            [f"n.csv line {len(lines) + 3}: the record has more fields"],
+            4,
+        )
+        for what, lines in (
+            ("empty", [""]),
+            ("blank, twice", [" ", "\t"]),
+            ("of empty cells", [";;"]),
+            ("an empty one after the delimiter's", ["sep=;", ""]),
+        )
+    ),
+    Case(
+        "an empty first row of a sheet",
+        {"n.xlsx": sheet([], ["patient", "text"], ["P1", "Cold"])},
+        {"p1": ["Cold"]},
+    ),
 ]
 
 BUNDLE = {

@@ -84,6 +84,8 @@ def _look_like_names(names: Sequence[str]) -> bool:
 DELIMITERS = (",", ";", "\t", "|")
 _SEPARATOR = re.compile(r"\"?sep=(.)\"?\r?\n?")
 """The first line that Excel writes to state the delimiter."""
+_EMPTY = "".join(DELIMITERS) + " \r\n"
+"""Of these consists a line without a cell, which is not the header."""
 
 
 @dataclass(frozen=True)
@@ -130,12 +132,9 @@ def detect_dialect(file: FoundFile, options: ReadingOptions) -> Dialect:
         Doubtful: if two encodings are likely.
     """
     encoding = options.encoding or detect_encoding(lambda: open_bytes(file.path))
-    delimiter = options.delimiter
     with _opened(file, encoding) as opened:
-        skipped, line = _first_line(opened, options)
-        if isinstance(line, _Stated):
-            delimiter = delimiter or line.delimiter
-            line = next(short_lines(opened), "")
+        skipped, line, stated = _first_line(opened, options)
+        delimiter = options.delimiter or stated
         if not delimiter:
             marks = DELIMITERS if line else ()
             starts = {mark: _names(chain([line], short_lines(opened)), mark) for mark in marks}
@@ -146,25 +145,13 @@ def detect_dialect(file: FoundFile, options: ReadingOptions) -> Dialect:
         return Dialect(encoding, delimiter, _shape(opened, delimiter, skipped, options.unit_field))
 
 
-@dataclass(frozen=True)
-class _Stated:
-    """A first line that states the delimiter.
-
-    Attributes:
-        delimiter: the delimiter.
-    """
-
-    delimiter: str
-
-
-def _first_line(opened: TextIO, options: ReadingOptions) -> "tuple[int, str | _Stated]":
-    """Return the line of the header, and the number of lines before it; or the line that states the delimiter."""
-    line = opened.readline(LONGEST).removeprefix("\ufeff")
-    if named := _SEPARATOR.fullmatch(line):
-        return 1, _Stated(named[1])
-    for _ in range(options.header_row - 1):
-        line = opened.readline(LONGEST)
-    return options.header_row - 1, line
+def _first_line(opened: TextIO, options: ReadingOptions) -> tuple[int, str, str]:
+    """Return the number of lines before the header, its line, and the delimiter that the first line states or ""."""
+    line, number = opened.readline(LONGEST).removeprefix("\ufeff"), 1
+    stated = _SEPARATOR.fullmatch(line)
+    while line and (number < options.header_row or (stated and number == 1) or not line.strip(_EMPTY)):
+        line, number = opened.readline(LONGEST), number + 1
+    return number - 1, line, stated[1] if stated else ""
 
 
 def _shape(opened: TextIO, delimiter: str, skipped: int, unit_field: str) -> Shape:
@@ -241,9 +228,9 @@ class _Lines:
 
 
 def _records(opened: TextIO, dialect: Dialect, source: str, options: ReadingOptions) -> Iterator[Record | BadRecord]:
-    skipped, line = _first_line(opened, options)
+    skipped, line, _ = _first_line(opened, options)
     rest = short_lines(opened)
-    lines = _Lines(rest if isinstance(line, _Stated) else chain([line], rest))
+    lines = _Lines(chain([line], rest))
     # Strict: after an unclosed quote, the texts of other individuals would become part of one record.
     reader = csv.reader(lines, strict=True, delimiter=dialect.delimiter)
     try:
