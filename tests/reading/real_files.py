@@ -160,6 +160,71 @@ SHIFTED = [
         },
         {"p1": ["Cold, fever, worse: pain, rash, cough, ache all well"], "p2": ["a, b, c d, e, f"]},
     ),
+    *(
+        Case(
+            f"cells of several lines are read, {what}",
+            {"n.csv": table(header, *lines, delimiter=mark)},
+            {"p1": ["First line second line"], "p2": ["One two three"]},
+        )
+        for what, mark, header, lines in (
+            (
+                "before the individual",
+                ",",
+                "text,patient",
+                ('"First line\nsecond line",P1', '"One\r\ntwo\r\n\r\nthree",P2'),
+            ),
+            (
+                "between semicolons",
+                ";",
+                "text,patient,age",
+                ('"First line\nsecond line",P1,40', '"One\ntwo\nthree",P2,41'),
+            ),
+            (
+                "before empty cells",
+                "\t",
+                "text,patient,more",
+                ('"First line\nsecond line",P1,', '"One\ntwo\nthree",P2,'),
+            ),
+            (
+                "beside another one",
+                ",",
+                "text,patient,more,age",
+                ('"First line\nsecond line",P1,"a\nb",40', '"One\ntwo\nthree",P2,"a\nb, c",41'),
+            ),
+            (
+                "after another one",
+                ",",
+                "more,patient,text,age",
+                ('"a, b\nc",P1,"First line\nsecond line",40', '"a\nb",P2,"One\ntwo\nthree",41'),
+            ),
+            (
+                "in the middle",
+                ",",
+                "age,text,patient",
+                ('40,"First line\nsecond line",P1', '41,"One\ntwo\nthree",P2'),
+            ),
+        )
+    ),
+    Case(
+        "cells of several lines with commas are read, before the individual",
+        {"n.csv": rows("text,patient", '"Cold, since May\nworse",Ada', '"Dear Sir,\nBo, and Cy,\nbest",Bo Berg')},
+        {"ada": ["Cold, since May worse"], "bo berg": ["Dear Sir, Bo, and Cy, best"]},
+    ),
+    *(
+        Case(
+            f"two stray quotes {what}",
+            {"n.csv": table(header, *lines, delimiter=mark)},
+            {"p9": ["Burn"]},
+            ["lines 2 to 3"],
+            4,
+        )
+        for what, mark, header, lines in (
+            ("before the individual", ",", "text,patient", ('"hello,P1', 'world",P2', "Burn,P9")),
+            ("between semicolons", ";", "text,patient,age", ('"hello,P1,40', 'world",P2,41', "Burn,P9,42")),
+            ("in the middle", ",", "age,text,patient", ('40,"hello,P1', '41,world",P2', "42,Burn,P9")),
+            ("behind the individual", ",", "patient,text,age", ('P1,"hello,40', 'P2,world",41', "P9,Burn,42")),
+        )
+    ),
     Case("a trailing separator in every row is read", {"n.csv": rows("text,patient", *THREE)}, GOOD),
     Case(
         "trailing commas of a spreadsheet are read",

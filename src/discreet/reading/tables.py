@@ -279,7 +279,7 @@ def _oddity(row: list[str], names: list[str], dialect: Dialect, lines: Sequence[
         return "the record has an empty field more than other records; put texts with commas in quotes"
     if 0 <= shape.unit < len(row) - 1 and _is_shifted(row[shape.unit], row[shape.unit + 1 :], shape):
         return "the unit has another form than others, and a later field has theirs; put texts with commas in quotes"
-    if len(lines) > 1 and any(_is_row(line, row, dialect.delimiter) for line in lines[1:]):
+    if len(lines) > 1 and _has_rows(lines, row, dialect.delimiter):
         return "a quote is not closed, or closed too late: the record contains lines that are records themselves"
     return ""
 
@@ -291,11 +291,23 @@ def _is_shifted(unit: str, later: Sequence[str], shape: Shape) -> bool:
     return shape.is_last and unit[:1].isspace() and bool(later[0].strip())
 
 
-def _is_row(line: str, row: list[str], delimiter: str) -> bool:
-    """Return whether a line within a record is a record itself: it has the same fields in the same forms."""
-    cells = _names(iter([line.replace('"', "")]), delimiter)
-    kept = [(cell, own) for cell, own in zip(cells, row, strict=False) if "\n" not in own and "\r" not in own]
-    return len(cells) == len(row) and len(cells) > 1 and all(form_of(cell) == form_of(own) for cell, own in kept if own)
+def _has_rows(lines: Sequence[str], row: list[str], delimiter: str) -> bool:
+    """Return whether a line within a record is a record itself: it has the same fields in the same forms.
+
+    A field of one line is evidence only for the other lines, since its own line always has it. The first line has the
+    fields before a quote in any case; it is looked at if the quote is in the first field.
+    """
+    at, own = 0, list[tuple[int, int, str]]()
+    for place, field in enumerate(row):
+        ends = len(_LINE_END.findall(field))
+        own += [(place, at, form_of(field))] * (not ends and bool(field))
+        at += ends
+    for number, line in list(enumerate(lines))[not _LINE_END.search(row[0]) :]:
+        cells = _names(iter([line.replace('"', "")]), delimiter)
+        others = [(place, form) for place, on, form in own if on != number]
+        if others and len(cells) == len(row) and all(form_of(cells[place]) == form for place, form in others):
+            return True
+    return False
 
 
 def form_of(name: str) -> str:
@@ -303,6 +315,7 @@ def form_of(name: str) -> str:
     return _DIGITS.sub("9", _LETTERS.sub("a", name.rstrip()))
 
 
+_LINE_END = re.compile(r"\r\n?|\n")
 _LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 
 
