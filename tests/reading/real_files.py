@@ -146,6 +146,43 @@ SHIFTED = [
         ["lines 2 to 4"],
         4,
     ),
+    *(
+        Case(
+            f"units of several forms are read, beside {what}",
+            {"n.csv": rows(header, *lines)},
+            {"p1": ["Cold"], "p2": ["Rash"], "p3": ["Pain"], "p2b": ["Burn"]},
+        )
+        for what, header, lines in (
+            ("rooms", "text,patient,room", ("Cold,P1,W1", "Rash,P2,W2", "Pain,P3,W3", "Burn,P2b,W3")),
+            ("rooms first", "patient,text,room", ("P1,Cold,W1", "P2,Rash,W2", "P3,Pain,W3", "P2b,Burn,W3")),
+            (
+                "rooms that some lack",
+                "text,patient,ward,room",
+                ("Cold,P1,N,W1", "Rash,P2,N,W2", "Pain,P3,S,", "Burn,P2b,S,W3"),
+            ),
+        )
+    ),
+    *(
+        Case(
+            f"numbers and others are read, beside ages, {header}",
+            {"n.csv": rows(header, *(mold.format(who, n) for n, who in enumerate(("1", "2", "3", "A4", "A5"), 40)))},
+            {who: [f"Text {n}"] for n, who in enumerate(("1", "2", "3", "a4", "a5"), 40)},
+        )
+        for header, mold in (("text,patient,age", "Text {1},{0},{1}"), ("patient,text,age", "{0},Text {1},{1}"))
+    ),
+    *(
+        Case(
+            f"a comma in a text, before {what}",
+            {"n.csv": rows("text,patient,more", *lines, "Cough, fever,P4")},
+            GOOD,
+            ["line 5: the unit has another form"],
+            4,
+        )
+        for what, lines in (
+            ("numbers", ("Cold,P1,40", "Rash,P2,41", "Pain,P3,42")),
+            ("notes", ("Cold,P1,is well", "Rash,P2,came again", "Pain,P3,(none)")),
+        )
+    ),
     Case(
         "cells of several lines are read",
         {

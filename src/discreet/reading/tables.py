@@ -96,12 +96,14 @@ class Shape:
         width: the number of fields; 0 if they differ.
         unit: the place of the unit's column; -1 if there is none.
         form: the form of the units, if it has digits; "" if not.
+        alike: the places of the columns behind it whose values usually have that form, too.
         is_last: whether the next column is empty.
     """
 
     width: int = 0
     unit: int = -1
     form: str = ""
+    alike: frozenset[int] = frozenset()
     is_last: bool = False
 
 
@@ -170,6 +172,11 @@ def _shape(opened: TextIO, delimiter: str, skipped: int, unit_field: str) -> Sha
         _usual(map(len, rows)) or 0,
         unit,
         form if form and "9" in form else "",
+        frozenset(
+            n
+            for n in range(unit + 1, len(names))
+            if _usual(form_of(cell) for row in rows for cell in row[n : n + 1]) == form
+        ),
         unit >= 0 and _usual(not any(map(str.strip, row[unit + 1 : unit + 2])) for row in whole) is True,
     )
 
@@ -277,18 +284,22 @@ def _oddity(row: list[str], names: list[str], dialect: Dialect, lines: Sequence[
     shape = dialect.shape
     if len(row) > len(names) and len(row) != shape.width:
         return "the record has an empty field more than other records; put texts with commas in quotes"
-    if 0 <= shape.unit < len(row) - 1 and _is_shifted(row[shape.unit], row[shape.unit + 1 :], shape):
+    if 0 <= shape.unit < len(row) - 1 and _is_shifted(row, shape):
         return "the unit has another form than others, and a later field has theirs; put texts with commas in quotes"
     if len(lines) > 1 and _has_rows(lines, row, dialect.delimiter):
         return "a quote is not closed, or closed too late: the record contains lines that are records themselves"
     return ""
 
 
-def _is_shifted(unit: str, later: Sequence[str], shape: Shape) -> bool:
-    """Return whether a field that looks like a unit stands behind one that does not: a text was cut at a comma."""
-    if shape.form:
-        return form_of(unit) != shape.form and shape.form in map(form_of, later)
-    return shape.is_last and unit[:1].isspace() and bool(later[0].strip())
+def _is_shifted(row: Sequence[str], shape: Shape) -> bool:
+    """Return whether a field that looks like a unit, in a column of others, is behind one that does not.
+
+    Then a text was cut at a comma.
+    """
+    form, unit, later = shape.form, row[shape.unit], range(shape.unit + 1, len(row))
+    if form:
+        return form_of(unit) != form and any(form_of(row[n]) == form for n in later if n not in shape.alike)
+    return shape.is_last and unit[:1].isspace() and bool(row[later[0]].strip())
 
 
 def _has_rows(lines: Sequence[str], row: list[str], delimiter: str) -> bool:
