@@ -42,16 +42,8 @@ class Counts:
     batch: int = 0
 
 
-class Fate(Enum):
-    """What becomes of a document: it is stored as new or in place of another one, is stored already, or is refused."""
-
-    ADDED = "added"
-    REPLACED = "replaced"
-    UNCHANGED = "unchanged"
-    CONFLICT = "conflict"
-    NAMELESS = "nameless"
-    TAKEN = "taken"
-    BURIED = "buried"
+Fate = Enum("Fate", "ADDED REPLACED UNCHANGED CONFLICT NAMELESS TAKEN BURIED")
+"""What becomes of a document: it is stored as new or in place of another one, is stored already, or is refused."""
 
 
 class Admission:
