@@ -63,7 +63,6 @@ def _read(path: Path) -> str:
     """
     try:
         return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}. Check the path. Nothing was changed.") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8. Save it as UTF-8. Nothing was changed.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise UsageError(f"{path} cannot be read: {why}. Nothing was changed.") from error
