@@ -130,6 +130,11 @@ def test_addition_that_did_not_end_is_told_and_completed(tmp_path: Path) -> None
 
     with pytest.raises(KeyboardInterrupt):
         vault.add(notes, progress=stop)
+    other = write(tmp_path / "b", {"n.csv": rows_of(*((f"b{n}", f"P{n}", "Text.") for n in range(3)))}) / "n.csv"
+    assert run("add", vault.path, other).exit_code == 0  # another file of that name
+    assert Vault.open(vault.path).components.unfinished.batches == [1]
+    assert run("undo", vault.path, 2).exit_code == 0
+    assert Vault.open(vault.path).components.unfinished.batches == [1]
     stored = Vault.open(vault.path).store.count_documents()
     assert 0 < stored < 600
     assert "Batch 1 did not end" in run("list", vault.path, "batches").output
@@ -139,9 +144,35 @@ def test_addition_that_did_not_end_is_told_and_completed(tmp_path: Path) -> None
     assert "An addition to this vault did not end" in " ".join(asked.split())
     report = json.loads(run("add", vault.path, notes, "--json").stdout)
     assert (report["added"], report["unchanged"], report["batch"]) == (600 - stored, stored, 1)
-    (batch,) = json.loads(run("list", vault.path, "batches", "--json").stdout)["batches"]
+    _, batch = json.loads(run("list", vault.path, "batches", "--json").stdout)["batches"]
     assert (batch["documents"], batch["files"]) == (600, 1)
     assert "did not end" not in run("list", vault.path, "batches").output
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "is_empty"),
+    [("undo", "2", False), ("undo", "2", True), ("remove", "--file n.csv", False)],
+)
+def test_erasure_of_a_batch_that_did_not_end_ends_it(
+    command: str, options: str, is_empty: bool, tmp_path: Path
+) -> None:
+    vault, notes = vault_at(tmp_path / "vault"), tmp_path / "n.csv"
+    assert run("add", vault.path, write(tmp_path / "in", {"kept.csv": "patient,text\nP1,Cold\n"})).exit_code == 0
+    notes.write_text(rows_of(*((n, f"P{n % 100}", f"Text {n}.") for n in range(600))))
+
+    def stop(kind: str, count: int) -> None:
+        if vault.store.count_documents() > 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        vault.add(notes, progress=stop)
+    if is_empty:  # as if it had stopped between its mark and its first document
+        vault.store.remove_batch(2)
+    assert vault.components.unfinished.batches == [2]
+    assert run(command, vault.path, *options.split(), "--yes").exit_code == 0
+    assert vault.components.unfinished.batches == []
+    assert "did not end" not in run("list", vault.path, "batches").output
+    assert texts(Vault.open(vault.path)) == {"p1": ["Cold"]}
 
 
 def test_many_are_erased_only_after_a_question_at_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def remove_batch(vault: Vault, number: int, *, yes: bool) -> int:
         UsageError: if there is no such batch, if it has no documents left, or if `yes` is needed and false.
     """
     entry = vault.inventory.batch(number)
-    if not entry.documents:
+    if not entry.documents and number not in vault.components.unfinished.batches:
         raise UsageError(f"Batch {number} has no documents left in the vault. There is nothing to do.")
     ask_for_many(entry.documents, f"batch {entry.number}", yes=yes or bool(entry.replaced))
     if entry.replaced and not yes:

@@ -42,7 +42,7 @@ from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext
 from discreet.questions.model_parser import FILE as UNDERSTOOD
 from discreet.questions.model_parser import ModelParser
-from discreet.reading.records import BadRecord
+from discreet.reading.records import BadRecord, FoundFile
 from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.inventory import Inventory
@@ -97,7 +97,7 @@ class Added:
 
 
 class Unfinished:
-    """The batches of additions that did not end: VAULT/unfinished.N, with a digest of the names of the files.
+    """The batches of additions that did not end: VAULT/unfinished.N, with a digest of the files, names and content.
 
     Args:
         folder: the folder of the vault.
@@ -113,13 +113,14 @@ class Unfinished:
         return sorted(int(name) for name in names if name.isdecimal())
 
     @contextmanager
-    def addition(self, store: Store, names: Sequence[str]) -> Iterator[Callable[[], int]]:
+    def addition(self, store: Store, files: Sequence[FoundFile]) -> Iterator[Callable[[], int]]:
         """Yield what begins the batch of an addition; if one of the same files did not end, it is that one's."""
-        digest = hashlib.sha256("\0".join(sorted(names)).encode()).hexdigest()
+        content = sorted(f"{_digest(path)} {source}" for path, source in files)
+        digest = store.tag("\0".join(content).encode(), 32)  # keyed: it outlives the erasure of a text
         same = [number for number in self.batches if self._mark(number).read_text() == digest]
 
         def begin() -> int:
-            number = same[-1] if same else store.begin_batch(len(names))
+            number = same[-1] if same else store.begin_batch(len(files))
             replace_file(self._mark(number), digest)
             same.append(number)
             return number
@@ -128,8 +129,21 @@ class Unfinished:
         for number in same:
             self._mark(number).unlink(missing_ok=True)
 
+    def drop_erased(self, store: Store) -> None:
+        """Unlink the marks of the batches that have no document: nothing is left to complete. No addition may run."""
+        if store.catalog and self.batches:
+            filled = {one.number for one in store.catalog.list_batches() if one.documents}
+            for number in set(self.batches) - filled:
+                self._mark(number).unlink(missing_ok=True)
+
     def _mark(self, number: int) -> Path:
         return self._folder / f"unfinished.{number}"
+
+
+def _digest(path: Path) -> str:
+    with suppress(OSError), path.open("rb") as file:  # a file that cannot be read is listed when its turn comes
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return ""
 
 
 class DerivedData:
@@ -187,11 +201,14 @@ class DerivedData:
         synthesis may read documents during the block.
         """
         self._forget_whole()
+        none_runs = all(map(_is_free, self._folder.glob(f"{_MARK}.*")))
         with self._mark() as mark:
             try:
                 yield
             finally:
                 self.forget()
+                if none_runs:
+                    Unfinished(self._folder).drop_erased(self._store)
                 mark.unlink(missing_ok=True)
 
     def adding(self, add: Callable[[], Added]) -> Added:

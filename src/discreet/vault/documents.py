@@ -103,7 +103,7 @@ def add_files(
         UsageError, BadData: if units are not named, or a field is missing. Nothing was written.
     """
     judge = Known(store).judge()
-    with unfinished.addition(store, [file.source for file in intake.files]) as begin:
+    with unfinished.addition(store, intake.files) as begin:
         return _add(indexer, intake.documents(judge), judge, progress, begin)
 
 
