@@ -13,7 +13,7 @@ from discreet.errors import BadData, UsageError
 from discreet.reading.files import find_files, is_table, read_records
 from discreet.reading.identity import Fields
 from discreet.reading.intake import read_documents
-from discreet.reading.loaders import BUILT_IN, KINDS, find_loader, forget_plugins, known_suffixes, loader_failures
+from discreet.reading.loaders import BUILT_IN, KINDS, _plugins, find_loader, known_suffixes, loader_failures
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 from discreet.retrieval.documents import Document
 
@@ -71,11 +71,11 @@ def declare(monkeypatch: pytest.MonkeyPatch) -> Iterator[Declare]:
 
     def add(*loaders: type) -> None:
         entries.extend(EntryPoint(one.__name__, f"{__name__}:{one.__name__}", plugins.LOADERS) for one in loaders)
-        forget_plugins()
+        _plugins.cache_clear()
 
     yield add
     monkeypatch.undo()
-    forget_plugins()
+    _plugins.cache_clear()
 
 
 def write(path: Path, text: str = "[ada]\nWhite hands.\n[bela]\nNumb thumbs.\n") -> Path:

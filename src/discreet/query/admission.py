@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Plan, UnitCost
 from discreet.algorithms.statistics.statistic import Statistic
@@ -242,15 +241,6 @@ class Odometer:
         questions = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
         paid = f"each unit paid at most epsilon {self.epsilon:.4g} of {self.budget.epsilon:g}"
         return f"{questions} so far: {paid}, {percent(self.part)} of the grant"
-
-    def describe(self) -> dict[str, Any]:
-        """Return the odometer as plain data."""
-        return {
-            "epsilon": self.epsilon,
-            "granted": self.budget.epsilon,
-            "part": self.part,
-            "questions": self.questions,
-        }
 
 
 def unit_cost(budget: Budget, receipt: Receipt | None, uses: int | None) -> UnitCost | None:

@@ -210,11 +210,6 @@ def loader_failures() -> tuple[str, ...]:
     return _plugins()[1]
 
 
-def forget_plugins() -> None:
-    """Search for loaders of plug-ins again at the next use, for tests that install one."""
-    _plugins.cache_clear()
-
-
 @cache
 def _plugins() -> tuple[tuple[Loader, ...], tuple[str, ...]]:
     reserved = {loader.name for loader in BUILT_IN}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.privacy.costs import Pure
-from discreet.privacy.mechanisms.leader_certificate import _Move, certified, certified_cost, inner_epsilon
+from discreet.privacy.mechanisms.leader_certificate import _Move, certified, certified_cost, find_law
 from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
 from discreet.privacy.mechanisms.leader_selection import LeaderSelection
 from discreet.privacy.mechanisms.limited_domain import ObservedSelection
@@ -22,6 +22,11 @@ from tests.guarantee.privacy.laws import ADD_REMOVE, REPLACE
 Counts = tuple[int, ...]
 Law = Callable[[Counts], tuple[float, ...]]
 """The probability of each answer, and of nothing, for the votes of each answer."""
+
+
+def inner_epsilon(epsilon: float, delta: float, voters: int) -> float | None:
+    law = find_law(epsilon, delta, voters)
+    return law.epsilon if law else None
 
 
 def law_of(voters: int, epsilon: float, delta: float) -> Law:

@@ -98,18 +98,19 @@ def usual_counts(budget: Budget) -> int:
     """Return among how many counts a grant is divided by default: among as many as are precise enough to be of use."""
 
     def are_within(uses: int) -> bool:
-        return choose_histogram(Price(budget, uses=uses), 1).deviation <= WITHIN / _TWO_SIDED
+        return uses < 1 or choose_histogram(Price(budget, uses=uses), 1).deviation <= WITHIN / _TWO_SIDED
 
-    return max(FEWEST, how_many(lambda uses: uses < 1 or are_within(uses), MOST))
+    return max(FEWEST, how_many(are_within, MOST))
 
 
 @lru_cache(maxsize=256)
 def usual_lists(budget: Budget, each: int) -> int:
     """Return among how many lists a grant is divided by default, of whose values a unit has at most `each`."""
-    return max(
-        FEWEST_LISTS,
-        how_many(lambda uses: uses < 1 or value_needs(Price(budget, uses=uses), each) <= SHARED, LISTS),
-    )
+
+    def are_shown(uses: int) -> bool:
+        return uses < 1 or value_needs(Price(budget, uses=uses), each) <= SHARED
+
+    return max(FEWEST_LISTS, how_many(are_shown, LISTS))
 
 
 def value_needs(price: Price, each: int) -> int:

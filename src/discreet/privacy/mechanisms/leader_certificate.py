@@ -53,12 +53,6 @@ class CertifiedLaw:
     head_start: int = 0
 
 
-def inner_epsilon(epsilon: float, delta: float, voters: int) -> float | None:
-    """Return the largest epsilon of a law, of those tried, that is certified to cost `epsilon`; None if none is."""
-    law = find_law(epsilon, delta, voters)
-    return law.epsilon if law else None
-
-
 def find_law(epsilon: float, delta: float, voters: int, candidates: int = 0) -> CertifiedLaw | None:
     """Return the law with the largest epsilon, of those tried, that is certified to cost `epsilon`; None if none is.
 
