@@ -93,7 +93,7 @@ def test_shell_completes_names_of_commands_options_tables_and_algorithms() -> No
         shown[line] = result.stdout.split()
     assert shown == {
         "discreet er": ["erasure-report"],
-        "discreet add --unit": ["--unit-field", "--units", "--unit-from"],
+        "discreet add --unit": ["--unit-field", "--units", "--unit-from", "--unit-may-be"],
         "discreet bench vote-t": ["vote-threshold"],
         "discreet ask V Q --algorithm murag": ["murag", "murag-ada"],
         "discreet schema key-s": ["key-show"],

@@ -47,7 +47,10 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("doctor", "Check a vault, and report problems with their remedies."),
         "backup": ("backup", "Copy a vault, also while it is in use."),
         "restore": ("backup", "Make a vault from a backup."),
-        "config": ("config", "Show the settings of a vault, declare another field, or name another model."),
+        "config": (
+            "config",
+            "Show the settings of a vault, declare another field, name another model, or other words for things.",
+        ),
         "close-log": ("close_log", "Forget or archive who took part in which question; all balances stay."),
         "report": ("report", "Write a report about a vault for its supervisor."),
     },
