@@ -238,7 +238,7 @@ def test_question_reads_vectors_once_and_only_dealt_texts(
     privacy = UnitAccount(ledger, "q", noise=InsecureSeededNoise(0))
     algorithm.run(Query("fever"), corpus, ToyModel(default="nothing known"), privacy)
     assert searched == [100]
-    read = [re.findall(r"[0-9]+", one.partition(" IN (")[2]) for one in asked if "from chunk" in one.lower()]
+    read = [re.findall(r"[0-9]+", one.lower().partition(" in (")[2]) for one in asked if "from chunk" in one.lower()]
     assert sum(map(len, read)) == 5
     assert len(asked) <= 5 + 10  # two transactions, and the look whether anything changed
 
