@@ -104,7 +104,7 @@ def test_empty_vault_is_listed_without_an_embedder(vault: Vault, monkeypatch: py
 
     monkeypatch.setattr("discreet.retrieval.embedding.open_embedder", refuse)
     for what in ("units", "documents", "batches"):
-        unfinished = {"unfinished": []} if what == "batches" else {}
+        unfinished: dict[str, list[str]] = {"unfinished": []} if what == "batches" else {}
         assert json_of("list", vault.path, what) == {what: [], "more": False, **unfinished}
     for refused in (("undo", vault.path, 1), ("remove", vault.path, "--unit", "Ada")):
         assert "never had a document" in run(*refused).output

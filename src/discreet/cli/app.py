@@ -47,10 +47,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("doctor", "Check a vault, and report problems with their remedies."),
         "backup": ("backup", "Copy a vault, also while it is in use."),
         "restore": ("backup", "Make a vault from a backup."),
-        "config": (
-            "config",
-            "Show the settings of a vault, declare another field, name another model, or other words for things.",
-        ),
+        "config": ("config", "Show the settings of a vault, or change those that may change."),
         "close-log": ("close_log", "Forget or archive who took part in which question; all balances stay."),
         "report": ("report", "Write a report about a vault for its supervisor."),
     },

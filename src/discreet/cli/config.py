@@ -33,7 +33,7 @@ def config(
     download: Annotated[bool, typer.Option("--download", help="Download a missing model from the hub now.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Name the model also if it is missing.")] = False,
 ) -> None:
-    """Show the settings of a vault, declare another field, name another model, or other words for things.
+    """Show the settings of a vault, or change those that may change.
 
     Balances, released answers and the grant stay. Add the files again after a field was declared: their records then
     get its values. A running server takes the settings at its next start. For the custodian.

@@ -355,7 +355,7 @@ class Log(Generic[S]):
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Transaction[S]]:
-        """Run the block alone with the log that was checked. Nobody else writes meanwhile.
+        """Run the block alone with the log that was checked. No other one writes meanwhile.
 
         With `durable`, the log is not older than its counter, and the rows are on disk at the end, and noted.
 

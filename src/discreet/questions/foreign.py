@@ -2,7 +2,7 @@
 
 A lead says the kind ("wie viele", "quelle part", "qué síntomas"). A statement follows: units, who they are, and what
 holds of them. Marks of tests are taken out first: they narrow who is counted from any place. A question with a word
-that would be lost has no slots. A text of another language is told by its letters and its most frequent words.
+that would be lost has no slots. A text of another language shows by its letters and its most frequent words.
 """
 
 import re

@@ -156,7 +156,7 @@ def _legacy(data: bytes) -> str:
 
 
 def told(encoding: str) -> str:
-    """Return an encoding as a custodian is told of it; "" for UTF-8 and ASCII, which need no word."""
+    """Return an encoding as a custodian reads it; "" for UTF-8 and ASCII, which need no word."""
     return "" if encoding.startswith("utf-8") or encoding == "ascii" else encoding
 
 

@@ -81,7 +81,7 @@ class ReadingOptions:
         delimiter: the delimiter of a CSV or TSV file, one character; None: it is detected for each file.
         header_row: the line of a table, or the row of each sheet, that has the names of the columns.
         without_quotes: whether the words of others that a mail quotes are left out.
-        unit_field: the column with the individual, by whose form shifted rows of a table as text are told.
+        unit_field: the column with the individual, whose form shows shifted rows of a table as text.
         needed: the other needed columns (units, ids, fields). A table may have each of them once. None: all columns.
     """
 

@@ -57,7 +57,7 @@ class Sandbox:
             self._folder = None
 
     def frames(self, kind: str, data: bytes, wanted: Wanted | None = None) -> Iterator[dict[str, Any]]:
-        """Read a file of a format as it is wanted.
+        """Read a file of a format in the form that is wanted.
 
         Yields:
             the frames of `sandboxed.worker`.

@@ -322,7 +322,7 @@ def _has_rows(lines: Sequence[str], row: list[str], delimiter: str) -> bool:
 
 
 def form_of(name: str) -> str:
-    """Return the form of a value: "a" for letters, "9" for digits, and other characters as they are."""
+    """Return the form of a value: "a" for letters, "9" for digits, and other characters unchanged."""
     return _DIGITS.sub("9", _LETTERS.sub("a", name.rstrip()))
 
 

@@ -119,7 +119,7 @@ class WrongLabel(ValueError):  # noqa: N818 - it is a file's, and becomes a `Bad
 def front_matter(text: str) -> tuple[dict[str, object], str]:
     """Split a text into the fields of YAML between `---` lines at its beginning, and the rest.
 
-    Each value is a text, as it is written: `007` is no number. Lists and nested fields are not read. A text with
+    Each value is a text, unchanged: `007` is no number. Lists and nested fields are not read. A text with
     another beginning, or with other YAML than fields in between, has no fields and is returned unchanged.
 
     Raises:

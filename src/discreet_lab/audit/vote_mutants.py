@@ -98,7 +98,7 @@ class BrokenRawCounts(LeaderSelection):
         if self.inner is None or not ranked:
             return super().draw(shares, noise)
         table = leader_curve(self.inner, self.delta)
-        alone = [read_curve(table, votes + self.start * (name in self.candidates)) / WHOLE for name, votes in ranked]
+        alone = [read_curve(table, votes + self.ahead * (name in self.candidates)) / WHOLE for name, votes in ranked]
         weights = [math.exp(self.inner / 2 * votes) for _, votes in ranked]
         law = [min(own, weight / (sum(weights) + self.voters)) for own, weight in zip(alone, weights, strict=True)]
         law[0] = alone[0] * (1 - sum(law[1:]))

@@ -67,10 +67,10 @@ def test_curve_that_leaks_is_refused_when_it_is_read() -> None:
 def test_candidates_start_with_votes_within_their_prior() -> None:
     made = CountedSelection.calibrated(1.0, 1e-6, ADD_REMOVE, tuple("abcdefghijklmnopqrst"))
     assert made.prior == pytest.approx(0.001)
-    assert made.chance(made.start) <= made.prior < made.chance(made.start + 1)
+    assert made.chance(made.ahead) <= made.prior < made.chance(made.ahead + 1)
     assert (made.candidate_votes_needed(0.5), made.candidate_votes_needed(0.9)) == (7, 9)
-    assert made.candidate_chance(0) == made.chance(made.start)
-    assert CountedSelection[str](1.0, 1e-6, (), 0.0).start == 0
+    assert made.candidate_chance(0) == made.chance(made.ahead)
+    assert CountedSelection[str](1.0, 1e-6, (), 0.0).ahead == 0
     alone = CountedSelection[str](1.0, 1e-6)
     assert alone.with_candidates(("a", "b", "a")) == CountedSelection(1.0, 1e-6, ("a", "b"), 0.01)
     assert alone.with_candidates(("a",)).cost(ADD_REMOVE) == alone.cost(ADD_REMOVE)
@@ -85,7 +85,7 @@ def law_of(mechanism: CountedSelection[int], votes: tuple[int, ...]) -> Law:
     centre = bisect_left(table, WHOLE // 2)
     law: Law = {(): 1.0}
     for answer in sorted({*counts, *mechanism.candidates}):
-        start = mechanism.start if answer in mechanism.candidates else 0
+        start = mechanism.ahead if answer in mechanism.candidates else 0
         n = counts[answer] + start
         own: dict[int | None, float] = {None: 1 - read_curve(table, n) / WHOLE}
         for m in range(1, n + 1):

@@ -143,7 +143,7 @@ def test_without_a_proof_candidates_are_left_out(wrong: tuple[float, float, int]
     made, plain = LeaderSelection(*wrong, ("a", "b")), LeaderSelection(*wrong)
     assert not made.proposes
     assert made.inner == plain.inner
-    assert made.start == 0
+    assert made.ahead == 0
     assert made.candidate_chance(3) == plain.chance(3)
     assert "not certified, so without them" in str(made)
     noise = next(paths())
@@ -168,7 +168,7 @@ def test_draws_follow_the_law(votes: str) -> None:
     names = ["a", "b", *sorted({*votes} - {*"ab"})]
     counts = [votes.count(name) for name in names]
     # Three candidates without a name fill up the five; what they would release is nothing.
-    law = law_of(10, 5, made.start, made.inner, made.delta)((*counts[:2], 0, 0, 0, *counts[2:], 0))
+    law = law_of(10, 5, made.ahead, made.inner, made.delta)((*counts[:2], 0, 0, 0, *counts[2:], 0))
     expected = [*law[:2], *law[5 : 5 + len(names) - 2]]
     for name, probability in zip(names, expected, strict=True):
         assert found.get(name, 0.0) == pytest.approx(probability, abs=1e-15)

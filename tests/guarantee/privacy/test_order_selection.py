@@ -352,9 +352,9 @@ def test_candidates_begin_at_their_prior() -> None:
         made = OrderSelection[int].best(FIRST, DELTA).with_candidates((*range(count), 0))
         assert made.candidates == tuple(range(count))
         assert made.prior == PRIOR / count
-        assert made.chance(made.start) <= made.prior < made.chance(made.start + 1)
-        assert made.candidate_chance(0) == made.chance(made.start)
-        assert made.candidate_votes_needed(0.9) == made.votes_needed(0.9) - made.start
+        assert made.chance(made.ahead) <= made.prior < made.chance(made.ahead + 1)
+        assert made.candidate_chance(0) == made.chance(made.ahead)
+        assert made.candidate_votes_needed(0.9) == made.votes_needed(0.9) - made.ahead
         assert made.cost(ADD_REMOVE) == OrderSelection[int].best(FIRST, DELTA).cost(ADD_REMOVE)
 
 

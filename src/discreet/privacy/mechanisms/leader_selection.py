@@ -55,7 +55,7 @@ class LeaderSelection:
 
     def __str__(self) -> str:
         law = f"its law at {self.inner:.6g}" if self.inner else f"not certified, so {self.fallback}"
-        among = f", {len(self.candidates)} public candidates at {self.start} votes" if self.proposes else ""
+        among = f", {len(self.candidates)} public candidates at {self.ahead} votes" if self.proposes else ""
         if self.candidates and not among:
             among = f", {len(self.candidates)} public candidates, not certified, so without them"
         price = f"epsilon {self.epsilon:.6g}, delta {self.delta:.6g}"
@@ -87,7 +87,7 @@ class LeaderSelection:
         return law.epsilon if law else None
 
     @property
-    def start(self) -> int:
+    def ahead(self) -> int:
         """The votes that each candidate has from the start."""
         law = self._law[1]
         return law.head_start if law else 0
@@ -115,7 +115,7 @@ class LeaderSelection:
 
     def candidate_chance(self, votes: int) -> float:
         """Return how probably a candidate with so many votes is released if no other answer competes."""
-        return self.chance(votes + self.start)
+        return self.chance(votes + self.ahead)
 
     def votes_needed(self, probability: float) -> int | None:
         """Return the fewest votes with which an answer without a rival is released with `probability`."""
@@ -126,7 +126,7 @@ class LeaderSelection:
     def candidate_votes_needed(self, probability: float) -> int | None:
         """Return the fewest votes with which a candidate without a rival is released with `probability`."""
         votes = self.votes_needed(probability)
-        return None if votes is None else max(0, votes - self.start)
+        return None if votes is None else max(0, votes - self.ahead)
 
     def cost(self, change: Change) -> Cost:
         """Return (epsilon, delta). A vote that comes or goes is a vote that replaces an abstention.

@@ -296,7 +296,7 @@ class OneCurve(ABC):
         """Return the table of the curve: entry n is for n votes in units of 2^-64, and the last one for all above."""
 
     @property
-    def start(self) -> int:
+    def ahead(self) -> int:
         """The votes that a candidate has from the start: as many as keep it within its prior."""
         return bisect_right(self.curve(), int(self.prior * WHOLE)) - 1
 
@@ -306,7 +306,7 @@ class OneCurve(ABC):
 
     def candidate_chance(self, votes: int) -> float:
         """Return how probably a candidate with so many votes is released."""
-        return self.chance(votes + self.start)
+        return self.chance(votes + self.ahead)
 
     def votes_needed(self, probability: float) -> int:
         """Return the fewest votes with which an answer that is no candidate is released with `probability`."""
@@ -314,7 +314,7 @@ class OneCurve(ABC):
 
     def candidate_votes_needed(self, probability: float) -> int:
         """Return the fewest votes with which a candidate is released with `probability`."""
-        return max(0, self.votes_needed(probability) - self.start)
+        return max(0, self.votes_needed(probability) - self.ahead)
 
 
 @dataclass(frozen=True)
@@ -392,7 +392,7 @@ class CountedSelection(OneCurve, Generic[V]):
         counts = count_votes(shares)
         known = frozenset(self.candidates)
         answers: list[V] = sorted(set(counts) | known)
-        released = [self._outcome(a, counts[a], self.start if a in known else 0, noise) for a in answers]
+        released = [self._outcome(a, counts[a], self.ahead if a in known else 0, noise) for a in answers]
         return tuple(sorted((one for one in released if one), key=lambda one: -one.count))
 
     def _outcome(self, answer: V, votes: int, start: int, noise: Noise) -> CountedAnswer | None:

@@ -130,7 +130,7 @@ class OrderSelection(OneCurve, Generic[V]):
 
     def __str__(self) -> str:
         at = f"price {certify(self.table, self.delta, self.orders[0]):.6g} at order {self.orders[0]:g}"
-        among = f", {len(self.candidates)} public candidates from {self.start} votes on" if self.candidates else ""
+        among = f", {len(self.candidates)} public candidates from {self.ahead} votes on" if self.candidates else ""
         return f"order selection, {at}, delta {self.delta:.6g}, {self.votes_needed(0.9)} votes{among}"
 
     @staticmethod
@@ -154,7 +154,7 @@ class OrderSelection(OneCurve, Generic[V]):
     def supporters(self, answer: V) -> int:
         """Return k: that fewer than k units gave `answer`, and it is released, has a probability of at most 0.05."""
         rare = bisect_right(self.table, int((1 - CONFIDENCE) * WHOLE))  # fewer votes than this are so rarely enough
-        return max(0, rare - self.start) if answer in self.candidates else rare
+        return max(0, rare - self.ahead) if answer in self.candidates else rare
 
     def cost(self, change: Change) -> Cost:
         """Return the certified price for a vote that comes or goes, and twice that for one that is replaced."""
@@ -167,7 +167,7 @@ class OrderSelection(OneCurve, Generic[V]):
         counts = count_votes(shares)
         known = frozenset(self.candidates)
         answers: list[V] = sorted(set(counts) | known)
-        return tuple(a for a in answers if noise.toss(read_curve(self.table, counts[a] + self.start * (a in known))))
+        return tuple(a for a in answers if noise.toss(read_curve(self.table, counts[a] + self.ahead * (a in known))))
 
 
 @lru_cache(maxsize=512)
