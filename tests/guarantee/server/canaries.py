@@ -95,11 +95,13 @@ class CanaryServer:
         origin = self.config.desk_url
         with httpx2.Client(base_url=origin, timeout=60, follow_redirects=True) as custodian:
             wait_for(self.config.run / "desk.url")
-            assert custodian.get(make_link(self.config)).status_code == 200
 
             def post(path: str, files: Any = None, **form: str) -> httpx2.Response:
                 return custodian.post(path, data=form, files=files, headers={"origin": origin})
 
+            link = make_link(self.config)
+            assert custodian.get(link).status_code == 200
+            assert post("/login", token=link.split("=")[1]).status_code == 200
             for path, _ in PAGES:
                 assert custodian.get(path).status_code == 200, path
             unit = f"{PRIVATE}unit"
