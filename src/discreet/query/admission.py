@@ -204,8 +204,7 @@ def require_opt_in(algorithm: Algorithm, not_private: bool) -> None:
 # The odometer: the most that questions may have cost any one unit. It is public: it depends on receipts and the grant.
 #
 # The payments of one unit are private. The receipt of a question has its cost to a unit that took part. A unit that
-# took
-# part in all questions paid the sum, and no unit paid more.
+# took part in all questions paid the sum, and no unit paid more.
 #
 # A unit is defined by its name at the time of a question. If two names become one unit later (the custodian joins them,
 # `ledger.merging`), their balances are added. The odometer does not change then, since the merged names are private.

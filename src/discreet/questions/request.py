@@ -324,8 +324,8 @@ def _why(error: ValidationError) -> str:
 # The statistic of a request, in one vault: its date, its attribute under the schema, and whether all of it is known.
 #
 # All of it depends on public values: the request, the declared fields, and whether the custodian had the documents
-# read.
-# A vault that was read under a schema has its attributes. Lists and typical numbers of another one are refused unpaid.
+# read. A vault that was read under a schema has its attributes. Lists and typical numbers of another one are refused
+# unpaid.
 
 
 def of_request(

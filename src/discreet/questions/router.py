@@ -3,8 +3,9 @@
 Every face asks here: the command line, Python, the server, MCP and the adapters. So the same text has the same request,
 price and refusal in all of them.
 
-A question in words has a kind (`kinds`) and slots (`grammar`). In doubt about either, nothing is paid: the readings are
-named as requests, to choose from. If the custodian named a model for it (`model_parser`), this is asked first.
+A question in words has a kind (`kinds`) and slots (`understanding`). In doubt about either, nothing is paid: the
+readings are named as requests, to choose from. If the custodian named a model for it (`model_parser`), this is asked
+first.
 """
 
 import re

@@ -325,7 +325,7 @@ SENT = 0.25
 
 
 async def second(run: Run, asked: dict[str, Any], probes: list[dict[str, Any]]) -> tuple[float, str, object]:
-    """Return when the reply to the statistic comes that is sent while the model answers, and what it says."""
+    """Send a statistic while the model answers. Return when its reply comes, and what the reply says."""
     first, statistic = LANES_ASKED
     run.keeper.took = min(run.keeper.took, QUANTUM / 2 - 0.125)  # no longer than what was measured
     async with flying(run, first):

@@ -89,7 +89,7 @@ def test_shared_accounts_have_a_snapshot_that_is_compared(
     found = arrays.load(path)
     assert found is not None
     header, content = found
-    del header["state"]["questions"][-1]  # a question that would be paid by nobody
+    del header["state"]["questions"][-1]  # no key would pay for this question
     arrays.save(path, header, content)
     with pytest.raises(AccountsError, match=f"snapshot {path} differs"), Accounts(postgres, path).database.writing():
         pass

@@ -106,7 +106,7 @@ async def keep_forgetting(accounts: Accounts, pause: float = FORGETTING) -> None
         await asyncio.sleep(pause)
 
 
-def current_key(request: Request) -> Key:
+async def current_key(request: Request) -> Key:
     """Return the key of the caller, which the gate has found."""
     found: Key = request.state.key
     return found

@@ -1,4 +1,6 @@
-"""When a question starts, and when its reply leaves: from public values alone (docs/privacy-details.md, "The server").
+"""When a question starts, and when its reply leaves: from public values alone.
+
+docs/privacy-details.md, "The clock of a server", has the argument.
 
 What needs no private work leaves at once: at a step after its request. An answer leaves at a multiple of the quantum of
 its lane after its turn. How long it took may depend on documents. So a question that waits must not start when the one
