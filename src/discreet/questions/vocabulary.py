@@ -55,7 +55,8 @@ def nearest(word: str, own: frozenset[str] = frozenset()) -> str:
     known = public_words() | own if own else public_words()
     if not known or any(stem in known for stem in _stems(word)):
         return ""
-    near = sorted({one for one in _edits(word) if one in known and one[0] == word[0] and len(one) >= _SHORTEST - 1})
+    edited = {*_edits(word), *(one for one in own if len(word) >= _LONG and _replaces_one(one, word))}
+    near = sorted({one for one in edited if one in known and one[0] == word[0] and len(one) >= _SHORTEST - 1})
     return min(near, key=lambda one: (one not in own, abs(len(one) - len(word)), one)) if near else ""
 
 
@@ -70,10 +71,15 @@ def _stems(word: str) -> Iterator[str]:
                 yield stem[:-1]
 
 
+def _replaces_one(one: str, other: str) -> bool:
+    return len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) == 1
+
+
 def _edits(word: str) -> Iterator[str]:
     """Yield the words at one typing error: two letters swapped; in a long word also a letter left out or added.
 
-    A replaced letter is no sign: too many words of medicine are no frequent words, and one letter from one ("stent").
+    A replaced letter is a sign beside the vault's own words alone: too many words of medicine are no frequent words,
+    and one letter from one ("stent").
     """
     for at in range(1, len(word)):
         head, tail = word[:at], word[at:]

@@ -11,7 +11,6 @@ def test_the_command_knows_all_cases() -> None:
     assert tuple(CASES) == SERVERS
 
 
-@pytest.mark.long  # it waits for real processes, and differed once beside much other work
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_transcripts_of_neighbours_are_alike(case: ServerCase) -> None:
     one, other = case.sample(2, SystemNoise(), lambda _: None)
