@@ -1,17 +1,23 @@
 import asyncio
+import io
 import os
 import socket
 import stat
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from discreet.generation.toy import ToyModel
 from discreet.server.caller import Caller, KeeperGone
+from discreet.server.keeper.answering import Answering
+from discreet.server.keeper.hardening import Log
 from discreet.server.keeper.presets import Presets
 from discreet.server.wire import (
     ANALYSTS,
@@ -346,3 +352,31 @@ def test_quantum_is_measured_on_dummies_once(tmp_path: Path) -> None:
             longest.append(exchange(config, Catalog()).vaults[0].longest_answer_s["voters"])
     assert longest[0] == longest[1] > 0
     assert Vault.open(tmp_path / "v").ledger.questions() == []
+
+
+class OneAtATime(ToyModel):
+    """A model that notes how many answers use it at one moment."""
+
+    def __init__(self) -> None:
+        super().__init__(default="yes")
+        self.inside, self.most, self.threads = 0, 0, set[str]()
+
+    def start(self, shared: Any, prompts: Any, max_tokens: int) -> Any:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        self.threads.add(threading.current_thread().name)
+        time.sleep(0.05)
+        self.inside -= 1
+        return super().start(shared, prompts, max_tokens)
+
+
+def test_one_thread_answers(tmp_path: Path) -> None:
+    config, model = config_of(make_vault(tmp_path / "v", epsilon=200).path), OneAtATime()
+    answering = Answering(config, lambda path: Vault.open(path, model=model), Log(io.StringIO()), lambda: None)
+    answering.start()
+    answering.wait_loaded()
+    with ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(answering.reply, [ask(f"Which disease makes {one} numb?") for one in "abcd"]))
+    answering.stop()
+    assert {type(one) for one in replies} == {Answered}
+    assert (model.most, len(model.threads)) == (1, 1)
