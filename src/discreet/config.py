@@ -6,6 +6,7 @@ import math
 import os
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -78,6 +79,10 @@ class VaultConfig:
     store: str = DEFAULT_STORE
     store_name: str = ""
     synonyms: dict[str, list[str]] = field(default_factory=dict)
+
+    def with_codes(self, codes: Mapping[str, str]) -> "VaultConfig":
+        """Return the settings as questions see them: with the codes of the records among the declared fields."""
+        return replace(self, fields=self.fields | dict(codes))
 
     def __post_init__(self) -> None:
         if self.payment not in PAYMENTS:

@@ -21,6 +21,7 @@ from discreet.algorithms.statistics.difference import Difference
 from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.share import Share
 from discreet.algorithms.statistics.summary import Summary
+from discreet.algorithms.statistics.themes import Themes
 from discreet.algorithms.statistics.trend import Trend
 from discreet.algorithms.statistics.typical import Typical
 from discreet.baselines.non_rag import NonRAG
@@ -52,6 +53,7 @@ BUILT_IN: dict[str, type[Algorithm]] = {
         Typical,
         ListValues,
         Summary,
+        Themes,
     )
 }
 """The algorithms of this package, by the names that the command line uses."""

@@ -10,7 +10,7 @@ from discreet.errors import UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.toy import ToyModel
 from discreet.registry import MuRAGAda
-from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
+from discreet.retrieval.codebook import Attribute, Codebook
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import Statement
 from discreet.synthesis import readings
@@ -64,7 +64,7 @@ def notes(vault: Vault) -> Vault:
 
 
 def test_unread_vault_is_refused(notes: Vault) -> None:
-    with pytest.raises(UsageError, match="discreet read"):
+    with pytest.raises(UsageError, match="discreet code --statements"):
         run_attack(notes, replace(ATTACK, twins={}))
 
 
@@ -111,7 +111,8 @@ def test_copy_is_read_under_the_schema_of_the_vault(notes: Vault, monkeypatch: p
         vault.remove_unit(f"person {number}")
     texts = {f"d{n}": f"treatment: sand . disease: flu . {n}" for n in range(PEOPLE)}
     vault.add_documents(Document(name, f"person {name}", text) for name, text in texts.items())
-    vault.read(schema=AttributeSchema((Attribute("treatment"),)))
+    vault.use_book(Codebook(attributes=(Attribute(name="treatment"),)))
+    vault.read()
     later = Document("d", "person x", "treatment: steam . disease: flu .")
     read: list[str] = []
 

@@ -149,12 +149,12 @@ def test_each_file_a_unit_is_said_aloud(vault: Vault, tmp_path: Path) -> None:
 def test_vault_that_was_read_is_to_be_read_again(vault: Vault, tmp_path: Path) -> None:
     note = tmp_path / "a.jsonl"
     note.write_text('{"patient": "a", "text": "say: treatment is sand ."}\n')
-    assert "discreet read" not in run("add", vault.path, note).stderr
+    assert "discreet code --statements" not in run("add", vault.path, note).stderr
     Vault.open(vault.path, model=ToyModel(["treatment", "is", "sand"], default="is", size=4)).read()
-    assert "discreet read" not in run("add", vault.path, note).stderr  # nothing is new
+    assert "discreet code --statements" not in run("add", vault.path, note).stderr  # nothing is new
     note.write_text('{"patient": "b", "text": "say: treatment is steam ."}\n')
     found = " ".join(run("add", vault.path, note).stderr.split())
-    assert f"Read again: discreet read {vault.path}" in found.replace("- ", "-")
+    assert f"Read again: discreet code --statements {vault.path}" in found.replace("- ", "-")
 
 
 def test_fields_declared_at_init_are_kept_with_each_document(tmp_path: Path) -> None:

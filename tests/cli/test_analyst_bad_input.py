@@ -224,7 +224,7 @@ def test_interrupted_reading_leaves_the_vault_as_it_was(tmp_path: Path) -> None:
         vault.read(broken)
     found = run("ask", vault.path, "What are the most common treatments?")
     assert found.exit_code == 2
-    assert "discreet read" in said(found)
+    assert "discreet code --statements" in said(found)
     assert paid(vault) == []
     vault.read()
     assert run("ask", vault.path, "What are the most common treatments?").exit_code == 0

@@ -45,7 +45,7 @@ def english(tmp_path: Path) -> Path:
     [
         ("How common is it?", "earlier question"),
         ("And which symptoms does that disease have?", "whole question"),
-        (SUMMARY, "discreet read"),
+        (SUMMARY, "discreet code --statements"),
         ("Welche Farbe hat Snurflaxitis?", "English"),
         ("Which of my patients have been treated by Dr Keller?", "one individual"),
     ],

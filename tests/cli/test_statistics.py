@@ -164,7 +164,7 @@ def test_list_of_a_vault_that_was_not_read_says_how_to(tmp_path: Path) -> None:
     vault.add_documents([Document("d", "u", KNEE)])
     found = ask(tmp_path / "v", "What are the most common treatments?")
     assert found.exit_code == 2
-    assert "discreet read" in found.output
+    assert "discreet code --statements" in found.output
 
 
 def test_statistic_where_all_units_pay_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Texts read on a cluster of two workers (`discreet read --ray`): the same statements, whatever is killed.
+"""Texts read on a cluster of two workers (`discreet code --statements --ray`): the same statements, whatever is killed.
 
 The model is a small one of random weights, with the tokenizer of the packaged one: it loads fast, and ends no text.
 """

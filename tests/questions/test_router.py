@@ -15,6 +15,7 @@ from discreet.errors import CannotAnswer, DiscreetError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.questions.request import Request, is_request, parse_request, request_of_statistic
 from discreet.registry import Count
+from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import UnitRecord
 from discreet.server.config import ServeConfig, ServedVault
@@ -25,6 +26,7 @@ from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Question
 from discreet.vault import Vault
+from discreet_lab.audit.statistics import WordCoder
 from tests.questions.server_faces import Said, ask_adapter, ask_server
 from tests.questions.test_refused import KEPT, REFUSED
 from tests.questions.test_wordings import wordings
@@ -48,6 +50,12 @@ REQUESTS = [
     "typical: mean of age",
     "typical: quartiles of age, among sex = w",
     "list: sex, most 3",
+    "themes: complaint",
+    "themes: complaint, by clinic, most 2",
+    "themes: clinic, among complaint = rash",
+    'themes: complaint, by month of day, since 2026-01, until 2026-06, among "fever"',
+    "count: complaint = rash",
+    "share: not complaint = rash, among clinic = north",
     "fact: What is the treatment for Winter Hand?",
     "fact: What is the treatment for Winter Hand?, choices cold tea | warm oil",
 ]
@@ -82,19 +90,32 @@ WRONG = [
     "typical: ",
     "list: ",
     "list: sex, most many",
+    "themes: ",
+    "themes: sex",
+    "themes: complaint, by sex",
+    "themes: complaint, since 2026",
+    "count: complaint = gout",
     "fact: ",
     "fact: Who is the oldest patient?",
 ]
 
 
+BOOK = Codebook.parse(
+    {"attributes": [{"name": "complaint", "type": "one of", "values": [{"name": "fever"}, {"name": "rash"}]}]}
+)
+THEMES = ["What are the main complaints?", "What are the main topics by clinic?", "What do patients complain about?"]
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("router") / "v"
-    fields = {"sex": "category", "day": "date", "age": "number"}
+    fields = {"sex": "category", "day": "date", "age": "number", "clinic": "category(north, south)"}
     vault = Vault.create(place, epsilon=20, delta=1e-6, embedder="hashing", unit_field="patient", fields=fields)
     own: dict[str, str | float] = {"sex": "w", "day": "2026-01-05", "age": 30.0}
     texts = ("Fever. Winter Hand.", "A rash.")
     vault.add_documents(Document(f"d{n}", f"p{n}", texts[n % 2], fields=own) for n in range(60))
+    vault.use_book(BOOK)
+    vault.code(lambda *_: None, coder=WordCoder())
     return place
 
 
@@ -133,7 +154,7 @@ def faces(path: Path) -> dict[str, Callable[[str], tuple[Said, str]]]:
 
 
 QUESTIONS = [*(one for one, _ in (*REFUSED, *KEPT)), *(one["text"] for one in wordings("tune")[::3])]
-ASKED = list(dict.fromkeys((*QUESTIONS, *REQUESTS, *WRONG)))
+ASKED = list(dict.fromkeys((*QUESTIONS, *THEMES, *REQUESTS, *WRONG)))
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +206,7 @@ def test_wrong_request_is_refused_unpaid(path: Path, asked: str) -> None:
     assert not vault.ledger.questions()
 
 
-@pytest.mark.parametrize("text", [one for one in REQUESTS if one.startswith(("count", "share", "trend", "list"))])
+@pytest.mark.parametrize("text", [one for one in REQUESTS if one.startswith(("count", "share", "trend", "themes"))])
 def test_request_in_words_and_in_data_are_one(path: Path, text: str) -> None:
     vault, request = Vault.open(path), parse_request(text)
     assert Request.model_validate_json(request.model_dump_json(by_alias=True)) == request

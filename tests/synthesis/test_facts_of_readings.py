@@ -10,7 +10,7 @@ from discreet.generation.capabilities import probe
 from discreet.generation.toy import ToyModel
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
+from discreet.retrieval.codebook import Attribute, Codebook
 from discreet.retrieval.documents import Document
 from discreet.synthesis import fact_extraction, unit_reading
 from discreet.synthesis.dp_facts import DPFacts
@@ -74,7 +74,8 @@ def test_text_that_was_not_read_is_read(ward: Vault, counted: list[str]) -> None
 
 
 def test_reading_of_another_way_gives_no_facts(ward: Vault, counted: list[str]) -> None:
-    ward.read(schema=AttributeSchema((Attribute("treatment"),)))
+    ward.use_book(Codebook(attributes=(Attribute(name="treatment"),)), made_without_records=True)
+    ward.read()
     corpus(ward)
     assert sorted(counted) == [TREATED, STEAMED]
     forget(ward)
@@ -84,8 +85,9 @@ def test_reading_of_another_way_gives_no_facts(ward: Vault, counted: list[str]) 
         if done == 1:
             raise KeyboardInterrupt
 
+    ward.use_book(None)
     with pytest.raises(KeyboardInterrupt):
-        ward.read(broken, drop_schema=True)
+        ward.read(broken)
     corpus(ward)
     assert sorted(counted) == [TREATED, STEAMED]
 
@@ -104,7 +106,8 @@ def test_receipt_names_what_the_reading_assumed(ward: Vault) -> None:
     shop = ward.workshop(InsecureSeededNoise(3), MemoryLedger(ward.ledger.budget, simulation=True))
     assert shop.make(METHOD).receipt.assumed == Served.assumptions
     (shop.folder / "run.jsonl").unlink()
-    ward.read(schema=AttributeSchema((Attribute("treatment"),)))  # it gives no facts
+    ward.use_book(Codebook(attributes=(Attribute(name="treatment"),)), made_without_records=True)
+    ward.read()  # it gives no facts
     assert shop.make(METHOD).receipt.assumed == ()
 
 

@@ -16,7 +16,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import Statement, UnitRecord
 from discreet.synthesis.extraction_cache import digest
 from discreet.synthesis.read_statements import Done, ReadStatements, name_of
-from discreet.synthesis.readings import DONE, Readings
+from discreet.synthesis.readings import DONE, Readings, by_model
 from discreet.vault import Vault
 
 WORDS = ["treatment", "is", "sand", "steam", "diagnosis", "cold"]
@@ -173,7 +173,7 @@ def test_texts_are_listed_after_the_file_is_opened(filled: Vault) -> None:
         seen.append(kept(filled).exists())
         return [("one", TREATED)]
 
-    readings.read(filled.model, owned, quiet)
+    readings.read(by_model(filled.model, None), owned, quiet)
     assert seen == [True]
 
 
@@ -291,7 +291,7 @@ def ward(tmp_path: Path) -> Vault:
 
 def test_vote_by_what_was_read_needs_no_model(ward: Vault) -> None:
     by_reading = MuRAGAda(inner=Consensus(readings=True), lowest=-1.0)
-    with pytest.raises(UsageError, match="discreet read"):
+    with pytest.raises(UsageError, match="discreet code --statements"):
         ward.ask("What is the treatment?", by_reading)
     assert ward.ledger.unit_balances() == []
     ward.read()
@@ -304,7 +304,7 @@ def test_vote_by_what_was_read_needs_no_model(ward: Vault) -> None:
 
 def test_list_by_what_was_read_needs_no_model(ward: Vault) -> None:
     treatments = ListValues(attribute="treatments")
-    with pytest.raises(UsageError, match="discreet read"):
+    with pytest.raises(UsageError, match="discreet code --statements"):
         ward.ask("Which treatments are given?", treatments)
     ward.read()
     again = Vault.open(ward.path)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from discreet.algorithms.common.read_votes import names_attribute
 from discreet.algorithms.consensus import Consensus
 from discreet.cli.app import app
-from discreet.cli.read import example_question
+from discreet.cli.code import example_question
 from discreet.errors import BadData, CannotAnswer, UsageError
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
@@ -20,7 +20,7 @@ from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
 from discreet.questions.router import Router
 from discreet.registry import ListValues, MuRAGAda, Typical
-from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
+from discreet.retrieval.codebook import FILE, Attribute, Codebook, CodedValue
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import Statement
 from discreet.synthesis.asked_statements import asked, statements_said
@@ -75,16 +75,17 @@ class _AskedDecoding:
         del self._appended[length:]
 
 
-SCHEMA = AttributeSchema.parse(
+SCHEMA = Codebook.parse(
     {
         "attributes": [
             {"name": "disease", "words": ["diagnosis"]},
             {"name": "age", "type": "number", "unit": "years", "low": 0, "high": 100},
-            {"name": "ward", "type": "category", "categories": ["North", "South"]},
+            {"name": "ward", "type": "one of", "values": [{"name": "North"}, {"name": "South"}]},
             {"name": "seen", "type": "date"},
         ]
     }
 )
+STATED = SCHEMA.part(coded=False)
 NOTE = "disease: winter hand . age: 43 years . ward: north . seen: 3 May 2026 ."
 OTHER = "disease: glass knee . age: 6 months . ward: west . seen: 03/05/2026 ."
 
@@ -103,8 +104,15 @@ def vault(tmp_path: Path) -> Vault:
 
 @pytest.fixture
 def read(vault: Vault) -> Vault:
-    vault.read(schema=SCHEMA)
+    use(vault, SCHEMA)
+    vault.code(coder="model")
     return vault
+
+
+def use(vault: Vault, book: Codebook | Path | None) -> None:
+    """Make a book the vault's, and read under it."""
+    vault.use_book(book, made_without_records=True)
+    vault.read()
 
 
 def of(vault: Vault, unit: str, text: str) -> list[Statement]:
@@ -118,47 +126,69 @@ def test_attributes_are_asked_of_each_text(read: Vault) -> None:
     assert of(read, "u1", NOTE) == [
         Statement("disease", "winter hand"),
         Statement("age", "43", number=43.0, unit="years"),
-        Statement("ward", "north"),
         Statement("seen", "2026-05-03"),
     ]
     assert of(read, "u0", OTHER) == [Statement("disease", "glass knee")]
-    assert read.components.readings.schema == SCHEMA
+    assert read.components.readings.schema == STATED
+    codes = read.components.codes.load()
+    assert [codes.coded(unit, text) for unit, text in (("u1", NOTE), ("u0", OTHER), ("u1", OTHER))] == [
+        {"ward": ("north",)},
+        {"ward": ()},
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
     ("attribute", "said", "text", "values"),
     [
         (
-            Attribute("symptoms"),
+            Attribute(name="symptoms"),
             "a dry cough, cold feet, and fever. The",
             "Dry cough, cold feet.",
             ["dry cough", "cold feet"],
         ),
-        (Attribute("symptoms"), "not stated.", "Not stated.", []),
-        (Attribute("symptoms"), "fever, and the disease is flu.", "Fever. The disease is flu.", ["fever"]),
-        (Attribute("symptoms"), "symptoms.", "The symptoms.", []),
-        (Attribute("dose", "number", unit="mg"), "2.5 mg. The", "Takes 2.5 mg.", ["2.5"]),
-        (Attribute("dose", "number", unit="mg"), "2.5.", "Takes 2.5 g.", []),
-        (Attribute("dose", "number", unit="mg"), "2.5.", "Takes 12.5 mg.", []),
-        (Attribute("fee", "number"), "1,200.", "It costs 1,200 euros.", ["1200"]),
-        (Attribute("age", "number", unit="years"), "43.", "A 43-year-old man.", ["43"]),
-        (Attribute("age", "number", unit="years"), "43.", "Ana, 43, was seen.", ["43"]),
-        (Attribute("age", "number", unit="years"), "6.", "A baby of 6 months.", []),
-        (Attribute("age", "number", low=0.0, high=120.0), "430.", "Room 430.", []),
-        (Attribute("age", "number"), "61.", "Ana, 43, was seen.", []),
-        (Attribute("day", "date"), "May 3, 2026.", "Seen on 3 May 2026.", ["2026-05-03"]),
-        (Attribute("day", "date"), "2026-05-04.", "Seen on 3 May 2026.", []),
-        (Attribute("ward", "category", categories=("North", "South")), "the south ward.", "In the south.", ["south"]),
-        (Attribute("ward", "category", categories=("North", "South")), "north.", "In the south.", []),
-        (Attribute("ward", "category", categories=("North", "South")), "west.", "In the west.", []),
+        (Attribute(name="symptoms"), "not stated.", "Not stated.", []),
+        (Attribute(name="symptoms"), "fever, and the disease is flu.", "Fever. The disease is flu.", ["fever"]),
+        (Attribute(name="symptoms"), "symptoms.", "The symptoms.", []),
+        (Attribute(name="dose", type="number", unit="mg"), "2.5 mg. The", "Takes 2.5 mg.", ["2.5"]),
+        (Attribute(name="dose", type="number", unit="mg"), "2.5.", "Takes 2.5 g.", []),
+        (Attribute(name="dose", type="number", unit="mg"), "2.5.", "Takes 12.5 mg.", []),
+        (Attribute(name="fee", type="number"), "1,200.", "It costs 1,200 euros.", ["1200"]),
+        (Attribute(name="age", type="number", unit="years"), "43.", "A 43-year-old man.", ["43"]),
+        (Attribute(name="age", type="number", unit="years"), "43.", "Ana, 43, was seen.", ["43"]),
+        (Attribute(name="age", type="number", unit="years"), "6.", "A baby of 6 months.", []),
+        (Attribute(name="age", type="number", low=0.0, high=120.0), "430.", "Room 430.", []),
+        (Attribute(name="age", type="number"), "61.", "Ana, 43, was seen.", []),
+        (Attribute(name="day", type="date"), "May 3, 2026.", "Seen on 3 May 2026.", ["2026-05-03"]),
+        (Attribute(name="day", type="date"), "2026-05-04.", "Seen on 3 May 2026.", []),
+        (
+            Attribute(name="ward", type="one of", values=tuple(CodedValue(name=one) for one in ("North", "South"))),
+            "the south ward.",
+            "In the south.",
+            ["south"],
+        ),
+        (
+            Attribute(name="ward", type="one of", values=tuple(CodedValue(name=one) for one in ("North", "South"))),
+            "north.",
+            "In the south.",
+            ["north"],
+        ),
+        (
+            Attribute(name="ward", type="one of", values=tuple(CodedValue(name=one) for one in ("North", "South"))),
+            "west.",
+            "In the west.",
+            [],
+        ),
     ],
 )
-def test_value_counts_if_it_stands_in_the_text(attribute: Attribute, said: str, text: str, values: list[str]) -> None:
+def test_value_counts_if_it_stands_in_the_text_or_the_book(
+    attribute: Attribute, said: str, text: str, values: list[str]
+) -> None:
     assert [one.text for one in values_said(attribute, said, text)] == values
 
 
 def test_denied_value_is_no_value() -> None:
-    schema = AttributeSchema((Attribute("symptoms"), Attribute("allergy")))
+    schema = Codebook(attributes=(Attribute(name="symptoms"), Attribute(name="allergy")))
     found = statements_said(schema, "No fever, but a rash.", [" fever, rash.", " fever."])
     assert found == [("symptoms", "fever", True, None, ""), ("symptoms", "rash", False, None, "")]
 
@@ -177,7 +207,7 @@ def test_packaged_model_reads_each_text_by_itself() -> None:
         "My disease is Glass Knee. I have stiff mornings, clicking knees and a limp after sunset. I am 71 years old.",
         "Nothing.",
     ]
-    schema = AttributeSchema((Attribute("disease"), Attribute("age", "number", unit="years")))
+    schema = Codebook(attributes=(Attribute(name="disease"), Attribute(name="age", type="number", unit="years")))
     together = dict(asked(model, notes, schema, 24, 96))
     assert [dict(asked(model, [note], schema, 24, 96))[0] for note in notes] == [together[n] for n in range(3)]
     assert [value for _, value, *_ in together[0]] == ["copper lung", "43"]
@@ -190,13 +220,16 @@ def test_schema_belongs_to_the_vault(read: Vault) -> None:
     told: list[int] = []
     read.read(lambda done, _: told.append(done))
     assert told == [2]  # nothing is read again, and nothing without the schema
-    assert AttributeSchema.read(read.path / "schema.json") == SCHEMA
+    assert Codebook.read(read.path / FILE) == SCHEMA
     read.remove("d0")
-    assert read.components.readings.schema == SCHEMA
+    assert read.components.readings.schema == STATED
 
 
 def test_other_schema_is_another_reading(read: Vault) -> None:
-    other, told = AttributeSchema((Attribute("ward", "category", categories=("north",)),)), list[int]()
+    other, told = Codebook(attributes=(Attribute(name="ward"),)), list[int]()
+    with pytest.raises(UsageError, match="--made-without-records"):
+        read.use_book(other)
+    read.use_book(other, made_without_records=False)
 
     def broken(done: int, size: int) -> None:
         told.append(done)
@@ -204,17 +237,18 @@ def test_other_schema_is_another_reading(read: Vault) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        read.read(broken, schema=other)
+        read.read(broken)
     assert told[0] == 0
-    assert read.components.readings.schema == SCHEMA  # the former reading counts
-    assert len(of(read, "u1", NOTE)) == 4
-    read.read()  # the vault's schema is the other one now
+    assert read.components.readings.schema == STATED  # the former reading counts
+    assert len(of(read, "u1", NOTE)) == 3
+    read.read()  # the vault's book is the other one now
     assert of(read, "u1", NOTE) == [Statement("ward", "north")]
-    read.read(schema=SCHEMA)
-    assert len(of(read, "u1", NOTE)) == 4
-    read.read(drop_schema=True)
+    use(read, SCHEMA)
+    assert len(of(read, "u1", NOTE)) == 3
+    assert "not declared" in " ".join(read.components.readings.assumed)  # it stays so, whatever is declared later
+    use(read, None)
     assert read.components.readings.schema is None
-    assert not (read.path / "schema.json").exists()
+    assert not (read.path / FILE).exists()
 
 
 def test_reading_of_an_older_version_stays(vault: Vault) -> None:
@@ -228,28 +262,28 @@ def test_reading_of_an_older_version_stays(vault: Vault) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "holds no schema"),
-        ("[]", 'needs a list "attributes"'),
-        ('{"attributes": []}', "1 to 20"),
-        ('{"attributes": [{"nam": "age"}]}', "unknown key 'nam'"),
-        ('{"attributes": [{"name": ""}]}', "name of 1 to 4 words"),
-        ('{"attributes": [{"name": "a: b"}]}', "name of 1 to 4 words"),
-        ('{"attributes": [{"name": "age", "type": "integer"}]}', "the types are text, category"),
-        ('{"attributes": [{"name": "ward", "type": "category"}]}', "1 to 100"),
+        ("{", "holds no codebook"),
+        ("[]", "needs a list"),
+        ('{"attributes": []}', "at least 1 item"),
+        ('{"attributes": [{"nam": "age"}]}', "attributes.0.nam: Extra inputs"),
+        ('{"attributes": [{"name": ""}]}', "1 to 4 words"),
+        ('{"attributes": [{"name": "a: b"}]}', "1 to 4 words"),
+        ('{"attributes": [{"name": "age", "type": "integer"}]}', "any of"),
+        ('{"attributes": [{"name": "ward", "type": "one of"}]}', "values have"),
         ('{"attributes": [{"name": "age", "unit": "years"}]}', "only a number has a unit"),
         ('{"attributes": [{"name": "age", "type": "number", "low": 5, "high": 1}]}', "smaller to a larger"),
-        ('{"attributes": [{"name": "age", "type": "number", "low": 1e999, "high": 1}]}', "no finite number"),
+        ('{"attributes": [{"name": "age", "type": "number", "low": 1e999, "high": 1}]}', "valid number"),
         ('{"attributes": [{"name": "age"}, {"name": "Age"}]}', "stands for two"),
         ('{"attributes": [{"name": "age"}, {"name": "age of onset"}]}', "do not tell apart"),
         ('{"attributes": [{"name": "disease"}, {"name": "diagnosis"}]}', "do not tell apart"),
     ],
 )
 def test_schema_of_no_use_is_refused(vault: Vault, tmp_path: Path, content: str, said: str) -> None:
-    path = tmp_path / "schema.json"
+    path = tmp_path / FILE
     path.write_text(content)
     with pytest.raises(BadData, match=said):
-        vault.read(schema=path)
-    assert not (vault.path / "schema.json").exists()
+        vault.use_book(path)
+    assert not (vault.path / FILE).exists()
 
 
 # -- what rests on it ------------------------------------------------------------------------------------------------
@@ -276,7 +310,7 @@ def test_typical_number_takes_the_range_of_the_schema(read: Vault) -> None:
 
 @pytest.mark.parametrize("attribute", ["allergies", "hobby"])
 def test_attribute_beyond_the_schema_is_refused_unpaid(read: Vault, attribute: str) -> None:
-    with pytest.raises(CannotAnswer, match="read for disease, age, ward, seen"):
+    with pytest.raises(CannotAnswer, match="read for disease, age, seen"):
         read.ask("q", ListValues(attribute=attribute))
     with pytest.raises(CannotAnswer, match="needs a number"):
         read.ask("q", Typical(attribute="disease", low=0, high=1))
@@ -285,7 +319,7 @@ def test_attribute_beyond_the_schema_is_refused_unpaid(read: Vault, attribute: s
 
 def test_vote_is_the_attribute_that_the_question_names(read: Vault) -> None:
     by_reading = MuRAGAda(inner=Consensus(readings=True), lowest=-1.0)
-    assert read.ask("What is the ward of a patient?", by_reading).answer == "north"
+    assert read.ask("What is the age of a patient?", by_reading).answer == "43"
 
 
 # -- a schema that the model proposes --------------------------------------------------------------------------------
@@ -309,35 +343,36 @@ def public(path: Path) -> Path:
 def test_proposed_schema_has_what_public_texts_share(tmp_path: Path) -> None:
     texts = [json.loads(line)["text"] for line in public(tmp_path / "p.jsonl").read_text().splitlines()]
     found = propose_schema(Writer(size=200), texts)
-    assert found == AttributeSchema((Attribute("disease"), Attribute("age", "number")))  # a name tells apart
+    assert found == Codebook(
+        attributes=(Attribute(name="disease"), Attribute(name="age", type="number"))
+    )  # a name tells apart
 
 
 def test_proposal_takes_no_document_of_the_vault(vault: Vault, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="lies in a vault"):
-        vault.propose_schema(vault.path / "public.jsonl")
+        vault.propose_book(vault.path / "public.jsonl")
     own = tmp_path / "own.jsonl"
     own.write_text(json.dumps({"text": NOTE}) + "\n")
     with pytest.raises(BadData, match="1 documents of the vault"):
-        vault.propose_schema(own)
+        vault.propose_book(own)
     with pytest.raises(UsageError, match="no file"):
-        vault.propose_schema(tmp_path / "none.jsonl")
+        vault.propose_book(tmp_path / "none.jsonl")
 
 
 def test_schema_is_not_kept_if_the_model_has_no_logits(vault: Vault) -> None:
     """It would break each later reading of the vault, too."""
     model = adapt_completer(FunctionModel(lambda prompt, tokens: "The disease is flu."))
     writer = Vault.open(vault.path, model=model)
-    with pytest.raises(UsageError, match="requires a language model with"):
-        writer.read(schema=SCHEMA)
-    assert not (vault.path / "schema.json").exists()
     assert writer.read() == 2
+    use(vault, SCHEMA)
     with pytest.raises(UsageError, match="requires a language model with"):
-        writer.read(ray="local", schema=SCHEMA)
-    assert not (vault.path / "schema.json").exists()
-    vault.read(schema=SCHEMA)
+        writer.read()  # under the vault's book
     with pytest.raises(UsageError, match="requires a language model with"):
-        writer.read()  # under the vault's schema
-    assert writer.read(drop_schema=True) == 2
+        writer.read(ray="local")
+    with pytest.raises(UsageError, match="requires a language model with"):
+        writer.code(coder="model")
+    writer.use_book(None)
+    assert writer.read() == 2
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
@@ -351,13 +386,19 @@ def run(*arguments: object) -> Result:
     ("schema", "question"),
     [
         (None, "What are the most common symptoms of ...?"),
-        (SCHEMA, "What is the disease for ...?"),
-        (AttributeSchema((Attribute("age", "number"), Attribute("allergies"))), "What are the most common allergies?"),
-        (AttributeSchema((Attribute("seen", "date"), Attribute("age", "number"))), "What is the median age?"),
-        (AttributeSchema((Attribute("seen", "date"),)), ""),
+        (STATED, "What is the disease for ...?"),
+        (
+            Codebook(attributes=(Attribute(name="age", type="number"), Attribute(name="allergies"))),
+            "What are the most common allergies?",
+        ),
+        (
+            Codebook(attributes=(Attribute(name="seen", type="date"), Attribute(name="age", type="number"))),
+            "What is the median age?",
+        ),
+        (Codebook(attributes=(Attribute(name="seen", type="date"),)), ""),
     ],
 )
-def test_next_question_is_about_what_was_read(vault: Vault, schema: AttributeSchema | None, question: str) -> None:
+def test_next_question_is_about_what_was_read(vault: Vault, schema: Codebook | None, question: str) -> None:
     assert example_question(schema) == question
     names = names_attribute(question, schema)
     assert names or "most common symptoms" in question or not question
@@ -368,14 +409,13 @@ def test_next_question_is_about_what_was_read(vault: Vault, schema: AttributeSch
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--out", "s.json"), "--out is the file of a proposed schema"),
-        (("--propose-schema", "p.jsonl", "--ray", "local"), "on this machine alone"),
-        (("--propose-schema", "p.jsonl", "--no-schema"), "reads no document"),
-        (("--schema", "s.json", "--no-schema"), "given and dropped at once"),
+        (("--made-with-records",), "Nothing changes in the codebook"),
+        (("--book", "s.yaml", "--no-book"), "given and dropped at once"),
+        (("--book", "medical"), "medical-visit"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(vault: Vault, options: tuple[str, ...], said: str) -> None:
-    found = run("read", vault.path, *options)
+    found = run("code", vault.path, *options)
     assert found.exit_code == 2
     assert said in " ".join(found.output.split())
 
@@ -383,36 +423,35 @@ def test_options_that_do_not_fit_are_refused(vault: Vault, options: tuple[str, .
 def test_command_names_what_is_wrong_with_a_schema(vault: Vault, tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text('{"attributes": [{"name": "age", "typ": "number"}]}')
-    found = run("read", vault.path, "--schema", path)
+    found = run("code", vault.path, "--book", path)
     assert found.exit_code == 4
-    assert "unknown key 'typ'" in found.output.replace("\n", " ")
-    assert run("read", vault.path, "--schema", tmp_path / "nothing.json").exit_code == 2
-    assert run("read", vault.path, "--schema", path, "--propose-schema", path).exit_code == 2
+    assert "attributes.0.typ" in found.output.replace("\n", " ")
+    assert run("code", vault.path, "--book", tmp_path / "nothing.yaml").exit_code == 2
 
 
 def test_refusal_comes_before_what_changes(read: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command says that all texts are read again once nothing can refuse it any more."""
+    """A book that the model cannot read by, or that a question cannot tell apart, is not kept."""
     writer = Vault.open(read.path, model=adapt_completer(FunctionModel(lambda prompt, tokens: "The disease is flu.")))
     other, alike = tmp_path / "other.json", tmp_path / "alike.json"
     other.write_text(WARDS.text())
     alike.write_text('{"attributes": [{"name": "age"}, {"name": "age of onset"}]}')
     monkeypatch.setattr(Vault, "open", lambda *_, **__: writer)
-    refused = run("read", read.path, "--schema", other)
+    changed = ("--made-without-records", "--book")
+    refused = run("code", read.path, *changed, other)
     assert refused.exit_code == 2
     assert "requires a language model with" in " ".join(refused.output.split())
-    assert "read again" not in refused.output
+    assert Codebook.read(read.path / FILE) == SCHEMA
     monkeypatch.setattr(Vault, "open", lambda *_, **__: read)
-    refused = run("read", read.path, "--schema", alike)
-    assert refused.exit_code == 4
-    assert "read again" not in refused.output
-    done = run("read", read.path, "--schema", other)
+    assert run("code", read.path, *changed, alike).exit_code == 4
+    assert Codebook.read(read.path / FILE) == SCHEMA
+    done = run("code", read.path, *changed, other)
     assert done.exit_code == 0
-    assert " ".join(done.output.split()).count("All are read again.") == 1
+    assert Codebook.read(read.path / FILE).attributes == WARDS.attributes
 
 
 # -- what was released before ------------------------------------------------------------------------------------------
 
-WARDS = AttributeSchema.parse({"attributes": [{"name": "ward"}, {"name": "seen", "words": ["diagnosis"]}]})
+WARDS = Codebook.parse({"attributes": [{"name": "ward"}, {"name": "seen", "words": ["diagnosis"]}]})
 
 
 def test_released_list_stays_under_another_schema(read: Vault) -> None:
@@ -423,7 +462,7 @@ def test_released_list_stays_under_another_schema(read: Vault) -> None:
     again = read.ask(question, called)
     assert again.table == paid.table
     spent = list(read.ledger.unit_balances())
-    read.read(schema=WARDS)
+    use(read, WARDS)
     found = read.ask(lost, named)
     assert found.table == paid.table
     assert read.price(lost, named) == 0
@@ -433,13 +472,13 @@ def test_released_list_stays_under_another_schema(read: Vault) -> None:
 def test_released_list_is_found_as_it_was_asked(read: Vault) -> None:
     question, called = "What are the most common diagnoses?", ListValues(attribute="diagnosis")
     paid = read.ask(question, called)
-    read.read(schema=WARDS)
+    use(read, WARDS)
     assert read.ask(question, called).table == paid.table
     assert read.price(question, called) == 0
 
 
 def test_list_that_was_not_released_is_refused(read: Vault) -> None:
-    read.read(schema=WARDS)
+    use(read, WARDS)
     with pytest.raises(CannotAnswer, match="none of these"):
         read.ask("List the ages", ListValues(attribute="age"))
 

@@ -83,5 +83,5 @@ def test_model_is_named_later(tmp_path: Path) -> None:
     path = tmp_path / "v"
     Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing")
     code, said = run("config", path, "--model", "openai:http://localhost:1/v1", "--force")
-    assert (code, "Next: discreet read" in said) == (0, True)
+    assert (code, "Next: discreet code --statements" in said) == (0, True)
     assert read_config(path).model == "openai:http://localhost:1/v1"

@@ -170,7 +170,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         fallback_share: the part of epsilon for the fallback, in equal parts for its stages. Unused without a fallback.
         private_tokens: the number of private tokens that the stage "sparse" should afford.
         sentence: whether the public model puts the released answer into a sentence. This costs nothing.
-        readings: whether a voter's answer is what was read of its documents before (`discreet read`): the value of the
+        readings: whether a voter's answer is what was read of its documents before (`discreet code`): the value of the
             statement that fits the question best. No model is asked then, and the answer is in no sentence.
     """
 

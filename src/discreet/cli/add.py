@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, err, explained, out, print_json
-from discreet.cli.progress import doing
+from discreet.cli.progress import doing, doing_steps
 from discreet.errors import BadData, UsageError
 from discreet.planning.prices import too_few
 from discreet.reading.intake import Preview, grouped
@@ -24,6 +24,7 @@ from discreet.system.words import quoted
 from discreet.vault import Vault
 from discreet.vault.components import Added
 from discreet.vault.documents import How
+from discreet.vault.reading import book_of
 
 _STDIN = Path("-")
 _SHOWN = 10
@@ -110,6 +111,9 @@ def add(
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Embed on a Ray cluster: host:port, or local.")
     ] = None,
+    code: Annotated[
+        bool, typer.Option("--code/--no-code", help="Code the new records, if the vault has a codebook.")
+    ] = True,
     preview: Annotated[bool, typer.Option("--preview", help="Show a preview, and add nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Add without asking.")] = False,
     as_json: Json = False,
@@ -136,7 +140,10 @@ def add(
             return 1
         with doing("Reading and embedding documents", seen.records) as advance:
             added = opened.take_in(intake, lambda _, count: advance(count), ray)
-    _report(opened, seen, added, as_json=as_json)
+    if code and (added.added or added.replaced) and (book := book_of(opened.path)) and book.coded:
+        with doing_steps("Coding the documents") as told:
+            opened.code(lambda done, size: told("texts", done, size))
+    _report(opened, seen, added, coded=code, as_json=as_json)
     return BadData.exit_code if added.bad else 0
 
 
@@ -176,9 +183,9 @@ def _show(seen: Preview, *, full: bool) -> None:
             err.print(f"[yellow]Note:[/] {escape(note)}")
 
 
-def _report(vault: Vault, seen: Preview, added: Added, *, as_json: bool) -> None:
+def _report(vault: Vault, seen: Preview, added: Added, *, coded: bool, as_json: bool) -> None:
     units = vault.store.count_units()
-    warnings = [*seen.doubts, *seen.notes, *_about_size(vault, units), *_about_reading(vault, added)]
+    warnings = [*seen.doubts, *seen.notes, *_about_size(vault, units), *_about_reading(vault, added, coded=coded)]
     if as_json:
         print_json(show_as(AdditionShown, added, units=units, warnings=warnings, summary=seen.summary))
         return
@@ -222,11 +229,12 @@ def _about_size(vault: Vault, units: int) -> list[str]:
     ]
 
 
-def _about_reading(vault: Vault, added: Added) -> list[str]:
-    """Return the note that new texts have no statements yet, if the others were read."""
-    if not (added.added or added.replaced) or not vault.components.readings.complete:
+def _about_reading(vault: Vault, added: Added, *, coded: bool) -> list[str]:
+    """Return the note that new texts have no codes or statements yet, if the others have."""
+    parts = vault.components
+    if not (added.added or added.replaced) or not (parts.readings.complete or (parts.codes.complete and not coded)):
         return []
     return [
-        f"Lists and votes by what was read leave these documents out until they are read. Read again: discreet read "
-        f"{quoted(vault.path)}"
+        "Statistics and votes by what was coded or read leave these documents out until they are read. Read again: "
+        f"discreet code {quoted(vault.path)}"
     ]

@@ -58,7 +58,8 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "desk-link": ("desk_link", "Print a link that logs the custodian in once, within an hour."),
     },
     "Other releases": {
-        "read": ("read", "Read what each document states, once."),
+        "code": ("code", "Code each record once, under a public codebook."),
+        "codebook": ("codebook", "Make, show, fit and check a codebook."),
         "synthesize": ("synthesize", "Make a synthetic corpus, paid for once."),
         "export-vectors": ("export", "Write one projected vector with noise for each unit."),
         "tune": ("budget", "Release a private suggestion for murag's threshold."),

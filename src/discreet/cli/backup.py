@@ -30,7 +30,7 @@ class BackupMade:
         documents: where the documents are: "file" or "postgresql".
         questions: the number of questions of the ledger; None if the ledger is in a database.
         run_left_out: whether an unfinished synthesis was left out.
-        readings_left_out: whether what `discreet read` read was left out: a restored vault is to be read again.
+        readings_left_out: whether what `discreet code` read was left out: a restored vault is to be read again.
     """
 
     backup: str
@@ -90,7 +90,7 @@ def backup(
     if made.run_left_out:
         out.print("The backup omits an unfinished synthesis: a run must not continue in two vaults.")
     if manifest.readings_left_out:
-        out.print("The backup omits what `discreet read` read: a restored vault is to be read again.")
+        out.print("The backup omits what `discreet code` read: a restored vault is to be read again.")
     what = "units.key" if is_postgres(settings.store) else "documents and units.key"
     out.print(f"The backup contains {what} without encryption: protect it like the vault.")
     out.print(
@@ -113,7 +113,7 @@ class VaultRestored:
         payments_lost: payments after the backup.
         other_copy: the path of a vault of the same ledger; None if none was found.
         erased_since: individuals that were erased after the backup; None if unknown.
-        read_again: whether the vault had been read, and is to be read again: discreet read VAULT.
+        read_again: whether the vault had been read, and is to be read again: discreet code --statements VAULT.
     """
 
     vault: str
@@ -178,7 +178,7 @@ def restore(
     )
     if made.manifest.readings_left_out:
         out.print(
-            "What was read is not in a backup. For lists, and answers by what was read: discreet read "
+            "What was read is not in a backup. For lists, and answers by what was read: discreet code --statements "
             f"{quoted(made.vault)}, with --schema FILE if the vault was read by a schema.",
             markup=False,
         )

@@ -52,7 +52,7 @@ def config(
     if field:
         out.print(f"Next: discreet add {quoted(vault)} FILES, so that records get the new values.", markup=False)
     if model:
-        out.print(f"Next: discreet read {quoted(vault)}, if its texts were read before.", markup=False)
+        out.print(f"Next: discreet code --statements {quoted(vault)}, if its texts were read before.", markup=False)
 
 
 def _read(path: Path) -> str:

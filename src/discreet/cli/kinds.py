@@ -130,7 +130,8 @@ class Chooser:
         found = self.decide(question, check=True)
         statistic = isinstance(found.algorithm, Statistic) and not self.name
         if statistic and not self.vault.pipeline.has_released(found.question, found.algorithm):
-            check_known(found.algorithm, self.vault.settings, read=self.vault.components.readings.complete)
+            parts = self.vault.components
+            check_known(found.algorithm, parts.asked_settings, read=parts.readings.complete)
 
     def say_how_understood(self, question: str) -> None:
         """Print how a question for a statistic was understood, since that may be wrong: as the request that is asked.

@@ -20,8 +20,7 @@ from discreet.operations.check_ledger import LEDGER, checked_file, utc_now
 from discreet.operations.copying import RUN, copy_files
 from discreet.operations.doctor import check_copy, refuse
 from discreet.operations.manifest import VAULT, Manifest, digests, size_of
-from discreet.synthesis.readings import FOLDER as READINGS
-from discreet.synthesis.readings import Readings
+from discreet.synthesis.readings import FOLDERS, Readings
 from discreet.system.output_path import check_output_path
 from discreet.system.progress import Advance, stage
 
@@ -79,7 +78,7 @@ def back_up(vault: Path, out: Path) -> BackedUp:
             far.questions,
             far.payments,
             files,
-            readings_left_out=Readings(vault / READINGS).complete,
+            readings_left_out=any(Readings(vault / name).complete for name in FOLDERS),
         )
         manifest.write(made)
         sync(made)

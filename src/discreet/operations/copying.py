@@ -23,11 +23,12 @@ from discreet.retrieval.embedded_store import TEXTS, VECTORS
 from discreet.retrieval.embedded_store import explained as store_explained
 from discreet.retrieval.vectors import HEADS
 from discreet.system.database_url import is_postgres
+from discreet.system.sharing import ANSWERING
 
 STORE, RUN = "store", Path("synthesis/run.jsonl")
 _KEPT_OF_SYNTHESIS = Path("synthesis/done.json")
-_LEFT_OUT = ("synthesis", "synthesis-simulated", "claims", "readings", STORE)
-_TEMPORARY = (f"{LEDGER}*", "vault.json.new", "*.part", ".*", "adding.*", "flight.*")
+_LEFT_OUT = ("synthesis", "synthesis-simulated", "claims", "readings", "codes", STORE)
+_TEMPORARY = (f"{LEDGER}*", "vault.json.new", "*.part", ".*", "adding.*", "flight.*", ANSWERING)
 
 
 def copy_files(folder: Path, target: Path, settings: VaultConfig) -> None:

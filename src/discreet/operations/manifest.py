@@ -31,7 +31,7 @@ class Manifest:
         questions, payments: their number in the ledger; 0 if the ledger is not in the backup.
         files: the SHA-256 of each file by its name within the vault.
         format: the format of the vault.
-        readings_left_out: whether the vault had been read (`discreet read`); the backup lacks what was read.
+        readings_left_out: whether the vault had been read (`discreet code`); the backup lacks what was read.
     """
 
     made: str

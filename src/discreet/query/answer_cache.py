@@ -64,6 +64,7 @@ class Released:
         time: the minute in which it left, UTC; empty if it is not known.
         epsilon: what the release cost any one unit at most; None if it is not known.
         asked: what set the statistic apart before a schema named its attribute; empty if it is `choices`.
+        assumed: what its guarantee takes for granted, as on its receipt.
     """
 
     question: str
@@ -84,6 +85,7 @@ class Released:
     time: str = ""
     epsilon: float | None = None
     asked: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
 
     @property
     def moments(self) -> tuple[str, ...]:
@@ -305,7 +307,7 @@ def _fits(found: Released) -> bool:
     """Return whether the values in a line have the right types. A damaged file may hold valid JSON."""
     about = (found.question, found.answer, found.stopped, found.algorithm)
     texts = (*about, found.vector, found.public_text, found.way, found.time)
-    several = (found.choices, found.released, found.asked)
+    several = (found.choices, found.released, found.asked, found.assumed)
     return (
         all(isinstance(one, str) for one in texts)
         and found.stopped in get_args(Stopped)

@@ -55,6 +55,14 @@ class QueryComponents(Protocol):
         """What the model read in the texts."""
 
     @property
+    def codes(self) -> Readings:
+        """The codes that were found in the texts."""
+
+    @property
+    def asked_settings(self) -> VaultConfig:
+        """The settings as questions see them: with the codes among the declared fields."""
+
+    @property
     def flight_secret(self) -> bytes:
         """The key from which flights get their names."""
 

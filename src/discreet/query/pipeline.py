@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Answer, Plan, Query
 from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.themes import Themes
+from discreet.algorithms.text.attributes import matches
 from discreet.baselines.rag import RAG
 from discreet.generation.capabilities import check_ready
 from discreet.generation.model import VotingModel
@@ -243,13 +245,15 @@ class QueryPipeline:
         if isinstance(algorithm, Statistic):
             check_plain(algorithm, question)  # first: a release to other tests is no answer
         check_payment(algorithm, parts.settings, parts.path)
+        if isinstance(algorithm, Themes) and not algorithm.values:  # without them it has no price
+            algorithm = self._under_schema(algorithm)
         algorithm = with_choices(algorithm, question)
         require_opt_in(algorithm, options.not_private)
         check_askable(parts.path, parts.settings, algorithm, parts.ledger.budget)
         asked = self._planned(Request(question, algorithm, None, options))
         if isinstance(algorithm, Statistic) and self._known(asked) is not None:
             return asked  # what was paid is given, although nothing is read any more, or under another schema
-        check_known(algorithm, parts.settings, read=parts.readings.complete)
+        check_known(algorithm, parts.asked_settings, read=parts.readings.complete)
         found = self._under_schema(algorithm)
         return asked if found == algorithm else self._planned(replace(asked, algorithm=found, asked=algorithm))
 
@@ -262,7 +266,13 @@ class QueryPipeline:
 
     def _under_schema(self, algorithm: Algorithm) -> Algorithm:
         parts = self._parts
-        return under_schema(algorithm, parts.settings, parts.readings.schema, lambda text: parts.corpus.mean(text))
+        return under_schema(
+            algorithm,
+            parts.asked_settings,
+            parts.readings.schema,
+            lambda text: parts.corpus.mean(text),
+            parts.codes.schema,
+        )
 
     def has_released(self, question: str, algorithm: Algorithm) -> bool:
         """Return whether the answer to a question was released before, under any schema: public."""
@@ -345,7 +355,12 @@ class QueryPipeline:
 
     def _assumed(self, algorithm: Algorithm) -> tuple[str, ...]:
         """Return what the guarantee takes for granted about the model that read the documents, if that is used."""
-        return self._parts.readings.assumed if algorithm.needs_readings else ()
+        parts, book = self._parts, self._parts.codes.schema
+        tested = algorithm.fields_tested if isinstance(algorithm, Statistic) else ()
+        listed = algorithm.attributes if isinstance(algorithm, Statistic) else ()
+        names = book.fields if book else ()
+        coded = any(name in tested or any(matches(name, one) for one in listed) for name in names)
+        return (parts.readings.assumed if algorithm.needs_readings else ()) + (parts.codes.assumed if coded else ())
 
     def _corpus(self, algorithm: Algorithm) -> SealedCorpus:
         """Return the documents for an algorithm: readable in the clear only if it promises nothing."""

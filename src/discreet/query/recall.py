@@ -98,7 +98,7 @@ def repeat_answer(known: Released, unit: str) -> Answer:
         table=tuple(Figure(**one) for one in known.table),
         public_text=known.public_text,
     )
-    receipt = replace(released_before(unit), reused=max(1, len(known.moments)))
+    receipt = replace(released_before(unit), reused=max(1, len(known.moments)), assumed=tuple(known.assumed))
     follows = isinstance(known, Derived)
     answer = Answer.of(generated, known.algorithm, receipt)
     unable = known.unable
@@ -139,6 +139,7 @@ def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Release
         counts=asdict(answer.counts) if answer.counts else None,
         parts=algorithm.parts if isinstance(algorithm, Statistic) else None,
         epsilon=answer.receipt.epsilon if answer.receipt else None,
+        assumed=answer.receipt.assumed if answer.receipt else (),
     )
 
 
@@ -266,7 +267,10 @@ class Releases:
         of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
         text = f"{text} {_combines(of)}" if len(of) > 1 else text
         numbers, lacks = tuple(map(asdict, table)), counted.unable
-        return Derived(question, text + counted.note, "end", statistic.name, 0, table=numbers, of=of, lacks=lacks)
+        assumed = tuple(dict.fromkeys(each for one in of for each in one.assumed))
+        return Derived(
+            question, text + counted.note, "end", statistic.name, 0, table=numbers, assumed=assumed, of=of, lacks=lacks
+        )
 
     def at_most(self, units: Condition) -> float:
         """Return the upper end of the number of units of a condition, by the newest release of it or of a larger one.

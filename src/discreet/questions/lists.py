@@ -1,8 +1,10 @@
 """Lists of values, and typical numbers: "top 5 symptoms of gout", "the average age of patients with gout"."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
+from discreet.errors import CannotAnswer
 from discreet.questions.counts import AMONG, FRAME_WORDS, NOTED, Slots, condition_first, joined, whom
 from discreet.questions.marks import MARKED
 from discreet.questions.sentences import FLAGS, Nouns, is_plural, phrase
@@ -95,6 +97,40 @@ def _front(text: str, nouns: Nouns) -> tuple[str, str]:
     """Return the population that a text begins with, and the rest of it: "among women, ..."."""
     front = re.match(r"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", text, FLAGS)
     return (whom(front["who"], nouns), front["rest"]) if front else ("", text)
+
+
+VAGUE = re.compile(r"\b(?:topic|theme|problem|issue|finding|concern|reason)s?\b(?! (?:with|of|for)\b)", FLAGS)
+"""What a question asks for if it does not know what the book calls it."""
+
+
+SUMMED = re.compile(r"(?:summari[sz]e|sum up) what (?!(?:do|does|did|are|is|was|were)\b)", FLAGS)
+"""What begins a summary of what all do: "summarise what patients complain about"."""
+
+
+def split_groups(text: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return a question without its groups, and what these are by: "complaints by ward" gives ("complaints", "ward").
+
+    Args:
+        text: the question.
+        names: the words for what may be grouped by, beside months, quarters and years.
+
+    Raises:
+        CannotAnswer: if it is by two things.
+    """
+    said = "|".join(re.escape(one) for one in sorted(names, key=len, reverse=True))
+    joins = r"by|per|for (?:each|every)|in (?:each|every)|each|every|(?:across|between)(?: (?:the|all))?"
+    some, end = rf"(?:month|quarter|year{'|' if said else ''}{said})", r"s?(?![\w-])"
+    by = (
+        rf"[\s,]*\b(?:(?:split|broken down|grouped|shown|separately) )?(?:{joins}) (?P<by>{some}){end}"
+        rf"(?P<more>(?:,| and|, and) (?:(?:{joins}) )?{some}{end})?"
+    )
+    found = re.search(by, text, FLAGS) or re.search(r"[\s,]*\bover (?P<by>time)\b", text, FLAGS)
+    if found is None:
+        return text, ""
+    if found.groupdict().get("more"):
+        raise CannotAnswer("two-things", "It is by two things. Ask for the groups of one at a time.")
+    rest = " ".join(f"{text[: found.start()]} {text[found.end() :]}".split()).replace(" ,", ",")
+    return rest, found["by"].casefold().replace("time", "month")
 
 
 def list_values(text: str, nouns: Nouns) -> Slots | None:

@@ -8,6 +8,7 @@
     typical: mean of age, among ward = north
     list: symptoms, among "winter hand", most 5
     summary: all
+    themes: complaint, by ward, among sex = w
     fact: What is the treatment for Winter Hand?, choices cold tea | warm oil
 
 A question in words is one way to make a request. A text that begins with a kind and a colon is a request itself.
@@ -31,17 +32,18 @@ from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.share import Share
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.summary import Summary
-from discreet.algorithms.statistics.trend import Trend
+from discreet.algorithms.statistics.themes import Themes
+from discreet.algorithms.statistics.trend import MONTHS, Trend
 from discreet.algorithms.statistics.typical import Typical
 from discreet.algorithms.text.attributes import matches
 from discreet.algorithms.text.schema_words import Embed, attribute_meant, attribute_named
 from discreet.config import VaultConfig, field_type, field_values
 from discreet.errors import CannotAnswer, UnknownName, UsageError
-from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
+from discreet.retrieval.codebook import Attribute, Codebook
 
-Kind = Literal["count", "share", "difference", "compare", "trend", "typical", "list", "summary", "fact"]
+Kind = Literal["count", "share", "difference", "compare", "trend", "typical", "list", "summary", "themes", "fact"]
 KINDS: dict[str, type[Statistic]] = {
-    kind.name: kind for kind in (Count, Share, Difference, ListValues, Compare, Trend, Typical, Summary)
+    kind.name: kind for kind in (Count, Share, Difference, ListValues, Compare, Trend, Typical, Summary, Themes)
 }
 """The statistics by the names of their kinds."""
 FACT: Literal["fact"] = "fact"
@@ -56,6 +58,7 @@ _CLAUSES = {
     "typical": "among",
     "list": "among most",
     "summary": "among",
+    "themes": "among by since until most",
     "fact": "choices",
 }
 
@@ -68,10 +71,10 @@ class Request(BaseModel):
         of: what is counted; for a comparison and a trend, what holds of some units.
         among: the population; all units if None.
         groups: what a difference or a comparison compares.
-        attribute: what is listed, or measured: a declared field, or what was read.
-        by: the length of a trend's periods.
-        dated: the declared date of a trend; the only one if empty.
-        since, until: the first and last day, month or year of a trend.
+        attribute: what is listed, measured, or shown by its public values: a declared field, a code, or what was read.
+        by: the length of a trend's periods; of themes also a code or category by whose values they are shown.
+        dated: the declared date of the periods; the only one if empty.
+        since, until: the first and last day, month or year of the periods.
         what: the typical number.
         most: how many values are listed; 0 for ten.
         question: the question of a fact.
@@ -85,7 +88,7 @@ class Request(BaseModel):
     among: Condition | None = None
     groups: tuple[Condition, ...] = Field(default=(), max_length=_MOST_GROUPS)
     attribute: str = Field(default="", max_length=200)
-    by: Literal["month", "quarter", "year"] = "month"
+    by: str = Field(default="", max_length=200)
     dated: str = Field(default="", max_length=200)
     since: str = Field(default="", max_length=10)
     until: str = Field(default="", max_length=10)
@@ -94,13 +97,22 @@ class Request(BaseModel):
     question: str = ""
     choices: tuple[str, ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_month(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("kind") == "trend" and not given.get("by"):
+            return {**given, "by": "month"}
+        return given
+
     @model_validator(mode="after")
     def _check_parts(self) -> "Request":
         needed = {"share": "of", "difference": "groups", "compare": "groups", "typical": "attribute"}
-        needed |= {"list": "attribute", "fact": "question"}
+        needed |= {"list": "attribute", "themes": "attribute", "fact": "question"}
         name = needed.get(self.kind)
         if name and not getattr(self, name):
             raise ValueError(f"a {self.kind} needs `{name}`")
+        if self.kind == "trend" and self.by not in MONTHS:
+            raise ValueError(f"a trend is by {', '.join(MONTHS)}")
         usual = {name: one.default for name, one in type(self).model_fields.items()}
         given = {name for name in self.model_fields_set if getattr(self, name) != usual[name]} - {"kind"}
         if strange := sorted(given - _fields_of(self.kind)):
@@ -121,13 +133,13 @@ class Request(BaseModel):
             own["condition"] = _text(self.of)
         if self.kind in ("difference", "compare"):
             own["groups"] = tuple(map(_text, self.groups))
-        if self.kind in ("typical", "list"):
+        if self.kind in ("typical", "list", "themes"):
             own["attribute"] = self.attribute
-        if self.kind == "trend":
+        if self.kind in ("trend", "themes"):
             own |= {"by": self.by, "since": self.since, "until": self.until, "date_field": self.dated}
         if self.kind == "typical":
             own["what"] = self.what
-        if self.kind == "list":
+        if self.kind in ("list", "themes"):
             own["most"] = self.most
         return KINDS[self.kind](**(own | given))
 
@@ -137,11 +149,12 @@ class Request(BaseModel):
     def _written(self) -> Iterator[str]:
         versus = " versus ".join(map(str, self.groups))
         what = f"{self.what} of {self.attribute}"
-        head = {"difference": versus, "typical": what, "list": self.attribute, FACT: self.question}
+        head = {"difference": versus, "typical": what, FACT: self.question}
+        head |= dict.fromkeys(("list", "themes"), self.attribute)
         yield f"{self.kind}: {head.get(self.kind) or self.of or ALL}"
         if self.kind == "compare":
             yield f", groups {versus}"
-        if self.kind == "trend":
+        if self.by:
             yield f", by {self.by}" + (f" of {self.dated}" if self.dated else "")
             yield f", since {self.since}" if self.since else ""
             yield f", until {self.until}" if self.until else ""
@@ -152,7 +165,8 @@ class Request(BaseModel):
 
 def _fields_of(kind: str) -> set[str]:
     names = {"count": "of", "share": "of", "compare": "of groups", "trend": "of by dated since until"}
-    names |= {"difference": "groups", "typical": "attribute what", "list": "attribute most", FACT: "question choices"}
+    names |= {"difference": "groups", "typical": "attribute what", "list": "attribute most"}
+    names |= {"themes": "attribute by most dated since until", FACT: "question choices"}
     return set(names.get(kind, "").split()) | ({"among"} if kind != FACT else set())
 
 
@@ -169,8 +183,9 @@ def request_of_statistic(statistic: Statistic) -> Request:
     groups = getattr(statistic, "groups", ())
     own |= {"groups": tuple(map(statistic.read, groups))} if groups else {}
     own |= {name: getattr(statistic, name) for name in ("attribute", "what", "most") if hasattr(statistic, name)}
-    if isinstance(statistic, Trend):
-        own |= {"by": statistic.by, "since": statistic.since, "until": statistic.until, "dated": statistic.date_field}
+    if isinstance(statistic, Trend | Themes):
+        own |= {"by": statistic.by, "since": statistic.since, "until": statistic.until}
+        own |= {"dated": statistic.date_field} if statistic.dates_read else {}
     known = _fields_of(statistic.name)
     kept = {name: value for name, value in own.items() if name == "kind" or (name in known and value != ALL)}
     return Request(**kept, among=statistic.base if statistic.base != ALL else None)
@@ -187,6 +202,11 @@ def count(of: Condition | str = ALL, *, among: Condition | str | None = None) ->
 def share(of: Condition | str, *, among: Condition | str | None = None) -> Request:
     """Return the request for the part of a population of which a condition holds."""
     return Request(kind="share", of=_condition(of), among=_condition(among))
+
+
+def themes(attribute: str, *, by: str = "", among: Condition | str | None = None) -> Request:
+    """Return the request for the share of each public value of a code or category, in all or by group."""
+    return Request(kind="themes", attribute=attribute, by=by, among=_condition(among))
 
 
 def difference(more: Condition | str, less: Condition | str, *, among: Condition | str | None = None) -> Request:
@@ -270,7 +290,7 @@ def _head(kind: str, said: str) -> dict[str, Any]:
         return {"groups": _versus(said)}
     if kind == FACT:
         return {"question": said}
-    if kind == "list":
+    if kind in ("list", "themes"):
         return {"attribute": said}
     if kind == "typical":
         found = re.fullmatch(r"(?:(median|mean|quartiles) of )?(.*)", said, re.IGNORECASE | re.DOTALL)
@@ -302,7 +322,11 @@ def _versus(said: str) -> tuple[Condition, ...]:
 
 def _by(said: str) -> dict[str, Any]:
     length, _, dated = said.partition(" of ")
-    return {"by": length.strip().casefold(), "dated": dated.strip()}
+    return (
+        {"by": length.strip().casefold(), "dated": dated.strip()}
+        if length.strip().casefold() in MONTHS
+        else {"by": said}
+    )
 
 
 _READ: dict[str, Callable[[str], dict[str, Any]]] = {
@@ -329,7 +353,11 @@ def _why(error: ValidationError) -> str:
 
 
 def of_request(
-    request: Request, settings: VaultConfig, given: Mapping[str, Any], schema: AttributeSchema | None = None
+    request: Request,
+    settings: VaultConfig,
+    given: Mapping[str, Any],
+    schema: Codebook | None = None,
+    book: Codebook | None = None,
 ) -> Statistic:
     """Return the algorithm of a request, with what follows from the vault: its date, and the range of a number.
 
@@ -337,19 +365,63 @@ def of_request(
         request: a request for a statistic.
         settings: the configuration of the vault.
         given: other parameters of the statistic, such as `where` and `epsilon`.
-        schema: the schema under which the documents were read; None if there is none.
+        schema: the book under which statements were read; None if there is none.
+        book: the book of the codes; None if the records were not coded.
 
     Raises:
         CannotAnswer: if the vault cannot release such a statistic.
         UsageError: if such a statistic has no such parameter.
     """
     own: dict[str, Any] = dict(given)
-    if request.kind == "trend":
+    if request.kind == "list" and public_field(request.attribute, settings, book):
+        # Its values are public, so all of them are counted, and none needs a threshold.
+        request = Request(kind="themes", attribute=request.attribute, most=request.most, among=request.among)
+    if request.kind == "themes":
+        own = themes_of(request.attribute, request.by, settings, book) | own
+    if request.kind == "trend" or (request.kind == "themes" and request.by in MONTHS):
         own = {"date_field": request.dated or _dates(settings)[0]} | own
     if request.kind == "typical":
         own = range_of(request.attribute, settings, schema) | own
     _refuse_strange(KINDS[request.kind], own)
     return request.statistic(**own)
+
+
+def public_field(name: str, settings: VaultConfig, book: Codebook | None) -> str:
+    """Return the code, or the category with public values, that a name means; "" if it means none."""
+    found = attribute_named(coded, name) if book and (coded := book.part(coded=True)) else None
+    if found is not None:
+        return found.name.replace(" ", "_")
+    some = [one for one, kind in settings.fields.items() if field_values(kind)]
+    exact = [one for one in some if one.casefold() == name.casefold().replace(" ", "_")]
+    return next((one for one in (*exact, *(one for one in some if matches(one, name)))), "")
+
+
+def themes_of(attribute: str, by: str, settings: VaultConfig, book: Codebook | None) -> dict[str, Any]:
+    """Return the parameters of themes that are public in a vault: the values, and how many of them a unit can have.
+
+    Raises:
+        CannotAnswer: if the attribute, or what it is shown by, has no public values.
+    """
+    found: dict[str, Any] = {}
+    known = {one.name.replace(" ", "_"): one.each for one in book.coded} if book else {}
+    for name, said, values, each in (("attribute", attribute, "values", "each"), ("by", by, "groups", "spread")):
+        if not said or said in MONTHS:
+            continue
+        meant = public_field(said, settings, book)
+        if not meant:
+            some = ", ".join(one for one, kind in settings.fields.items() if field_values(kind))
+            raise CannotAnswer(
+                "themes",
+                f"'{said}' has no public values. "
+                + (
+                    f"These have some: {some}."
+                    if some
+                    else "Name a codebook: "
+                    "discreet code VAULT --book medical-visit, and `discreet codebook show` lists others."
+                ),
+            )
+        found |= {name: meant, values: tuple(field_values(settings.fields[meant])), each: known.get(meant, 1)}
+    return found
 
 
 def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> None:
@@ -358,7 +430,7 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
     Args:
         algorithm: the algorithm.
         settings: the configuration of the vault.
-        read: whether the documents were read (`discreet read`).
+        read: whether the documents were read (`discreet code`).
 
     Raises:
         UnknownName: if a field that it tests is not declared.
@@ -366,7 +438,9 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
         CannotAnswer: if what it reads is no declared field, and the documents were not read.
     """
     if algorithm.needs_readings and not read:
-        raise CannotAnswer(algorithm.name, "The documents were not read. Read them once: discreet read VAULT.")
+        raise CannotAnswer(
+            algorithm.name, "The documents were not read. Read them once: discreet code --statements VAULT."
+        )
     if not isinstance(algorithm, Statistic):
         return
     for name in (*algorithm.fields_tested, *algorithm.dates_read):
@@ -382,7 +456,7 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
             raise CannotAnswer(
                 algorithm.name,
                 f"Nothing is known about '{attribute}': it is no declared field, and the documents were not read. Read "
-                "them once: discreet read VAULT.",
+                "them once: discreet code --statements VAULT.",
             )
 
 
@@ -433,7 +507,7 @@ def _dates(settings: VaultConfig) -> list[str]:
     return dates
 
 
-def range_of(attribute: str, settings: VaultConfig, schema: AttributeSchema | None) -> dict[str, Any]:
+def range_of(attribute: str, settings: VaultConfig, schema: Codebook | None) -> dict[str, Any]:
     """Return the public range of a number, as the schema has it; nothing if it has none."""
     if schema is None or _is_declared(attribute, settings):
         return {}
@@ -442,7 +516,11 @@ def range_of(attribute: str, settings: VaultConfig, schema: AttributeSchema | No
 
 
 def under_schema(
-    algorithm: Algorithm, settings: VaultConfig, schema: AttributeSchema | None, embed: Embed
+    algorithm: Algorithm,
+    settings: VaultConfig,
+    schema: Codebook | None,
+    embed: Embed,
+    book: Codebook | None = None,
 ) -> Algorithm:
     """Return the algorithm with the attribute of the schema that it means.
 
@@ -451,10 +529,17 @@ def under_schema(
         settings: the configuration of the vault; a declared field comes before an attribute.
         schema: the schema under which the documents were read; None if there is none.
         embed: returns the vector of a text; called only if the attribute is not named in the words of the schema.
+        book: the book of the codes; None if the records were not coded.
 
     Raises:
         CannotAnswer: if the documents were not read for such an attribute, or if it is no number.
     """
+    if isinstance(algorithm, Themes):
+        public = themes_of(algorithm.attribute, algorithm.by, settings, book)
+        own = {
+            name: value for name, value in public.items() if not getattr(algorithm, name) or name in ("attribute", "by")
+        }
+        return replace(algorithm, **own)
     if schema is None or not isinstance(algorithm, ListValues | Typical):
         return algorithm
     if _is_declared(algorithm.attribute, settings):
@@ -464,7 +549,7 @@ def under_schema(
         raise CannotAnswer(
             algorithm.name,
             f"The documents were read for {', '.join(schema.names)}, and '{algorithm.attribute}' is none of these. Ask "
-            "for one of them, or add it to the schema and read again: discreet read VAULT --schema schema.json.",
+            "for one of them, or add it to the codebook and read again: discreet code VAULT --book BOOK.",
         )
     return _attribute_of(algorithm, found)
 

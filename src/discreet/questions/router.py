@@ -10,20 +10,22 @@ first.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, product
 from typing import Any, Literal, get_args
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.conditions import Condition, Says
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.trend import Trend
+from discreet.algorithms.statistics.trend import MONTHS, Trend
 from discreet.config import VaultConfig, field_values
 from discreet.errors import CannotAnswer, EngineFailed, UsageError
 from discreet.questions import kinds
 from discreet.questions.foreign import is_foreign
 from discreet.questions.kinds import Guess, guess_kind
+from discreet.questions.lists import SUMMED, VAGUE, split_groups
 from discreet.questions.model_parser import ModelParser, instruct
 from discreet.questions.request import (
     FACT,
@@ -33,12 +35,13 @@ from discreet.questions.request import (
     is_request,
     of_request,
     parse_request,
+    public_field,
     request_of_statistic,
 )
 from discreet.questions.sentences import LONGEST, Nouns, named_choices, normalize_question, nouns_of, sentence_of
 from discreet.questions.understanding import check_whole, read_condition, read_foreign, read_request
 from discreet.questions.vocabulary import check_spelling, quoted_in, widen
-from discreet.retrieval.attribute_schema import AttributeSchema
+from discreet.retrieval.codebook import Codebook
 
 Name = Literal[
     "count",
@@ -103,6 +106,8 @@ _DOUBT = 0.3
 _DOUBTS = ("unsure", "other-language")
 """The refusals of a question that the rules do not understand."""
 _READINGS = 3
+_THEMES = ("list", "summary", "superlative", "trend", "versus")
+"""The kinds of questions that may ask for the public values of a code or category."""
 
 Usual = Callable[[str, tuple[str, ...]], Algorithm]
 """Returns the algorithm of a question that asks for no statistic, with its public choices."""
@@ -140,14 +145,16 @@ class Router:
     Attributes:
         settings: its configuration.
         language: the language that its model reads; "" for any.
-        schema: the schema under which its documents were read; None if there is none.
+        schema: the book under which its documents were read; None if there is none.
+        book: the book of its codes; None if the records were not coded.
         parser: what makes requests of questions in doubt; None if the custodian named none.
     """
 
     settings: VaultConfig
     language: str
-    schema: AttributeSchema | None
+    schema: Codebook | None
     parser: ModelParser | None = None
+    book: Codebook | None = None
 
     def decide(
         self,
@@ -198,7 +205,7 @@ class Router:
                 choices = named_choices(asked)
             request, text = found or Request(kind=FACT, question=asked, choices=tuple(choices)), asked
         if request.kind != FACT:
-            statistic = of_request(request, self.settings, given(), self.schema)
+            statistic = of_request(request, self.asked_settings, given(), self.schema, self.book)
             return Decision(text, request_of_statistic(statistic), statistic)
         question = normalize_question(request.question)
         algorithm = usual(question, tuple(choices))
@@ -219,8 +226,11 @@ class Router:
         if self.settings.payment != "unit" or len(question) > LONGEST:
             return None
         if foreign := read_foreign(question, self.settings.fields, self._nouns):
-            return widen(foreign, self.settings.synonyms, quoted_in(question))
+            return widen(foreign, self.settings.synonyms, quoted_in(question), self.book)
         guess = guess_kind(question)
+        if kind in ("", "list", "summary") and (found := self._themes(question, kind or guess.kind)):
+            check_spelling(question, found.phrases, self._named())
+            return widen(found, self.settings.synonyms, quoted_in(question), self.book)
         wanted = kind or (guess.kind if guess.kind != "fact" or not self._asks_for_values(question) else "list")
         if not kind and (wanted not in kinds.STATISTICS or is_foreign(question, self.language or "en")):
             return None
@@ -228,7 +238,42 @@ class Router:
         if found is None or (not kind and wanted == guess.kind and guess.confidence < _LEAST):
             raise self._refusal("unsure", question, guess)
         check_spelling(question, found.phrases, self._named())
-        return widen(found, self.settings.synonyms, quoted_in(question))
+        return widen(found, self.settings.synonyms, quoted_in(question), self.book)
+
+    @cached_property
+    def asked_settings(self) -> VaultConfig:
+        """The settings as requests see them: with the codes among the declared fields."""
+        return self.settings.with_codes(self.book.fields) if self.book else self.settings
+
+    def _themes(self, question: str, kind: str) -> Request | None:
+        """Return the request for the public values of what a question lists, by the groups that it names.
+
+        None if it lists something whose values are not public, or is no list.
+        """
+        settings, first = self.asked_settings, self.book.coded[0].name if self.book else ""
+        named = [name.replace("_", " ") for name, kind in settings.fields.items() if field_values(kind)]
+        named += [word for one in (self.book.coded if self.book else ()) for word in one.words]
+        text = sentence_of(question)
+        vague = bool(first) and VAGUE.search(text) is not None
+        if not named or (kind not in _THEMES and not vague):
+            return None
+        text, by = split_groups(text, named)
+        forms = ("summary",) if kind == "summary" and first else ("list", "trend") if kind == "trend" else ("list",)
+        if kind == "summary" and SUMMED.match(text):  # what all say of themselves: it names no population
+            text, forms = SUMMED.sub("what do ", text), ("list",)
+        # As it was said first: "complaints of patients with breathing problems" names its attribute.
+        texts = dict.fromkeys((text, VAGUE.sub(first, text, 1) if vague else text))
+        for text, form in product(texts, forms):
+            with suppress(UsageError):
+                found = read_request(text, form, self.settings.fields, self._nouns)
+                said = (first if form == "summary" else found.attribute or found.phrases[-1]) if found else ""
+                if found is not None and (attribute := public_field(said, settings, self.book)):
+                    by = by or ("month" if form == "trend" else "")
+                    by = by if by in MONTHS or not by else public_field(by, settings, self.book)
+                    among = found.among if form != "trend" or found.of else None
+                    most = found.most if found.most > 1 else 0
+                    return Request(kind="themes", attribute=attribute, by=by, most=most, among=among)
+        return None
 
     def _asks_for_values(self, question: str) -> bool:
         """Return whether a question asks which values a declared field has: no voter sees fields."""
@@ -291,8 +336,8 @@ class Router:
         try:
             if request := parser.request(question, self._instructions):
                 check_whole(request, self._nouns)
-                made: Decision = decide(widen(request, self.settings.synonyms, quoted_in(question)))
-                check_known(made.algorithm, self.settings, read=True)
+                made: Decision = decide(widen(request, self.settings.synonyms, quoted_in(question), self.book))
+                check_known(made.algorithm, self.asked_settings, read=True)
                 return made if request.kind == FACT else replace(made, question=question)
             why = "The model that reads questions made no request of it."
         except EngineFailed as error:

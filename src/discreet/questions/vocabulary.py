@@ -8,13 +8,30 @@ with texts, nor with the questions of others: a suggestion would tell of them. A
 import importlib.util
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from string import ascii_lowercase
 
-from discreet.algorithms.statistics.conditions import Condition, Says, any_of, each_phrase, parse, says, written
+from discreet.algorithms.statistics.conditions import (
+    All,
+    AnyOf,
+    Condition,
+    FieldTest,
+    Not,
+    SameRecord,
+    Says,
+    all_of,
+    any_of,
+    each_phrase,
+    of_person,
+    parse,
+    says,
+    written,
+)
 from discreet.errors import CannotAnswer, UsageError
 from discreet.questions.request import Request
+from discreet.retrieval.codebook import Codebook
 
 _SHORTEST, _LONG = 5, 7
 _ENDINGS = ("s", "es", "ed", "d", "ing", "ly", "al", "ic", "ier", "er", "ness", "less", "ful", "able", "y")
@@ -140,31 +157,39 @@ def parse_synonyms(text: str) -> dict[str, list[str]]:
     return found
 
 
-def widen(request: Request, synonyms: Synonyms, quoted: Sequence[str] = ()) -> Request:
+def widen(request: Request, synonyms: Synonyms, quoted: Sequence[str] = (), book: Codebook | None = None) -> Request:
     """Return the request in which each phrase is any of its synonyms, but for those that were quoted.
+
+    A phrase that names a value of a code is this code: "skin problems" is `complaint = skin`.
 
     Raises:
         CannotAnswer: if it would join too much, or if groups would be one thing.
     """
     known = _known(tuple((name, *others) for name, others in synonyms.items()))
-    if not known:
+    codes = _codes(book) if book else {}
+    if not known and not codes:
         return request
 
     def wider(phrase: Says) -> Condition:
-        unchanged = phrase.phrase.denies or phrase.says.casefold() in map(str.casefold, quoted)
+        written_so = phrase.says.casefold() in map(str.casefold, quoted)
+        if not written_so and (code := codes.get(frozenset(_key(phrase)))):
+            return ~of_person(code) if phrase.phrase.denies else of_person(code)
+        unchanged = phrase.phrase.denies or written_so
         others = () if unchanged else known.get(_key(phrase), ())
         every = {_key(one): one for one in (*others, phrase)}
         return any_of(phrase, *(one for one in every.values() if one != phrase)) if len(every) > 1 else phrase
 
     def of(condition: Condition | None) -> Condition | None:
         try:
-            return condition and parse(str(each_phrase(condition, wider)))  # as the statistic reads it
+            return condition and parse(str(_bare(each_phrase(condition, wider))))  # as the statistic reads it
         except UsageError as error:
             raise CannotAnswer("unsure", f"With the synonyms of its phrases: {error} Put phrases in quotes.") from None
 
     groups = tuple(of(one) or one for one in request.groups)
     if len({written(one.facts()) for one in groups}) < len({written(one.facts()) for one in request.groups}):
-        raise CannotAnswer("unsure", "By the custodian's synonyms, its groups are one thing. Put them in quotes.")
+        raise CannotAnswer(
+            "unsure", "By the custodian's synonyms and codes, its groups are one thing. Put them in quotes."
+        )
     changed = {"of": of(request.of), "among": of(request.among), "groups": groups}
     return request.model_copy(update={name: value for name, value in changed.items() if value})
 
@@ -177,6 +202,34 @@ def _says(text: str) -> Says:
 def _key(phrase: Says) -> tuple[str, ...]:
     """What decides of which units a phrase holds, in any language."""
     return phrase.phrase.decides[1:]
+
+
+def _bare(condition: Condition, *, alone: bool = True) -> Condition:
+    """Return a condition whose codes are plain tests, but where two of them would be about one record."""
+    if isinstance(condition, SameRecord):
+        return condition.same_record if alone and isinstance(condition.same_record, FieldTest) else condition
+    if isinstance(condition, Not):
+        return ~_bare(condition.negates)
+    if isinstance(condition, AnyOf):
+        return any_of(*(_bare(one, alone=alone) for one in condition.parts))
+    if isinstance(condition, All) and condition.parts:
+        several = sum(isinstance(one, SameRecord | AnyOf) for one in condition.parts) > 1
+        return all_of(*(_bare(one, alone=alone and not several) for one in condition.parts))
+    return condition
+
+
+@lru_cache(8)
+def _codes(book: Codebook) -> Mapping[frozenset[str], FieldTest]:
+    """Return the test of each code by what its names say; those of two codes are left out."""
+    found: dict[frozenset[str], FieldTest | None] = {}
+    for attribute in book.coded:
+        for value in attribute.values:
+            test = FieldTest(field=attribute.name.replace(" ", "_"), value=value.name)
+            for word in (value.name, *value.words):
+                with suppress(UsageError):  # a word without a meaning of its own, such as "other"
+                    key = frozenset(_key(says(word)))
+                    found[key] = test if found.get(key, test) == test else None
+    return {key: test for key, test in found.items() if test is not None}
 
 
 @lru_cache(8)

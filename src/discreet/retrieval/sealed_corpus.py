@@ -19,7 +19,7 @@ from discreet.errors import UsageError
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Member, Rows, partition_to_rows, partition_to_voters
 from discreet.privacy.private import Change, Private
-from discreet.retrieval.attribute_schema import AttributeSchema
+from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder, meaning
 from discreet.retrieval.store import Hit, Scored, Store, Vector
@@ -121,7 +121,7 @@ class SealedCorpus:
         return self._records.tells_documents
 
     @property
-    def schema(self) -> AttributeSchema | None:
+    def schema(self) -> Codebook | None:
         """The schema under which the texts were read: public; None if there is none."""
         return self._records.schema
 

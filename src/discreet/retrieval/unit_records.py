@@ -1,4 +1,7 @@
-"""What is known of each unit: its texts, its declared fields, and the statements that a model read in its texts.
+"""What is known of each unit: its texts, its declared fields, its codes, and the statements that a model read.
+
+A code (`codebook`) is a field of a record, beside the declared ones: the values that a coder found in the texts of this
+record alone. A record that was not coded yet lacks the field. One in which nothing was found has no value in it.
 
 Statistics (`algorithms.statistics`) are about all units, so they need no search and no vectors. The records are built
 once for each state of the store. A record is a function of the documents of one unit alone. A reader keeps what it
@@ -13,13 +16,13 @@ from operator import itemgetter
 from threading import RLock
 from typing import Protocol, overload, runtime_checkable
 
-from discreet.retrieval.attribute_schema import AttributeSchema
+from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.store import Store
 
 Value = str | float
 """The value of a declared field: a date such as 2026-01-31, a category, or a number."""
-Fields = Mapping[str, Value]
-"""The declared fields of one document, by name."""
+Fields = Mapping[str, Value | tuple[str, ...]]
+"""The declared fields of one document and its codes, by name."""
 Owned = tuple[str, str]
 """A unit, and one of its texts."""
 
@@ -151,10 +154,13 @@ class UnitRecord:
     said: dict[object, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @staticmethod
-    def of(unit: str, stored: UnitTexts, lookup: "Lookup | None") -> "UnitRecord":
-        """Return the record of a unit from its texts, and from the statements that were read in them."""
-        statements = () if lookup is None else LazyStatements(unit, stored.texts, lookup)
-        return UnitRecord(stored.texts, stored.fields, statements, stored.fields_of, stored.document_of)
+    def of(unit: str, stored: UnitTexts, looked: "Looked") -> "UnitRecord":
+        """Return the record of a unit from its texts, and from the codes and statements that were read in them."""
+        statements = () if looked.lookup is None else LazyStatements(unit, stored.texts, looked.lookup)
+        fields, beside = stored.fields, stored.fields_of
+        if looked.codes is not None:
+            fields, beside = _with_codes(unit, stored, looked.codes)
+        return UnitRecord(stored.texts, fields, statements, beside, stored.document_of)
 
     def part(self, passes: Callable[[Fields], bool]) -> "UnitRecord":
         """Return the part of the record that stands in the documents whose declared fields pass a test."""
@@ -184,8 +190,34 @@ class UnitRecord:
         return UnitRecord(texts, fields, statements, beside, documents)
 
     def values(self, name: str) -> list[Value]:
-        """Return the values of a declared field."""
-        return [of_one[name] for of_one in self.fields if name in of_one]
+        """Return the values of a declared field, or of a code."""
+        found = (own[name] for own in self.fields if name in own)
+        return [one for value in found for one in (value if isinstance(value, tuple) else (value,))]
+
+
+def values_in(own: Fields, name: str) -> tuple[str, ...]:
+    """Return the values of a category or a code in the fields of one record."""
+    found = own.get(name, ())
+    return found if isinstance(found, tuple) else (str(found),)
+
+
+def _with_codes(unit: str, stored: UnitTexts, codes: "Codes") -> tuple[tuple[Fields, ...], tuple[Fields, ...]]:
+    """Return the fields of each record of a unit, and those beside each text, with the codes of the record's texts."""
+    numbers = stored.document_of or range(len(stored.texts))
+    found: dict[int, Mapping[str, tuple[str, ...]]] = {}
+    for number, text in zip(numbers, stored.texts, strict=True):
+        own, before = codes.coded(unit, text), found.get(number)
+        if own is not None and before is not None:
+            own = {name: tuple(dict.fromkeys((*before[name], *values))) for name, values in own.items()}
+        if own is not None:
+            found[number] = own
+    if not found:
+        return stored.fields, stored.fields_of
+    declared = stored.fields_of or ({},) * len(stored.texts)
+    beside = tuple({**own, **found.get(number, {})} for own, number in zip(declared, numbers, strict=True))
+    if not stored.document_of:  # the store does not tell to which text the declared fields belong
+        return (*stored.fields, *found.values()), beside
+    return tuple(own for own in dict(zip(numbers, beside, strict=True)).values() if own), beside
 
 
 class Lookup(Protocol):
@@ -199,6 +231,24 @@ class Lookup(Protocol):
         """Return the statements of a unit's text; none if it was not read."""
 
 
+class Codes(Protocol):
+    """The codes that a coder found, at one moment."""
+
+    def coded(self, unit: str, text: str) -> Mapping[str, tuple[str, ...]] | None:
+        """Return the values of each code of a unit's text, by the names of fields; None if it was not coded."""
+
+
+class CodedTexts(Protocol):
+    """The codes that a coder found in texts."""
+
+    @property
+    def version(self) -> object:
+        """A value that changes with each coding and each erasure."""
+
+    def load(self) -> Codes:
+        """Return the codes of this moment."""
+
+
 class Statements(Protocol):
     """The statements that a model read in texts."""
 
@@ -207,7 +257,7 @@ class Statements(Protocol):
         """A value that changes with each reading and each erasure."""
 
     @property
-    def schema(self) -> AttributeSchema | None:
+    def schema(self) -> Codebook | None:
         """The schema of the reading that counts: public; None if it has none."""
 
     def load(self) -> Lookup:
@@ -246,7 +296,7 @@ class Built:
     """The records of one moment.
 
     Attributes:
-        state: the state of the store, and the version of the statements.
+        state: the state of the store, and the version of the statements and codes.
         mark: the moment of the documents, for `read_unit_texts`.
         records: the record of each unit, by its name, in the order of names.
     """
@@ -258,10 +308,11 @@ class Built:
 
 @dataclass(frozen=True)
 class Looked:
-    """The statements of one version."""
+    """The statements and the codes of one version."""
 
     version: object
-    lookup: Lookup | None = field(repr=False)
+    lookup: Lookup | None = field(default=None, repr=False)
+    codes: Codes | None = field(default=None, repr=False)
 
     @property
     def kinds(self) -> Set[str]:
@@ -274,12 +325,12 @@ class Looked:
 
 
 class UnitRecords:
-    """The records of all units of a store, kept until the documents or the statements change."""
+    """The records of all units of a store, kept until the documents, the statements or the codes change."""
 
-    def __init__(self, store: Store, statements: Statements | None = None) -> None:
-        self._store, self._statements = store, statements
+    def __init__(self, store: Store, statements: Statements | None = None, codes: CodedTexts | None = None) -> None:
+        self._store, self._statements, self._codes = store, statements, codes
         self._built: Built | None = None
-        self._looked = Looked(None, None)
+        self._looked = Looked(None)
         self._building = RLock()
 
     @property
@@ -288,17 +339,19 @@ class UnitRecords:
         return isinstance(self._store, TextReader)
 
     @property
-    def schema(self) -> AttributeSchema | None:
-        """The schema under which the texts were read: public; None if there is none."""
+    def schema(self) -> Codebook | None:
+        """The book under which the texts were read: public; None if there is none."""
         return self._statements.schema if self._statements else None
 
     def looked(self) -> Looked:
-        """Return the statements of this moment. They need no records."""
+        """Return the statements and codes of this moment. They need no records."""
         with self._building:
+            statements, codes = self._statements, self._codes
             # Before they are loaded: a change meanwhile is seen the next time.
-            version = self._statements.version if self._statements else None
+            version = (statements.version if statements else None, codes.version if codes else None)
             if version != self._looked.version:
-                self._looked = Looked(version, self._statements.load() if self._statements else None)
+                read = statements.load() if statements else None
+                self._looked = Looked(version, read, codes.load() if codes else None)
             return self._looked
 
     def now(self) -> Built:
@@ -315,6 +368,6 @@ class UnitRecords:
         before = self._built if self._built and self._built.state[1] == looked.version else None
         moment = read_unit_texts(self._store, before.mark if before else None)
         kept = before.records if before and not moment.whole else {}
-        changed = {unit: UnitRecord.of(unit, own, looked.lookup) for unit, own in moment.units.items()}
+        changed = {unit: UnitRecord.of(unit, own, looked) for unit, own in moment.units.items()}
         records = {unit: record for unit, record in (kept | changed).items() if record.texts}
         return Built(state, moment.mark, dict(sorted(records.items(), key=itemgetter(0))))

@@ -18,7 +18,7 @@ from discreet.generation.asking import asking_layout, begin_sentence
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import Layout
 from discreet.generation.torch_backend.length_buckets import in_order, map_in_buckets
-from discreet.retrieval.attribute_schema import AttributeSchema
+from discreet.retrieval.codebook import Codebook
 from discreet.synthesis.asked_values import values_said
 from discreet.synthesis.fact_extraction import BLOCK
 
@@ -30,7 +30,7 @@ Found = tuple[str, str, bool, float | None, str]
 
 
 def asked(
-    model: ScoringModel, texts: Sequence[str], schema: AttributeSchema, tokens: int, text_tokens: int
+    model: ScoringModel, texts: Sequence[str], schema: Codebook, tokens: int, text_tokens: int
 ) -> Iterator[tuple[int, list[Found]]]:
     """Yield the statements of each text, with the text's position.
 
@@ -50,7 +50,7 @@ def asked(
     yield from ((place, statements_said(schema, texts[place], own)) for place, own in said)
 
 
-def statements_said(schema: AttributeSchema, text: str, said: Sequence[str]) -> list[Found]:
+def statements_said(schema: Codebook, text: str, said: Sequence[str]) -> list[Found]:
     """Return the statements of a text, from what the model wrote for each attribute.
 
     A text that says a value of one attribute does not say it of a later one: a small model repeats what it read.
@@ -68,7 +68,7 @@ def statements_said(schema: AttributeSchema, text: str, said: Sequence[str]) -> 
 
 
 def _said(
-    model: ScoringModel, texts: Sequence[str], schema: AttributeSchema, tokens: int, text_tokens: int
+    model: ScoringModel, texts: Sequence[str], schema: Codebook, tokens: int, text_tokens: int
 ) -> Iterator[tuple[int, list[str]]]:
     beginnings = [model.encode(begin_sentence(one.name)) for one in schema.attributes]
     room = tokens + max(map(len, beginnings))
@@ -115,6 +115,6 @@ def _is_whole(said: str) -> bool:
 
 
 def _by_a_worker(
-    model: ScoringModel, texts: list[str], schema: AttributeSchema, tokens: int, text_tokens: int
+    model: ScoringModel, texts: list[str], schema: Codebook, tokens: int, text_tokens: int
 ) -> list[list[str]]:
     return in_order(_said(model, texts, schema, tokens, text_tokens))

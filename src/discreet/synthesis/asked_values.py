@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from discreet.algorithms.text.normalize import ARTICLES, SENTENCE_END, stem, words_of
 from discreet.generation.asking import NOT_STATED
 from discreet.reading.fields import dates_in, read_date
-from discreet.retrieval.attribute_schema import Attribute
+from discreet.retrieval.codebook import Attribute
 
 _COMMA = re.compile(r"[,;]\s+(?:and\s+|or\s+)?", re.IGNORECASE)
 _SENTENCE = re.compile(r"\b(?:is|are|was|were)\b")
@@ -76,7 +76,7 @@ def values_said(attribute: Attribute, sentence: str, text: str) -> list[Value]:
     said = (sentence[: end.start()] if end else sentence).split("\n")[0].strip()
     if said.casefold().startswith(NOT_STATED):
         return []
-    found = {"text": _texts, "category": _categories, "number": _numbers, "date": _dates}[attribute.type]
+    found = _codes if attribute.is_coded else {"text": _texts, "number": _numbers, "date": _dates}[attribute.type]
     return list(dict.fromkeys(found(attribute, said, text)))
 
 
@@ -111,15 +111,23 @@ def _texts(attribute: Attribute, said: str, text: str) -> Iterator[Value]:
             yield Value(value)
 
 
-def _categories(attribute: Attribute, said: str, text: str) -> Iterator[Value]:
-    """Yield the category that the sentence names first, the longest of several that begin there."""
+def _codes(attribute: Attribute, said: str, text: str) -> Iterator[Value]:
+    """Yield the values that the sentence names, by name or by another word: the first ones, as many as count.
+
+    The book is what they are checked against: the text may say "short of breath" where the code is "breathing".
+    """
     words = words_of(said)
-    spelled = sorted(((words_of(one), one) for one in attribute.categories), key=lambda pair: -len(pair[0]))
-    for start in range(len(words)):
-        for own, one in spelled:
-            if own and words[start : start + len(own)] == own and stands_in(one, None, text):
-                yield Value(one.casefold())
-                return
+    called = [(words_of(word), one.name) for one in attribute.values for word in (one.name, *one.words)]
+    spelled = sorted(called, key=lambda pair: -len(pair[0]))
+    found: dict[str, None] = {}
+    place = 0
+    while place < len(words):
+        own, name = next(
+            ((own, name) for own, name in spelled if own and words[place : place + len(own)] == own), ([], "")
+        )
+        found |= {name: None} if name else {}
+        place += len(own) or 1
+    yield from map(Value, list(found)[: attribute.each])
 
 
 def _numbers(attribute: Attribute, said: str, text: str) -> Iterator[Value]:

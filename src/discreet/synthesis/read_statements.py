@@ -5,15 +5,15 @@ statements of some texts only, and parsing those of all texts would take most of
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.text.phrases import is_denied_in, sentences_of
-from discreet.retrieval.attribute_schema import AttributeSchema
+from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.unit_records import Statement
 from discreet.synthesis.asked_values import stands_in
 from discreet.synthesis.copying import as_written
@@ -37,7 +37,7 @@ class Done:
     about: tuple[Any, ...] = ()
     end: int = 0
     covered: frozenset[str] = field(default=frozenset(), repr=False)
-    schema: AttributeSchema | None = None
+    schema: Codebook | None = None
     assumed: tuple[str, ...] = ()
 
     @staticmethod
@@ -47,7 +47,7 @@ class Done:
             found = json.loads(text)
             name = str(found["file"])
             sound = name == Path(name).name and name.startswith("statements-")
-            schema = AttributeSchema.parse(found["schema"]) if found.get("schema") else None
+            schema = Codebook.parse(found["schema"]) if found.get("schema") else None
             assumed = tuple(str(one) for one in found.get("assumed", ()))
             about, end, covered = tuple(found["about"]), int(found["end"]), frozenset(found["covered"])
             return Done(name, about, end, covered, schema, assumed) if sound else Done()
@@ -83,6 +83,12 @@ class ReadStatements:
         """
         self.done = done
         self._lines = dict(_lines(done.about, content)) if content else {}
+        self._values: dict[str, dict[str, tuple[str, ...]]] = {}
+
+    @cached_property
+    def _coded(self) -> dict[str, tuple[str, ...]]:
+        """The public values of each code; empty if statements were read."""
+        return {one.name: one.names for one in self.done.schema.coded} if self.done.schema else {}
 
     @property
     def names(self) -> Iterator[str]:
@@ -98,9 +104,26 @@ class ReadStatements:
 
     def named(self, name: str) -> tuple[Statement, ...]:
         """Return the statements of the text with this name, as the model wrote them; none if it was not read."""
-        with suppress(ValueError, TypeError, RecursionError):
-            return tuple(_statement(*one) for one in json.loads(self._lines.get(name, "[]")))
-        return ()
+        return _parsed(self._lines.get(name, "[]"))
+
+    def covers(self, unit: str, text: str) -> bool:
+        """Return whether a unit's text was read."""
+        return name_of(unit, text) in self.done.covered
+
+    def coded(self, unit: str, text: str) -> Mapping[str, tuple[str, ...]] | None:
+        """Return the values of each code of a unit's text, by the names of fields; None if it was not coded."""
+        if not self.covers(unit, text):
+            return None
+        line = self._lines.get(digest(text), "[]")
+        found = self._values.get(line)
+        if found is None:  # the codes of many texts are the same line
+            found = dict.fromkeys((name.replace(" ", "_") for name in self._coded), ())
+            for one in _parsed(line):
+                name = one.attribute.replace(" ", "_")
+                if one.value in self._coded.get(one.attribute, ()) and not one.negated and one.value not in found[name]:
+                    found[name] = (*found[name], one.value)
+            self._values[line] = found
+        return found
 
     def of(self, unit: str, text: str) -> tuple[Statement, ...]:
         """Return the statements of a unit's text; none if the reading does not cover it.
@@ -108,7 +131,7 @@ class ReadStatements:
         Without a schema, a line does not tell whether the text denies the statement. So the text is asked here, by the
         rule of a reading under a schema.
         """
-        if name_of(unit, text) not in self.done.covered:
+        if not self.covers(unit, text):
             return ()
         read = (_as_written(one, text) for one in self.named(digest(text)))
         found = tuple(one for one in read if stands_in(one.value, one.number, text))
@@ -137,6 +160,14 @@ def _as_written(one: Statement, text: str) -> Statement:
     if one.number is not None or stands_in(one.value, None, text):
         return one
     return replace(one, value=as_written(one.value, text))
+
+
+@lru_cache(maxsize=65_536)
+def _parsed(line: str) -> tuple[Statement, ...]:
+    """Return the statements of a line. The codes of many texts are the same line."""
+    with suppress(ValueError, TypeError, RecursionError):
+        return tuple(_statement(*one) for one in json.loads(line))
+    return ()
 
 
 def _statement(

@@ -1,8 +1,12 @@
-"""What the model read in each text, once: the statements of all texts of a vault, kept beside the texts.
+"""What was read in each text, once: the codes and the statements of all texts of a vault, kept beside the texts.
 
-VAULT/readings/done.json             which file is current, how and under which schema its texts were read, and which
-                                     units' texts were read
-VAULT/readings/statements-*.jsonl    the statements of each text, by its content; a text that is erased loses its line
+VAULT/codes/       the codes: the values of the codebook that a coder found in each text
+VAULT/readings/    the statements: what the model wrote of each text in its own words
+
+Both have the same files.
+
+done.json             which file is current, how and under which book its texts were read, and which units' texts
+statements-*.jsonl    what was read in each text, by its content; a text that is erased loses its line
 
 A text is read by itself, so its statements are a function of this text alone. Three things would let one unit change
 the statements of another, and are excluded:
@@ -13,9 +17,9 @@ the statements of another, and are excluded:
 - A text that comes later may be the same as one that was read. It has no statements before the next reading, which
   names the units whose texts it covers.
 
-- A reading under another schema is another reading. The former one counts until all texts are read again.
+- A reading under another book is another reading. The former one counts until all texts are read again.
 
-All of it is private, like the vault. The schema alone is public (VAULT/schema.json).
+All of it is private, like the vault. The book alone is public (VAULT/codebook.yaml).
 """
 
 import fcntl
@@ -24,9 +28,9 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from discreet.engines.ray import use_ray
 from discreet.errors import StoreError, UsageError
@@ -35,28 +39,46 @@ from discreet.generation.capabilities import check_ready, find_assumptions, prob
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.model import Completer, VotingModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, REWRITING
-from discreet.retrieval.attribute_schema import AttributeSchema
+from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.store import Store
 from discreet.retrieval.unit_records import Owned, owned_texts
-from discreet.synthesis.asked_statements import ASKED, asked
+from discreet.synthesis.asked_statements import ASKED, Found, asked
 from discreet.synthesis.extraction_cache import ExtractionCache, digest
 from discreet.synthesis.extraction_cache import Read as Reader
 from discreet.synthesis.fact_extraction import PARSED, stated
 from discreet.synthesis.read_statements import Done, ReadStatements, name_of
 from discreet.system.atomic_write import replace_file
 
-FOLDER, DONE = "readings", "done.json"
+FOLDER, CODES, DONE = "readings", "codes", "done.json"
+FOLDERS = (FOLDER, CODES)
 TOKENS = 64
 """The number of tokens in which the model writes the statements of a text, at most."""
 VALUE_TOKENS = 32
 """The number of tokens in which it writes the values of one attribute of a schema, at most."""
 
 
+@dataclass(frozen=True)
+class Way:
+    """A way to read texts, each by itself.
+
+    Attributes:
+        about: all that the result depends on beside the text, as plain data.
+        read: yields the position and the result of each text.
+        schema: the book under which it reads; None if it reads what a text states.
+        assumed: what a guarantee takes for granted about it.
+    """
+
+    about: tuple[Any, ...]
+    read: Reader
+    schema: Codebook | None = None
+    assumed: tuple[str, ...] = ()
+
+
 class Readings:
-    """The statements of the texts of a vault.
+    """What was read in the texts of a vault.
 
     Args:
-        folder: VAULT/readings.
+        folder: VAULT/readings or VAULT/codes.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -78,7 +100,7 @@ class Readings:
             return Done()
 
     @property
-    def schema(self) -> AttributeSchema | None:
+    def schema(self) -> Codebook | None:
         """The schema of the last complete reading: public; None if it has none."""
         return self.done.schema
 
@@ -126,43 +148,35 @@ class Readings:
         done = self.done
         return done.assumed if done.gives_facts(about) else ()
 
-    def read(
-        self,
-        model: VotingModel,
-        owned: Callable[[], Sequence[Owned]],
-        told: Callable[[int, int], None],
-        schema: AttributeSchema | None = None,
-    ) -> int:
+    def read(self, way: Way, owned: Callable[[], Sequence[Owned]], told: Callable[[int, int], None]) -> int:
         """Read the texts that were not read yet. Return the number of different texts.
 
         Run it again after an interruption: it goes on where it stopped.
 
         Args:
-            model: the model.
+            way: how they are read.
             owned: returns the units and their texts; called after the file was opened, so that no erased text is
                 written into the file of a later moment.
             told: called with the number of texts that are read, and that of all texts.
-            schema: the attributes that are asked for; if None, the model writes what a text states.
 
         Raises:
             StoreError: if there is no room for what was read.
             UsageError: if documents were erased meanwhile.
         """
         self._folder.mkdir(exist_ok=True)
-        about, reader = _way(model, schema)
         before = self.done
         path = self._folder / before.file
         with path.open("a+", encoding="ascii", errors="replace") as file:
             pairs = owned()
             texts = sorted({text for _, text in pairs})
-            cache = ExtractionCache(file, about, reader)
+            cache = ExtractionCache(file, way.about, way.read)
             cache.of(texts, lambda done: told(done, len(texts)))
             file.flush()
             covered = frozenset(name_of(unit, text) for unit, text in pairs)
             with self._alone():
                 if not (self.done.file == before.file and path.exists() and path.stat().st_ino == _inode(file)):
                     raise UsageError("Documents were erased during the reading. Run it again: the others are kept.")
-                done = Done(before.file, about, path.stat().st_size, covered, schema, find_assumptions(model))
+                done = Done(before.file, way.about, path.stat().st_size, covered, way.schema, way.assumed)
                 replace_file(self._folder / DONE, done.describe())
         return len(texts)
 
@@ -228,6 +242,21 @@ class Readings:
             ) from error
 
 
+class Coder(Protocol):
+    """What finds the codes of a text. Each text is coded by itself."""
+
+    def about(self, book: Codebook) -> tuple[Any, ...]:
+        """Return all that the codes depend on beside the text, as plain data."""
+
+    def code(self, texts: Sequence[str], book: Codebook) -> Iterable[tuple[int, list[Found]]]:
+        """Yield the position of each text, and its codes as statements."""
+
+
+def by_coder(coder: Coder, book: Codebook) -> Way:
+    """Return how a coder reads the codes of a book."""
+    return Way(coder.about(book), lambda fresh: coder.code(fresh, book), book, book.assumed)
+
+
 def check_reader(model: Completer, ray: str | None, *, schema: bool) -> None:
     """Check that a model can read: on a Ray cluster if one is named, under a schema if there is one.
 
@@ -237,9 +266,9 @@ def check_reader(model: Completer, ray: str | None, *, schema: bool) -> None:
     """
     check_ready(model)
     if ray is not None:
-        require_scores(model, "read --ray")
+        require_scores(model, "code --ray")
     elif schema:
-        require_scores(model, "read --schema")
+        require_scores(model, "code --book")
 
 
 def read_all(
@@ -248,7 +277,7 @@ def read_all(
     model: Completer,
     told: Callable[[int, int], None],
     ray: str | None = None,
-    schema: AttributeSchema | None = None,
+    schema: Codebook | None = None,
 ) -> int:
     """Read all texts of a store, on a Ray cluster if one is named. Return the number of different texts.
 
@@ -261,20 +290,21 @@ def read_all(
         schema: the attributes that are asked for; if None, the model writes what a text states.
     """
     if ray is None:
-        reader = adapt_completer(model) if schema is None else require_scores(model, "read --schema")
-        return readings.read(reader, lambda: owned_texts(store), told, schema)
-    with use_ray(require_scores(model, "read --ray"), ray, writes=False) as spread:
-        return readings.read(spread, lambda: owned_texts(store), told, schema)
+        reader = adapt_completer(model) if schema is None else require_scores(model, "code --book")
+        return readings.read(by_model(reader, schema), lambda: owned_texts(store), told)
+    with use_ray(require_scores(model, "code --ray"), ray, writes=False) as spread:
+        return readings.read(by_model(spread, schema), lambda: owned_texts(store), told)
 
 
-def _way(model: VotingModel, schema: AttributeSchema | None) -> tuple[tuple[Any, ...], Reader]:
-    """Return all that a reading depends on beside the text, as plain data, and the reader."""
+def by_model(model: VotingModel, schema: Codebook | None) -> Way:
+    """Return how a model reads: what a text states if there is no book, and else what the book asks for."""
+    assumed = find_assumptions(model) + (schema.assumed if schema else ())
     if schema is None:
         about = (model.name, probe(model), TOKENS, DOCUMENT_TOKENS, PARSED, REWRITING)
-        return about, lambda fresh: stated(model, fresh, TOKENS, DOCUMENT_TOKENS)
+        return Way(about, lambda fresh: stated(model, fresh, TOKENS, DOCUMENT_TOKENS), None, assumed)
     asking = (model.name, probe(model), VALUE_TOKENS, DOCUMENT_TOKENS, ASKED, ASKING, schema.digest)
-    scoring = require_scores(model, "read --schema")
-    return asking, lambda fresh: asked(scoring, fresh, schema, VALUE_TOKENS, DOCUMENT_TOKENS)
+    scoring = require_scores(model, "code --book")
+    return Way(asking, lambda fresh: asked(scoring, fresh, schema, VALUE_TOKENS, DOCUMENT_TOKENS), schema, assumed)
 
 
 def _lines_of(content: bytes, kept: set[str]) -> str:

@@ -19,7 +19,7 @@ from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import DOCUMENT_TOKENS
 from discreet.generation.torch_backend.length_buckets import map_in_buckets
 from discreet.reading.fields import read_date
-from discreet.retrieval.attribute_schema import LONGEST_NAME, Attribute, AttributeSchema, Type
+from discreet.retrieval.codebook import LONGEST_NAME, Attribute, Codebook, Type
 from discreet.synthesis.asked_values import numbers_in, stands_in, unit_of
 from discreet.synthesis.base import Fact
 from discreet.synthesis.fact_extraction import BLOCK, facts_of
@@ -34,7 +34,7 @@ _TOO_MANY = 0.8
 """The part of the values that are different, at most; of a text."""
 
 
-def propose_schema(model: ScoringModel, texts: Sequence[str]) -> AttributeSchema:
+def propose_schema(model: ScoringModel, texts: Sequence[str]) -> Codebook:
     """Return the attributes that public texts state most often.
 
     Args:
@@ -62,7 +62,7 @@ def propose_schema(model: ScoringModel, texts: Sequence[str]) -> AttributeSchema
         raise BadData(
             f"The model found no attribute that a tenth of the {number} texts state. Write a schema yourself."
         )
-    return AttributeSchema(tuple(_distinct(made)[:MOST_PROPOSED]))
+    return Codebook(attributes=tuple(_distinct(made)[:MOST_PROPOSED]))
 
 
 def _attribute(kind: str, values: Sequence[str]) -> Attribute | None:
@@ -71,9 +71,9 @@ def _attribute(kind: str, values: Sequence[str]) -> Attribute | None:
     if type_ == "number":
         after = Counter(unit_of(word) for value in values for _, word in numbers_in(value))
         unit = after.most_common(1)[0][0]
-        return Attribute(kind, "number", unit=unit)
+        return Attribute(name=kind, type="number", unit=unit)
     different = len(set(values)) / len(values)
-    return None if type_ == "text" and len(values) > 1 and different > _TOO_MANY else Attribute(kind, type_)
+    return None if type_ == "text" and len(values) > 1 and different > _TOO_MANY else Attribute(name=kind, type=type_)
 
 
 def _type(values: Sequence[str]) -> Type:

@@ -35,7 +35,7 @@ class UnitReader:
         machine: the digest of the kind of machine, which is part of the keys of the extraction cache.
         store: the store, which names the units of a run.
         secret: the key of the units' names in the ledger; empty if all units pay.
-        readings: what the model read in the texts before (`discreet read`); None if that is not used.
+        readings: what the model read in the texts before (`discreet code`); None if that is not used.
     """
 
     model: ScoringModel

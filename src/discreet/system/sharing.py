@@ -4,12 +4,15 @@ One thread at a time uses an object. A process forks only while no other thread 
 connections before.
 """
 
+import fcntl
 import os
 import threading
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from functools import wraps
 from inspect import isfunction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 T = TypeVar("T")
+ANSWERING = "answering"
 
 
 def members(of: WeakSet[T]) -> list[T]:
@@ -78,6 +82,23 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, *args, **options)
 
     return waiting
+
+
+@contextmanager
+def answering(folder: Path) -> Iterator[None]:
+    """Hold a mark in a folder while a question is answered for others: `wait_for_answers` waits for it."""
+    with (folder / ANSWERING).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def wait_for_answers(folder: Path) -> None:
+    """Return when no question is being answered for others.
+
+    Long work beside a server calls it again and again, so that no answer takes longer for it than was measured.
+    """
+    with suppress(FileNotFoundError), (folder / ANSWERING).open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # and let go at once: a question that begins now waits for no work
 
 
 def pool(engine: "Engine") -> "Engine":

@@ -11,8 +11,10 @@ VAULT/unfinished.N    the batch of an addition that runs, or did not end (`Unfin
 VAULT/restored.json   the backup that the vault was restored from, if any (`operations.restore`)
 VAULT/public.jsonl    a copy of the public corpus, if one was named; its vectors in public.npz
 VAULT/synthesis/      the extractions for a synthetic corpus (`synthesis`); those of simulations in synthesis-simulated/
+VAULT/codebook.yaml   what is looked for in each record, if the custodian gave a codebook
+VAULT/codes/          the codes that were found in each text (`synthesis.readings`)
 VAULT/readings/       the statements that the model read in each text (`synthesis.readings`)
-VAULT/schema.json     the attributes that the model looks for in each text, if the custodian gave a schema
+VAULT/answering       locked while a server answers a question (`system.sharing`)
 VAULT/exports/        the unit of each row of exported vectors (`export`)
 VAULT/claims/         the data of baselines on projected vectors (`discreet_lab.baselines`)
 """
@@ -51,8 +53,8 @@ from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import count_units, open_store, stored_dimension
 from discreet.retrieval.unit_records import UnitRecords, owned_texts
 from discreet.synthesis.extraction_cache import forget_extractions
+from discreet.synthesis.readings import CODES, FOLDERS, Readings
 from discreet.synthesis.readings import FOLDER as READINGS
-from discreet.synthesis.readings import Readings
 from discreet.synthesis.runner import SynthesisRunner
 from discreet.system.atomic_write import replace_file
 from discreet.system.sharing import Turn
@@ -151,7 +153,7 @@ class DerivedData:
 
     VAULT/synthesis, VAULT/synthesis-simulated    the extractions of synthesis (`discreet.synthesis.checkpoint`)
     VAULT/claims                                  what baselines keep of documents, in folders datastore-*
-    VAULT/readings                                the statements of texts (`synthesis.readings`); of others they stay
+    VAULT/codes, VAULT/readings                   what was read of texts (`synthesis.readings`); of others it stays
     VAULT/adding.*                                a mark, locked while documents change; an unlocked one shows a crash
     VAULT/erasures                                the number of erasures that this folder has seen, in a shared store
     """
@@ -184,8 +186,9 @@ class DerivedData:
             StoreError: if a file could not be removed; the error names it.
         """
         self._forget_whole()
-        if (self._folder / READINGS).exists():
-            Readings(self._folder / READINGS).keep(owned_texts(self._store))
+        for folder in (self._folder / name for name in FOLDERS):
+            if folder.exists():
+                Readings(folder).keep(owned_texts(self._store))
 
     def _forget_whole(self) -> None:
         """Remove the derived data that no document is to be told from: all but the readings."""
@@ -357,12 +360,23 @@ class VaultComponents:
     @cached_property
     def corpus(self) -> SealedCorpus:
         """The documents, sealed, as algorithms search them."""
-        return SealedCorpus(self.store, self.embedder, self.secret, UnitRecords(self.store, self.readings))
+        return SealedCorpus(self.store, self.embedder, self.secret, UnitRecords(self.store, self.readings, self.codes))
 
     @cached_property
     def readings(self) -> Readings:
         """What the model read in the texts."""
         return Readings(self.path / READINGS)
+
+    @cached_property
+    def codes(self) -> Readings:
+        """The codes that were found in the texts."""
+        return Readings(self.path / CODES)
+
+    @property
+    def asked_settings(self) -> VaultConfig:
+        """The settings as questions see them: with the codes among the declared fields. All of it is public."""
+        book = self.codes.schema
+        return self.settings.with_codes(book.fields) if book else self.settings
 
     @cached_property
     def baseline_corpus(self) -> BaselineCorpus:

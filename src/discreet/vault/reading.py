@@ -1,59 +1,126 @@
-"""The part of a vault that reads the statements of its texts, and has a schema proposed."""
+"""The part of a vault that reads its texts once: codes by a coder, statements by the model; and proposes a codebook."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from discreet.algorithms.text.schema_words import check_distinct
+from discreet.engines.ray import RayEmbedder
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.generation.capabilities import require_scores
 from discreet.planning.prices import is_empty
-from discreet.retrieval.attribute_schema import FILE, AttributeSchema
+from discreet.retrieval.codebook import FILE, Codebook, find_book
+from discreet.retrieval.embedding import Embedder, Told, Vectors, open_embedder
 from discreet.retrieval.public import not_a_corpus, texts_of
 from discreet.retrieval.store import Store
-from discreet.synthesis.readings import check_reader, read_all
+from discreet.retrieval.unit_records import owned_texts
+from discreet.synthesis.embedder_coder import EmbedderCoder
+from discreet.synthesis.readings import Coder, by_coder, by_model, check_reader, read_all
 from discreet.synthesis.schema_proposal import propose_schema
 from discreet.system.atomic_write import replace_file
 from discreet.system.progress import by_steps
-from discreet.system.sharing import taking_turns
+from discreet.system.sharing import taking_turns, wait_for_answers
 from discreet.system.words import quoted
-from discreet.vault.components import VaultParts
+from discreet.vault.components import VaultComponents, VaultParts
+
+CODER = "minilm"
+"""The embedder of the usual coder: the packaged one, whatever embedder the vault has."""
+RESTORED = "restored.json"
+"""The file of a vault that was restored from a backup (`operations.restore`)."""
+_WORST = ("not declared", "declared")
+"""How a codebook may have been changed; the first of these that was ever said stays."""
 
 
-def schema_of(folder: Path) -> AttributeSchema | None:
-    """Return the schema of the vault in a folder; None if it has none.
+def book_of(folder: Path) -> Codebook | None:
+    """Return the codebook of the vault in a folder; None if it has none.
 
     Raises:
         BadData: if the file is damaged.
     """
     path = folder / FILE
     try:
-        return AttributeSchema.read(path) if path.exists() else None
+        return Codebook.read(path) if path.exists() else None
     except BadData as error:
         raise BadData(
-            f"{error} Name the schema again: discreet read {quoted(folder)} --schema FILE. Or read without one: "
-            "--no-schema."
+            f"{error} Name the codebook again: discreet code {quoted(folder)} --book FILE. Or code without one: "
+            "--no-book."
         ) from error
 
 
-def settle_schema(folder: Path, given: AttributeSchema | None, *, drop: bool) -> AttributeSchema | None:
-    """Keep the schema that is given, or drop the vault's; return the one that counts from now on.
+def settle_book(
+    parts: VaultComponents, given: Codebook | None, *, drop: bool, declared: bool | None
+) -> Codebook | None:
+    """Keep the codebook that is given, or drop the vault's; return the one that counts from now on.
+
+    Args:
+        parts: the parts of the vault.
+        given: the codebook; the vault's own if None.
+        drop: whether the vault has none from now on.
+        declared: whether the custodian declares that a changed book was made without a look at the records.
 
     Raises:
         BadData: if a question could not tell two attributes of the given one apart, or if the vault's is damaged.
+        UsageError: if the book changes after records were coded and nothing is declared, or if it has the name of a
+            declared field.
         StoreError: if it cannot be written.
     """
-    path = folder / FILE
+    path = parts.path / FILE
     if given is not None:
         check_distinct(given)
+        if twice := sorted(given.fields.keys() & parts.settings.fields.keys()):
+            raise UsageError(
+                f"The vault has a declared field '{twice[0]}', and the codebook a code of this name. Give the code "
+                "another name."
+            )
+        before = book_of(parts.path)
+        # A backup lacks the codes, so a restored vault may have been coded.
+        read = parts.codes.complete or parts.readings.complete or (parts.path / RESTORED).exists()
+        marks = {one.changed for one in (before, parts.codes.schema, parts.readings.schema, given) if one}
+        if (before is not None and read and before.digest != given.digest) or _is_other(parts, given):
+            if declared is None:
+                raise UsageError(
+                    "The codebook changes after records were coded. A book that follows from records may tell of them, "
+                    "so say on each receipt how it was changed: --made-without-records if nobody who changed it looked "
+                    "at records or at `codebook check`, else --made-with-records. Nothing was changed."
+                )
+            marks.add("declared" if declared else "not declared")
+        given = given.model_copy(update={"changed": next((one for one in _WORST if one in marks), "")})
     try:
         if given is not None:
             replace_file(path, given.text())
         elif drop:
             path.unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"The schema cannot be kept in {path}: {error.strerror}.") from error
-    return schema_of(folder)
+        raise StoreError(f"The codebook cannot be kept in {path}: {error.strerror}.") from error
+    return book_of(parts.path)
+
+
+def _is_other(parts: VaultComponents, given: Codebook) -> bool:
+    """Return whether records were coded, or read, under another book."""
+    return any(
+        under is not None and (now is None or now.digest != under.digest)
+        for under, now in (
+            (parts.codes.schema, given.part(coded=True)),
+            (parts.readings.schema, given.part(coded=False)),
+        )
+    )
+
+
+def _settled_book(parts: VaultComponents) -> Codebook | None:
+    """Return the codebook of a vault.
+
+    Raises:
+        UsageError: if it was changed in its file after records were coded: nothing was declared of the change.
+    """
+    book = book_of(parts.path)
+    if book is not None and not book.changed and _is_other(parts, book):
+        own = quoted(parts.path)
+        raise UsageError(
+            f"{parts.path / FILE} was changed after records were coded. Say how: discreet code {own} --book "
+            f"{quoted(parts.path / FILE)} --made-without-records, or --made-with-records. Nothing was coded."
+        )
+    return book
 
 
 def public_texts_of(path: Path, store: Store) -> list[str]:
@@ -65,7 +132,7 @@ def public_texts_of(path: Path, store: Store) -> list[str]:
     """
     if any((folder / "vault.json").exists() for folder in path.resolve().parents) or (path / "vault.json").exists():
         raise UsageError(
-            f"{path} lies in a vault. A schema is public, so it comes from public texts: name another file."
+            f"{path} lies in a vault. A codebook is public, so it comes from public texts: name another file."
         )
     try:
         texts = texts_of(path.read_bytes(), path)
@@ -76,59 +143,122 @@ def public_texts_of(path: Path, store: Store) -> list[str]:
     found = len({stored.text for stored in store.texts()} & set(texts))
     if found:
         raise BadData(
-            f"{path} holds {found} documents of the vault, word for word. A schema is public, so it comes from other, "
-            "public texts. Nothing was read."
+            f"{path} holds {found} documents of the vault, word for word. A codebook is public, so it comes from "
+            "other, public texts. Nothing was read."
         )
     return texts
 
 
+class _Yielding:
+    """An embedder that waits, after each batch, until a server of the vault has answered.
+
+    So an answer takes no longer for the coding beside it than one batch.
+    """
+
+    def __init__(self, embedder: Embedder, folder: Path) -> None:
+        self.name, self.dimension = embedder.name, embedder.dimension
+        self._embedder, self._folder = embedder, folder
+
+    def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
+        """Return a vector for each text."""
+
+        def waiting(done: int) -> None:
+            wait_for_answers(self._folder)
+            if progress:
+                progress(done)
+
+        return self._embedder.embed(texts, waiting)
+
+
 @taking_turns()
 class VaultReading(VaultParts):
-    """A vault whose texts a model reads once. One thread at a time is inside."""
+    """A vault whose texts are read once. One thread at a time is inside."""
 
-    def read(
+    def use_book(
+        self, book: Codebook | str | Path | None, *, made_without_records: bool | None = None
+    ) -> Codebook | None:
+        """Keep a codebook as the vault's, or drop it. Return it. Records are coded under it the next time.
+
+        Args:
+            book: the book, its file, or the name of a packaged one; None to drop the vault's.
+            made_without_records: for a book that changes after records were coded: whether the custodian declares that
+                nobody who changed it looked at them. Each receipt says it.
+
+        Raises:
+            UsageError: if there is no such file, or if nothing is declared of a changed book.
+            BadData: if the file holds no codebook.
+        """
+        given = find_book(book) if isinstance(book, str | Path) else book
+        return settle_book(self.components, given, drop=book is None, declared=made_without_records)
+
+    def code(
         self,
         progress: Callable[[int, int], None] | None = None,
         *,
+        coder: Coder | str = "embedder",
         ray: str | None = None,
-        schema: AttributeSchema | str | Path | None = None,
-        drop_schema: bool = False,
     ) -> int:
+        """Find the codes of each record, each text by itself. Return the number of texts.
+
+        Nothing is released, so nothing is paid. Run it again after an interruption, or after documents were added:
+        what was coded is not coded again. Under another book all texts are coded again, and the former codes count
+        until then.
+
+        Args:
+            progress: called with the number of texts that are coded, and that of all texts.
+            coder: "embedder" for the packaged one, "model" for the vault's language model, or one of your own.
+            ray: the address of a Ray cluster on which the packaged embedder runs.
+
+        Raises:
+            UsageError: if no `add` has ended yet, or if the vault has no codebook with codes.
+        """
+        self._refuse_empty("code")
+        book = _settled_book(self.components)
+        coded = book.part(coded=True) if book else None
+        if coded is None:
+            raise UsageError(
+                "The vault has no codebook with codes. Name one: discreet code "
+                f"{quoted(self.path)} --book medical-visit. `discreet codebook show` lists the packaged ones."
+            )
+        with by_steps() as told, ExitStack() as after:
+            if coder == "model":
+                check_reader(self.components.model, None, schema=True)
+                way = by_model(require_scores(self.components.model, "code --coder model"), coded)
+            elif isinstance(coder, str):
+                embedder = open_embedder(CODER)
+                if ray is not None:
+                    embedder = spread = RayEmbedder(embedder, ray)
+                    after.callback(spread.close)
+                way = by_coder(EmbedderCoder(_Yielding(embedder, self.path)), coded)
+            else:
+                way = by_coder(coder, coded)
+            on_text = progress or partial(told, "Coding the documents")
+            return self.components.codes.read(way, lambda: owned_texts(self.store), self._yielding(on_text))
+
+    def read(self, progress: Callable[[int, int], None] | None = None, *, ray: str | None = None) -> int:
         """Read the statements of all texts with the model, each text by itself. Return the number of texts.
 
-        Lists and statements about attributes need it. Nothing is released, so nothing is paid. Run it again after an
-        interruption, or after documents were added: what was read is not read again. Under another schema, all texts
-        are read again, and the former reading counts until then.
+        It reads the attributes of the vault's codebook that are no codes; what a text states if there are none. Nothing
+        is released, so nothing is paid. What was read is not read again.
 
         Args:
             progress: called with the number of texts that are read, and that of all texts.
             ray: the address of a Ray cluster on which the model runs.
-            schema: the attributes that the model looks for, or their file; it is kept as the vault's. The vault's own
-                if None.
-            drop_schema: whether the vault has no schema from now on, so that the model writes what a text states.
 
         Raises:
-            UsageError: if no `add` has ended yet, if there is no such file, or if the model cannot read so.
-            BadData: if the file holds no schema.
+            UsageError: if no `add` has ended yet, or if the model cannot read so.
         """
-        if is_empty(self.path):  # by a public mark: whether votes are read before is public, and depends on no document
-            raise UsageError(
-                f"The vault at {self.path} has no documents yet. Add some, then read them: discreet add "
-                f"{quoted(self.path)} FILES. Nothing was read."
-            )
-        if schema is not None and drop_schema:
-            raise UsageError("A schema is given and dropped at once. Give a schema, or --no-schema.")
-        given = AttributeSchema.read(Path(schema)) if isinstance(schema, str | Path) else schema
-        model = self.components.model
-        # First: a schema that this model cannot read by would break each later reading, too.
-        check_reader(model, ray, schema=given is not None or (not drop_schema and schema_of(self.path) is not None))
-        kept = settle_schema(self.path, given, drop=drop_schema)
+        self._refuse_empty("code")
+        book = _settled_book(self.components)
+        stated = book.part(coded=False) if book else None
+        check_reader(self.components.model, ray, schema=stated is not None)
         with by_steps() as told:
             on_text = progress or partial(told, "Reading the documents")
-            return read_all(self.components.readings, self.store, model, on_text, ray, kept)
+            told_first = self._yielding(on_text)
+            return read_all(self.components.readings, self.store, self.components.model, told_first, ray, stated)
 
-    def propose_schema(self, public: str | Path) -> AttributeSchema:
-        """Return a schema that the model proposes from public texts. No document of the vault has any influence.
+    def propose_book(self, public: str | Path) -> Codebook:
+        """Return a codebook that the model proposes from public texts. No document of the vault has any influence.
 
         Args:
             public: a JSONL file with a "text" on every line.
@@ -138,4 +268,20 @@ class VaultReading(VaultParts):
             BadData: if it holds no texts, if one of them is a document of this vault, or if they share no attribute.
         """
         texts = public_texts_of(Path(public), self.store)
-        return propose_schema(require_scores(self.components.model, "read"), texts)
+        return propose_schema(require_scores(self.components.model, "codebook propose"), texts)
+
+    def _yielding(self, told: Callable[[int, int], None]) -> Callable[[int, int], None]:
+        """Return what waits, after each text, until a server has answered."""
+
+        def waiting(done: int, size: int) -> None:
+            wait_for_answers(self.path)
+            told(done, size)
+
+        return waiting
+
+    def _refuse_empty(self, command: str) -> None:
+        if is_empty(self.path):  # by a public mark: whether votes are read before is public, and depends on no document
+            raise UsageError(
+                f"The vault at {self.path} has no documents yet. Add some first: discreet add {quoted(self.path)} "
+                f"FILES. Then: discreet {command} {quoted(self.path)}. Nothing was read."
+            )

@@ -432,7 +432,7 @@ class Vault(VaultDocuments, VaultReading):
     def router(self) -> Router:
         """What decides about questions, from public values alone."""
         parts = self.components
-        return Router(self.settings, parts.language, parts.readings.schema, parts.parser)
+        return Router(self.settings, parts.language, parts.readings.schema, parts.parser, parts.codes.schema)
 
     def _decided(self, question: str | Request, algorithm: Algorithm | None) -> tuple[str, Algorithm]:
         """Return the question that is asked, and its algorithm: the given one, if there is one."""

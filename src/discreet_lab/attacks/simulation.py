@@ -100,7 +100,8 @@ def read_again(vault: Vault, copy: Vault, on_progress: Callable[[int, int], None
     """
     read = vault.components.readings
     read.give(copy.components.readings)
-    copy.read(on_progress, schema=read.schema)
+    copy.use_book(read.schema)
+    copy.read(on_progress)
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def target_of(name: str, algorithm: Algorithm, epsilon: float, vault: Vault, *, 
     if algorithm.needs_readings and not vault.components.readings.complete:
         raise UsageError(
             f"'{name}' is to vote by what was read (readings=true), and the vault at {vault.path} was not read. Read "
-            "it once: discreet read VAULT."
+            "it once: discreet code --statements VAULT."
         )
     decides = as_asked and vault.components.readings.complete
     ways = ([algorithm, algorithm.with_readings()] if decides else [algorithm]) if algorithm.private else []

@@ -28,14 +28,25 @@ from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.query.answer_cache import AnswerCache
-from discreet.registry import DPKSA, DPRAG, Adaptive, Consensus, DPRAGPure, DPSparseVoteRAG, DPVoteRAG, MuRAG, MuRAGAda
+from discreet.registry import (
+    DPKSA,
+    DPRAG,
+    Adaptive,
+    Consensus,
+    DPRAGPure,
+    DPSparseVoteRAG,
+    DPVoteRAG,
+    MuRAG,
+    MuRAGAda,
+    Themes,
+)
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecords
 from discreet.vault import Vault
 from discreet_lab.attacks.bounds import Key
 from discreet_lab.audit.case import DELTA, FAILURE, ProgressCallback
 from discreet_lab.audit.pairs import Pair
-from discreet_lab.audit.statistics import CROWD, audited_list, audited_statistics
+from discreet_lab.audit.statistics import BOOK, CROWD, WordCoder, audited_list, audited_statistics
 
 WORDS = "x y z w who knows"
 """The words of the model. Its answer to a prompt without a document is "who knows"."""
@@ -122,6 +133,7 @@ class Setting:
         crowd: the number of further units that say x. An answer that needs the agreement of many units needs them.
         replacing: whether a replaced unit costs no more than a removed one.
         read: whether the model has read the texts before, which then state a treatment.
+        coded: whether the texts have been coded before.
     """
 
     algorithm: Algorithm
@@ -129,6 +141,7 @@ class Setting:
     crowd: int = 0
     replacing: bool = True
     read: bool = False
+    coded: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,7 +200,10 @@ class AlgorithmCase:
         if self.setting.read:
             vault = Vault.open(vault.path, model=model, embedder=vault.embedder, store=vault.store)
             vault.read(lambda *_: None)
-        records = UnitRecords(vault.store, vault.components.readings)
+        if self.setting.coded:
+            vault.use_book(BOOK)
+            vault.code(lambda *_: None, coder=WordCoder())
+        records = UnitRecords(vault.store, vault.components.readings, vault.components.codes)
         vault.components.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret, records)
         found: list[Key] = []
         for _ in range(draws):
@@ -267,7 +283,10 @@ def settings(epsilon: float) -> dict[str, Setting]:
     }
     listed, crowd = audited_list(both)
     found[listed.name] = Setting(listed, both, crowd, replacing=False, read=True)
-    counted = {name: Setting(one, failing, CROWD, replacing=False) for name, one in audited_statistics().items()}
+    counted = {
+        name: Setting(one, failing, CROWD, replacing=False, coded=isinstance(one, Themes))
+        for name, one in audited_statistics().items()
+    }
     return found | counted
 
 

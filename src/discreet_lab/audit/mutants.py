@@ -28,7 +28,7 @@ from discreet.privacy.private import Change, Private
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Asked, Found, SealedCorpus
-from discreet.retrieval.unit_records import Fields, Statement, UnitRecord
+from discreet.retrieval.unit_records import Fields, Statement, UnitRecord, values_in
 from discreet.synthesis.dp_facts import DPFacts
 from discreet.synthesis.dp_facts import Plan as FactsPlan
 from discreet_lab.attacks.bounds import Key
@@ -39,6 +39,7 @@ from discreet_lab.audit.corpora import PAIRS as CORPUS_PAIRS
 from discreet_lab.audit.corpora import CorpusCase, SmallFacts, corpora
 from discreet_lab.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases
 from discreet_lab.audit.pairs import DATE, YEAR, Pair
+from discreet_lab.audit.statistics import CODE
 from discreet_lab.audit.vote_mutants import vote_twins
 
 REPLACE, ADD_REMOVE = CHANGES
@@ -293,6 +294,22 @@ class BrokenDates(SealedCorpus):
         return super().records().map(renewed)
 
 
+class BrokenRare(SealedCorpus):
+    """BROKEN: a code that few units have is dropped."""
+
+    def records(self) -> Private[Member[UnitRecord]]:
+        """Return the records without the codes that fewer than `MANY` units have."""
+        given = Counter(one for record in self._records.now().records.values() for one in set(record.values(CODE)))
+
+        def kept(own: Fields) -> Fields:
+            return {**own, CODE: tuple(one for one in values_in(own, CODE) if given[one] >= MANY)}
+
+        def renewed(member: Member[UnitRecord]) -> Member[UnitRecord]:
+            return replace(member, value=replace(member.value, fields=tuple(map(kept, member.value.fields))))
+
+        return super().records().map(renewed)
+
+
 class BrokenReading(SealedCorpus):
     """BROKEN: of the statements of a unit, its vote is that which most units of the vault make."""
 
@@ -351,6 +368,11 @@ FIRST = Pair(
     {f"u{n}": [f"fever{' cough' * (n > 0)} say: x ."] for n in range(MANY)},
     goes="u0",
 )
+RARE = Pair(
+    "a unit goes with a code that just enough units have",
+    {f"u{n}": ["fever say: y ."] for n in range(MANY)},
+    goes="u0",
+)
 SAID = Pair(
     "a unit goes that alone says no more than y",
     {f"u{n}": [f"fever say: {'x, y' if n else 'y'} ."] for n in range(MANY)},
@@ -385,6 +407,7 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
         ("list", "values renamed after more common ones", NAMED_ONCE, BrokenNames),
         ("trend", "periods from the first date of the vault", FIRST, BrokenDates),
         ("murag-ada-read", "the statement that most units make", SAID, BrokenReading),
+        ("themes", "a rare code that is dropped", RARE, BrokenRare),
     ):
         yield AlgorithmCase(name, replace(known[name], crowd=0), _named(pair, mistake), corpus=corpus)
 

@@ -1,9 +1,14 @@
 """The statistics of an audit, with parameters for its vaults: documents that say "fever cough say: x ."."""
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from discreet.algorithms.statistics.noisy_cells import Price, choose_counts
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.privacy.accounting import Budget
-from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend
+from discreet.registry import Compare, Count, Difference, ListValues, Share, Themes, Trend
+from discreet.retrieval.codebook import Attribute, Codebook, CodedValue
+from discreet.synthesis.asked_statements import Found
 from discreet_lab.audit.pairs import DATE, YEAR
 
 USES = 3
@@ -15,6 +20,28 @@ UNSEEN = frozenset({"typical", "summary"})
 the second are audited as mechanisms."""
 
 
+CODE = "said"
+"""The code of the texts: what they say."""
+BOOK = Codebook(
+    attributes=(Attribute(name=CODE, type="any of", most=2, values=tuple(CodedValue(name=one) for one in "xyz")),)
+)
+
+
+class WordCoder:
+    """A coder of tests and audits: a text states the values whose names are words of it."""
+
+    def about(self, book: Codebook) -> tuple[Any, ...]:
+        """Return all that the codes depend on beside the text."""
+        return ("words", book.digest)
+
+    def code(self, texts: Sequence[str], book: Codebook) -> Iterator[tuple[int, list[Found]]]:
+        """Yield the position of each text, and its codes."""
+        for place, text in enumerate(texts):
+            words = text.split()
+            named = [(own.name, one) for own in book.coded for one in own.names if one in words]
+            yield place, [(name, value, False, None, "") for name, value in named]
+
+
 def audited_statistics() -> dict[str, Statistic]:
     """Return each statistic that sees something in these vaults, by its name."""
     found: tuple[Statistic, ...] = (
@@ -23,6 +50,7 @@ def audited_statistics() -> dict[str, Statistic]:
         Compare(groups=("fever", "say"), condition="cough", uses=USES),
         Difference(groups=("fever", "cough"), uses=USES),
         Trend(by="year", date_field=DATE, since=f"{YEAR + 1}", until=f"{YEAR + 1}", uses=USES),
+        Themes(attribute=CODE, uses=USES),
     )
     return {statistic.name: statistic for statistic in found}
 

@@ -362,7 +362,7 @@ def votes_row(pair: Copies, attacked: Attacked, accomplices: int, draws: int, qu
 def attack_votes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
     """A worst case for membership: the attacker has a person's note, and asks whether the vault has it, too.
 
-    VAULT was read (`discreet read`). Two copies of it have made-up accomplices, who all state the same made-up
+    VAULT was read (`discreet code`). Two copies of it have made-up accomplices, who all state the same made-up
     treatment, and one copy has one more: the person. There are so many accomplices that their answer is released
     half of the time, and at the default price also twice as many. Both copies are asked for that treatment, with
     fresh noise each time, at the price of the vault's default and at each epsilon. The attacker sees the answer and

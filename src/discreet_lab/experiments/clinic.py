@@ -394,10 +394,10 @@ def _write_text(
     for one in draw.sample(fillers, draw.choice((0, 1, 1, 2))):
         clauses.insert(draw.randrange(len(clauses) + 1), one)
     text = " ".join(one[0].upper() + one[1:] if draw.random() < 0.8 else one for one in clauses)
-    return _mistype(draw, text) if draw.random() < 0.12 else text
+    return mistype(draw, text) if draw.random() < 0.12 else text
 
 
-def _mistype(draw: random.Random, text: str) -> str:
+def mistype(draw: random.Random, text: str) -> str:
     """Return a text in which two letters of one word changed places, or one letter is missing."""
     words = text.split(" ")
     long = [place for place, word in enumerate(words) if len(word) > 5 and word[:-1].isalpha()]

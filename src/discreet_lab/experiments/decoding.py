@@ -334,7 +334,7 @@ def time_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> N
         1  passages of --passage tokens
         2  and at most --rows rows
         3  and answers of --tokens
-        4  votes by what was read: no model is asked; needs a vault that was read (`discreet read`)
+        4  votes by what was read: no model is asked; needs a vault that was read (`discreet code`)
         5  answers of --tokens, and no other change
         6  passages of --window tokens, and no other change
         7  voters by epsilon: the nearest units are dealt to 10 to 20 voters, at the price --price
@@ -356,7 +356,7 @@ def time_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> N
     if 0 not in given.settings:
         parser.error("without setting 0, the default, there is nothing to compare with")
     if 4 in given.settings and not complete:
-        parser.error(f"setting 4 needs a vault that was read: discreet read {given.vault}")
+        parser.error(f"setting 4 needs a vault that was read: discreet code --statements {given.vault}")
     if given.limit:
         write_accuracy(vault, read_questions(given.questions, given.limit), given)
     if given.timed:

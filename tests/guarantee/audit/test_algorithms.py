@@ -24,6 +24,7 @@ from discreet_lab.audit.mutants import (
     BrokenIndex,
     BrokenNames,
     BrokenPayment,
+    BrokenRare,
     BrokenReading,
     BrokenRows,
     twins_of_algorithms,
@@ -119,6 +120,7 @@ def structural(kind: object) -> AlgorithmCase:
         (BrokenNames, 200),
         (BrokenDates, 200),
         (BrokenReading, 200),
+        (BrokenRare, 200),
     ],
 )
 def test_broken_twins_are_flagged(kind: object, draws: int) -> None:
@@ -137,6 +139,7 @@ def test_broken_twins_are_flagged(kind: object, draws: int) -> None:
         (BrokenNames, 200),
         (BrokenDates, 200),
         (BrokenReading, 200),
+        (BrokenRare, 200),
     ],
 )
 def test_without_the_mistake_the_same_vaults_are_not_flagged(kind: object, draws: int) -> None:

@@ -484,7 +484,7 @@ class Algorithm(ABC):
 
     @property
     def needs_readings(self) -> bool:
-        """Whether it votes by what was read of the documents before (`discreet read`)."""
+        """Whether it votes by what was read of the documents before (`discreet code`)."""
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""Votes by what was read before (`discreet read`): a voter's answer is a statement of its own documents.
+"""Votes by what was read before (`discreet code`): a voter's answer is a statement of its own documents.
 
 The statement is that which fits the question best. No model is asked. A vote is a function of the question and of one
 voter's documents alone.
@@ -10,7 +10,7 @@ from discreet.algorithms.text.attributes import attribute_asked, matches
 from discreet.algorithms.text.normalize import content
 from discreet.algorithms.text.schema_words import attribute_in_question
 from discreet.privacy.private import Private
-from discreet.retrieval.attribute_schema import AttributeSchema
+from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Asked, SealedCorpus
 
@@ -28,7 +28,7 @@ def look_up_statements(
     return corpus.stated(question, documents, content, _is_asked(question, corpus.schema))
 
 
-def names_attribute(question: str, schema: AttributeSchema | None) -> bool:
+def names_attribute(question: str, schema: Codebook | None) -> bool:
     """Return whether a question names an attribute, by public words, so that statements of it can answer.
 
     The model writes statements of the kinds that it knows. On notes about other things these are guesses, and the
@@ -37,7 +37,7 @@ def names_attribute(question: str, schema: AttributeSchema | None) -> bool:
     return _is_asked(question, schema) is not None
 
 
-def _is_asked(question: str, schema: AttributeSchema | None) -> Asked | None:
+def _is_asked(question: str, schema: Codebook | None) -> Asked | None:
     if schema is not None:
         found = attribute_in_question(schema, question)
         return found.name.__eq__ if found else None

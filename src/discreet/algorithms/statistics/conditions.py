@@ -212,6 +212,9 @@ class FieldTest(_Condition):
     def passes(self, own: Fields) -> bool:
         """Return whether a record passes. A value of another type does not."""
         found = own.get(self.field)
+        if isinstance(found, tuple):  # the values of a code: "!=" holds if none of them is the value
+            some = any(one.casefold() == self.value.casefold() for one in found)
+            return some == (self.relation == "=")
         return found is not None and self._compares(found)
 
     def _compares(self, found: Value) -> bool:

@@ -20,6 +20,7 @@ from discreet.privacy.accounting import Budget, Spending, budget_of, how_many, l
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import GaussianHistogram, KeywordCounts, NoisyHistogram
 from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.privacy.private import Change
 
 Histogram = NoisyHistogram | GaussianHistogram
 Cells = NDArray[np.float64]
@@ -37,6 +38,8 @@ _TWO_SIDED = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _SURELY = NormalDist().inv_cdf(0.9)
 _SIZE_SHARE = 0.2
 """The part of a list's price for the number of units that have a value."""
+_SIZES_SHARE = 0.1
+"""The part of a table's price for the number of units that it is about: shares of few of them depend on it little."""
 _LEAST, _MOST = 1e-9, 1e3
 
 
@@ -117,6 +120,45 @@ def value_needs(price: Price, each: int) -> int:
     """Return how many units must share a value so that a list releases it with probability 0.9."""
     counts = choose_counts(price, each)[1]
     return round(counts.threshold + _SURELY * counts.sigma)
+
+
+@lru_cache(maxsize=256)
+def choose_tables(price: Price, sizes: tuple[int, int], cells: tuple[int, int]) -> tuple[Histogram, Histogram]:
+    """Return the count of the units in public groups, and that of public cells, with the least noise at a price.
+
+    Args:
+        price: the price of both.
+        sizes: the number of groups, and in how many of them a unit can be.
+        cells: the number of cells, and in how many of them a unit can be.
+
+    Raises:
+        UsageError: if the price pays for none.
+    """
+
+    def both(make: Callable[[float, int, Change, int], Histogram], paid: float) -> tuple[Histogram, Histogram]:
+        ways = ((_SIZES_SHARE, sizes), (1 - _SIZES_SHARE, cells))
+        first, second = (make(share * paid, number, ADD_REMOVE_ONE, each) for share, (number, each) in ways)
+        return first, second
+
+    rounded = 1 - 1e-6  # both parts are rounded up
+    epsilon = largest(lambda one: price.admits(Pure(one)), _LEAST, _MOST) * rounded
+    rho = largest(lambda one: price.admits(ZeroConcentrated(one)), _LEAST, _MOST) * rounded
+    found = [both(NoisyHistogram.calibrated, epsilon), both(GaussianHistogram.calibrated, rho)]
+    found = [one for one in found if price.admits(cost_of(*one))]
+    if not found:
+        raise UsageError("The price of the statistic is too small for any noise. Raise epsilon, or lower `uses`.")
+    return min(found, key=lambda one: one[1].deviation)
+
+
+@lru_cache(maxsize=256)
+def usual_tables(budget: Budget, sizes: tuple[int, int], cells: tuple[int, int]) -> int:
+    """Return among how many tables a grant is divided by default: among as many as are precise enough to be of use."""
+
+    def are_within(uses: int) -> bool:
+        table = choose_tables(Price(budget, uses=max(1, uses)), sizes, cells)
+        return uses < 1 or table[1].deviation <= WITHIN / _TWO_SIDED
+
+    return max(FEWEST_LISTS, how_many(are_within, LISTS))
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,7 @@ the condition; without a condition, the phrase of the population.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import ClassVar
@@ -24,6 +24,84 @@ MOST_PERIODS = 240
 _PART = re.compile(r"\d{4}(-\d{2})?", re.ASCII)
 """A year, or a month."""
 USUAL_PERIODS = 12
+
+
+@dataclass(frozen=True)
+class Periods:
+    """The periods from one day to another one.
+
+    Attributes:
+        by: their length: "month", "quarter" or "year".
+        since, until: the first and the last day, such as 2026-01-31, or a month or year.
+    """
+
+    by: str
+    since: str
+    until: str
+
+    @staticmethod
+    def made(by: str, since: str, until: str) -> "Periods":
+        """Return the periods, of which the usual ones are the last twelve.
+
+        Raises:
+            UsageError: if there are no such periods, or too many of them.
+        """
+        if by not in MONTHS:
+            raise UsageError(f"A trend is by {', '.join(MONTHS)}, not by '{by}'.")
+        # Fixed now: the answer is kept, and a month may turn while it is made.
+        found = Periods(by, since, until or date.today().isoformat()[:7])
+        found = replace(found, since=since or found._start(found._last - USUAL_PERIODS + 1))
+        if not 1 <= found.number <= MOST_PERIODS:
+            raise UsageError(f"A trend has 1 to {MOST_PERIODS} periods, not {found.number}. Change `since` or `until`.")
+        return found
+
+    @cached_property
+    def days(self) -> tuple[str, str]:
+        """The first day and the last one."""
+        (first, _), (_, last) = period_of(self.since) or ("", ""), period_of(self.until) or ("", "9")
+        return first, last
+
+    @property
+    def number(self) -> int:
+        """The number of periods."""
+        return self._last - self._first + 1
+
+    def place(self, day: str) -> int | None:
+        """Return the number of a day's period; None if the day is in none."""
+        if not self.days[0] <= day <= self.days[1]:
+            return None
+        place = self._number(day) - self._first
+        return place if 0 <= place < self.number else None
+
+    def name(self, place: int) -> str:
+        """Return the name of a period: "2026", "2026-Q3" or "2026-03"."""
+        months = (self._first + place) * MONTHS[self.by]
+        year, month = divmod(months, 12)
+        if self.by == "year":
+            return str(year)
+        return f"{year}-Q{month // 3 + 1}" if self.by == "quarter" else f"{year}-{month + 1:02}"
+
+    @property
+    def _first(self) -> int:
+        return self._number(self.since)
+
+    @property
+    def _last(self) -> int:
+        named = period_of(self.until)  # a year ends with its last period
+        return self._number(named[1] if named else self.until)
+
+    def _number(self, day: str) -> int:
+        """Return the number of a day's period, counted from year 0."""
+        try:
+            found = date.fromisoformat((day + "-01-01")[:10] if _PART.fullmatch(day) else day)
+        except ValueError:
+            raise UsageError(f"'{day}' is no day. Write it as 2026-01-31, or a month, 2026-01, or a year.") from None
+        return (12 * found.year + found.month - 1) // MONTHS[self.by]
+
+    def _start(self, number: int) -> str:
+        """Return the first month of a period."""
+        year, month = divmod(number * MONTHS[self.by], 12)
+        return f"{year:04}-{month + 1:02}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +124,9 @@ class Trend(Count):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.by not in MONTHS:
-            raise UsageError(f"A trend is by {', '.join(MONTHS)}, not by '{self.by}'.")
-        # Fixed now: the answer is kept, and a month may turn while it is made.
-        object.__setattr__(self, "until", self.until or date.today().isoformat()[:7])
-        first = self._last - USUAL_PERIODS + 1
-        object.__setattr__(self, "since", self.since or self._start(first))
-        if not 1 <= self.cells <= MOST_PERIODS:
-            raise UsageError(f"A trend has 1 to {MOST_PERIODS} periods, not {self.cells}. Change `since` or `until`.")
+        made = Periods.made(self.by, self.since, self.until)
+        object.__setattr__(self, "until", made.until)
+        object.__setattr__(self, "since", made.since)
 
     @property
     def dates_read(self) -> tuple[str, ...]:
@@ -61,24 +134,14 @@ class Trend(Count):
         return (self.date_field,)
 
     @cached_property
-    def _days(self) -> tuple[str, str]:
-        """The first day and the last one."""
-        (first, _), (_, last) = period_of(self.since) or ("", ""), period_of(self.until) or ("", "9")
-        return first, last
-
-    @property
-    def _first(self) -> int:
-        return self._number(self.since)
-
-    @property
-    def _last(self) -> int:
-        named = period_of(self.until)  # a year ends with its last period
-        return self._number(named[1] if named else self.until)
+    def periods(self) -> Periods:
+        """The periods."""
+        return Periods(self.by, self.since, self.until)
 
     @property
     def cells(self) -> int:
         """The number of periods."""
-        return self._last - self._first + 1
+        return self.periods.number
 
     @property
     def known(self) -> Known:
@@ -89,10 +152,8 @@ class Trend(Count):
         """Return the period of the unit's earliest date at which the condition holds."""
         said = self.counted if self.condition else self.read(self.population)
         for day in sorted({value for value in record.values(self.date_field) if isinstance(value, str)}):
-            if not self._days[0] <= day <= self._days[1]:
-                continue
-            place = self._number(day) - self._first
-            if 0 <= place < self.cells and (said == ALL or self._says(record, day, said)):
+            place = self.periods.place(day)
+            if place is not None and (said == ALL or self._says(record, day, said)):
                 return place
         return OUTSIDE
 
@@ -101,7 +162,7 @@ class Trend(Count):
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the count of each period."""
-        table = [counted.figure(self._name(place), "count", Reckon([place])) for place in range(self.cells)]
+        table = [counted.figure(self.periods.name(place), "count", Reckon([place])) for place in range(self.cells)]
         lines = [f"{figure.name}: {whole(figure)}" for figure in table]
         if len(table) > 1:
             above = (1 - LEVEL) / 2 * len(table)
@@ -109,23 +170,3 @@ class Trend(Count):
                 f"Of {len(table)} periods without any, at most about {above:.1f} have an interval above 0 by chance."
             )
         return "\n".join(lines), table
-
-    def _number(self, day: str) -> int:
-        """Return the number of a day's period, counted from year 0."""
-        try:
-            found = date.fromisoformat((day + "-01-01")[:10] if _PART.fullmatch(day) else day)
-        except ValueError:
-            raise UsageError(f"'{day}' is no day. Write it as 2026-01-31, or a month, 2026-01, or a year.") from None
-        return (12 * found.year + found.month - 1) // MONTHS[self.by]
-
-    def _start(self, number: int) -> str:
-        """Return the first month of a period."""
-        year, month = divmod(number * MONTHS[self.by], 12)
-        return f"{year:04}-{month + 1:02}"
-
-    def _name(self, place: int) -> str:
-        months = (self._first + place) * MONTHS[self.by]
-        year, month = divmod(months, 12)
-        if self.by == "year":
-            return str(year)
-        return f"{year}-Q{month // 3 + 1}" if self.by == "quarter" else f"{year}-{month + 1:02}"

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.algorithms.text.attributes import attribute_asked, matches
 from discreet.algorithms.text.normalize import stem, words_of
 from discreet.errors import BadData
-from discreet.retrieval.attribute_schema import Attribute, AttributeSchema
+from discreet.retrieval.codebook import Attribute, Codebook
 from discreet.retrieval.vectors import Vector
 
 LEAST_LIKENESS = 0.55
@@ -19,7 +19,7 @@ _ASKING = re.compile(r"\b(?:what|which|how|name|list|tell)\b", re.IGNORECASE)
 Embed = Callable[[str], Vector]
 
 
-def attribute_named(schema: AttributeSchema, phrase: str) -> Attribute | None:
+def attribute_named(schema: Codebook, phrase: str) -> Attribute | None:
     """Return the attribute that a phrase names, by its name or one of its other words; None if it names none.
 
     The same words count before words that are among others: "age" is not the "age of onset" if both are attributes.
@@ -38,7 +38,7 @@ def attribute_named(schema: AttributeSchema, phrase: str) -> Attribute | None:
     return None
 
 
-def attribute_meant(schema: AttributeSchema, phrase: str, embed: Embed) -> Attribute | None:
+def attribute_meant(schema: Codebook, phrase: str, embed: Embed) -> Attribute | None:
     """Return the attribute that a phrase names, or else the one that is nearest to it in meaning, if one is near.
 
     Args:
@@ -50,14 +50,14 @@ def attribute_meant(schema: AttributeSchema, phrase: str, embed: Embed) -> Attri
         return found
     vector = embed(phrase)
     likeness = [
-        max(float(np.dot(vector, embed(said))) for said in (*one.called, one.description) if said)
+        max(float(np.dot(vector, embed(said))) for said in (*one.called, one.meaning) if said)
         for one in schema.attributes
     ]
     best = int(np.argmax(likeness))
     return schema.attributes[best] if likeness[best] >= LEAST_LIKENESS else None
 
 
-def attribute_in_question(schema: AttributeSchema, question: str) -> Attribute | None:
+def attribute_in_question(schema: Codebook, question: str) -> Attribute | None:
     """Return the attribute that a question asks for in its words; None if it names none.
 
     The first one after the last question word counts: "I have a fever. Which treatment is there?" The rules of
@@ -77,7 +77,7 @@ def attribute_in_question(schema: AttributeSchema, question: str) -> Attribute |
     return attribute_named(schema, usual) if usual else None
 
 
-def check_distinct(schema: AttributeSchema) -> None:
+def check_distinct(schema: Codebook) -> None:
     """Refuse a schema of which a question could not tell two attributes apart.
 
     Raises:

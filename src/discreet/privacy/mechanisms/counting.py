@@ -129,18 +129,23 @@ class NoisyHistogram:
     Attributes:
         values: the number of public values.
         scale: the scale of the noise of each count.
+        each: how many values of a share count (K), at most: its first ones if it has more.
     """
 
     values: int
     scale: float
+    each: int = 1
 
     def __str__(self) -> str:
-        return f"noisy histogram over {self.values} public values, scale {self.scale:.6g}"
+        return f"noisy histogram over {self.values} public values{_several(self.each)}, scale {self.scale:.6g}"
 
     @staticmethod
-    def calibrated(epsilon: float, values: int, change: Change) -> "NoisyHistogram":
-        """Return the histogram that costs `epsilon` under `change`."""
-        return NoisyHistogram(values, vote_range(change, 1.0) / epsilon)
+    def calibrated(epsilon: float, values: int, change: Change, each: int = 1) -> "NoisyHistogram":
+        """Return the histogram that costs at most `epsilon` under `change`, rounding included."""
+        scale = each * vote_range(change, 1.0) / epsilon
+        while each * vote_range(change, scale) > epsilon:
+            scale = math.nextafter(scale, math.inf)
+        return NoisyHistogram(values, scale, each)
 
     @property
     def deviation(self) -> float:
@@ -148,12 +153,12 @@ class NoisyHistogram:
         return math.sqrt(2) * self.scale
 
     def cost(self, change: Change) -> Cost:
-        """Return a pure cost: a replaced share changes two counts by one; an added or removed share changes one."""
-        return Pure(vote_range(change, self.scale))
+        """Return a pure cost: an added or removed share changes K counts by one, a replaced one twice as many."""
+        return Pure(self.each * vote_range(change, self.scale))
 
-    def draw(self, shares: Sequence[int], noise: Noise) -> tuple[int, ...]:
+    def draw(self, shares: Sequence[int | Collection[int]], noise: Noise) -> tuple[int, ...]:
         """Return a noisy count for each value."""
-        counts = Counter(shares)
+        counts = _count(shares, self.each)
         return tuple(counts[value] + noise.laplace(self.scale) for value in range(self.values))
 
 
@@ -164,21 +169,24 @@ class GaussianHistogram:
     Attributes:
         values: the number of public values.
         sigma: the scale of the noise of each count.
+        each: how many values of a share count (K), at most: its first ones if it has more.
     """
 
     values: int
     sigma: float
+    each: int = 1
 
     def __str__(self) -> str:
-        return f"Gaussian histogram over {self.values} public values, sigma {self.sigma:.6g}"
+        return f"Gaussian histogram over {self.values} public values{_several(self.each)}, sigma {self.sigma:.6g}"
 
     @staticmethod
-    def calibrated(rho: float, values: int, change: Change) -> "GaussianHistogram":
+    def calibrated(rho: float, values: int, change: Change, each: int = 1) -> "GaussianHistogram":
         """Return the histogram that costs at most `rho` under `change`, rounding included."""
-        sigma = max(LEAST_SIGMA, math.sqrt(_squared_move(change) / (2 * rho)))
-        while _squared_move(change) / (2 * sigma**2) > rho:
+        moved = each * _squared_move(change)
+        sigma = max(LEAST_SIGMA, math.sqrt(moved / (2 * rho)))
+        while moved / (2 * sigma**2) > rho:
             sigma = math.nextafter(sigma, math.inf)
-        return GaussianHistogram(values, sigma)
+        return GaussianHistogram(values, sigma, each)
 
     @property
     def deviation(self) -> float:
@@ -186,16 +194,29 @@ class GaussianHistogram:
         return self.sigma
 
     def cost(self, change: Change) -> GaussianShift:
-        """Return 1/(2 sigma^2)-zCDP if a share is added or removed, which changes one count by one.
+        """Return K/(2 sigma^2)-zCDP if a share is added or removed, which changes K counts by one: a distance sqrt(K).
 
-        A replaced share changes two counts by one: the distance is sqrt(2), and the cost twice as much.
+        A replaced share changes 2 K counts by one: the distance is sqrt(2 K), and the cost twice as much.
         """
-        return GaussianShift(_squared_move(change) / (2 * self.sigma**2))
+        return GaussianShift(self.each * _squared_move(change) / (2 * self.sigma**2))
 
-    def draw(self, shares: Sequence[int], noise: Noise) -> tuple[int, ...]:
+    def draw(self, shares: Sequence[int | Collection[int]], noise: Noise) -> tuple[int, ...]:
         """Return a noisy count for each value."""
-        counts = Counter(shares)
+        counts = _count(shares, self.each)
         return tuple(counts[value] + noise.gaussian(self.sigma) for value in range(self.values))
+
+
+def _count(shares: Sequence[int | Collection[int]], each: int) -> Counter[int]:
+    """Return how many shares have each value, of `each` values of a share at most."""
+    return Counter(
+        value
+        for share in shares
+        for value in (sorted(set(share))[:each] if isinstance(share, Collection) else (share,))
+    )
+
+
+def _several(each: int) -> str:
+    return f", {each} a unit" if each > 1 else ""
 
 
 def _squared_move(change: Change) -> int:

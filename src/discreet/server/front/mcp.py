@@ -69,6 +69,7 @@ REQUESTS = (
     'trend: "fever", by month, since 2026-01',
     "typical: median of age",
     "list: treatment, most 5",
+    "themes: complaint, by ward",
     "fact: What is the treatment for ...?, choices A | B",
 )
 """Examples of requests in words: `ask` takes them as questions."""
@@ -240,6 +241,19 @@ def mcp_server(services: Services) -> ToolServer:
     ) -> ToolAnswer:
         """List the values of an attribute that many individuals share."""
         return await request("list: {attribute}", {"attribute": attribute, "among": among}, ctx, model, epsilon)
+
+    @server.tool(annotations=_PAYS, structured_output=True)
+    async def themes(
+        attribute: Annotated[str, Field(description="A code, or a category with public values: complaint.")],
+        ctx: Caller,
+        by: Annotated[str, Field(description="A second one, or month, quarter or year; empty for no groups.")] = "",
+        among: Among = "",
+        model: Model = "",
+        epsilon: Epsilon = None,
+    ) -> ToolAnswer:
+        """Show the share of each public value of a code or category, in all or by group."""
+        given = {"attribute": attribute, "by": by, "among": among}
+        return await request("themes: {attribute}" + (", by {by}" if by else ""), given, ctx, model, epsilon)
 
     @server.tool(annotations=_READS, structured_output=True)
     async def describe(ctx: Caller) -> ToolCatalog:

@@ -41,6 +41,7 @@ from discreet.server.wire import (
     Question,
     VaultCard,
 )
+from discreet.system.sharing import answering
 from discreet.vault import Vault
 
 Opener = Callable[[Path], Vault]
@@ -120,6 +121,10 @@ class Served:
         Raises:
             DiscreetError: if it is refused or broken off; `paid` tells what was paid.
         """
+        with answering(self.vault.path):
+            return self._answer(question)
+
+    def _answer(self, question: Question) -> Answered:
         preset, asked = self.presets.find(self._model(question)), question.question
         if preset.algorithm == PUBLIC:
             answer = self._read_public(question)
@@ -172,7 +177,7 @@ class Served:
             language=self.vault.components.language,
             models=models,
             longest_answer_s=self.longest,
-            fields=tuple(_field_card(name, kind) for name, kind in settings.fields.items()),
+            fields=tuple(_field_card(name, kind) for name, kind in self.vault.components.asked_settings.fields.items()),
             read=tuple(schema.names) if (schema := self.vault.components.readings.schema) else (),
         )
 

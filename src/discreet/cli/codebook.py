@@ -1,0 +1,256 @@
+"""`discreet codebook`: make, show, fit and check the public book under which records are coded."""
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.output import counted, err, explained, out, print_json
+from discreet.cli.progress import doing
+from discreet.errors import BadData, UsageError
+from discreet.retrieval.codebook import Codebook, find_book, packaged_books
+from discreet.retrieval.embedding import open_embedder
+from discreet.retrieval.unit_records import read_unit_texts
+from discreet.synthesis.embedder_coder import EmbedderCoder, fit
+from discreet.system.jsonl import read_lines
+from discreet.system.plain import Sparse
+from discreet.system.words import quoted
+from discreet.vault import Vault
+from discreet.vault.reading import CODER, book_of
+
+_group = typer.Typer(no_args_is_help=True)
+app.add_typer(_group, name="codebook")
+Written = Annotated[Path, typer.Argument(metavar="BOOK.yaml", help="The file that is written.")]
+
+
+@_group.callback()
+def codebook() -> None:
+    """Make, show, fit and check the public codebook under which records are coded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BookShown(Sparse):
+    """A codebook.
+
+    Attributes:
+        packaged: the names of the packaged codebooks; absent if one is shown.
+        book: the codebook, as its file has it; absent if the packaged ones are listed.
+    """
+
+    packaged: list[str] | None = None
+    book: dict[str, Any] | None = None
+
+
+@_group.command("show")
+@explained
+def show(
+    book: Annotated[
+        str | None, typer.Argument(metavar="[VAULT|BOOK]", help="A vault, a file, or a packaged one. Default: list.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a codebook, or list the packaged ones. It is public."""
+    if book is None:
+        if as_json:
+            print_json(BookShown(packaged=list(packaged_books())))
+            return
+        for name in packaged_books():
+            found = find_book(name)
+            codes = ", ".join(f"{one.name} ({len(one.values)} values)" for one in found.coded)
+            out.print(f"{name}: {codes}", markup=False)
+        return
+    folder = Path(book)
+    shown = book_of(folder) if (folder / "vault.json").exists() else find_book(book)
+    if shown is None:
+        raise UsageError(
+            f"The vault at {folder} has no codebook. Name one: discreet code {quoted(folder)} --book BOOK."
+        )
+    if as_json:
+        print_json(BookShown(book=shown.describe()))
+    else:
+        out.print(shown.text().rstrip(), markup=False)
+
+
+@_group.command("new")
+@explained
+def new(
+    written: Written,
+    like: Annotated[str, typer.Option("--like", metavar="NAME", help="The packaged codebook to begin with.")] = "",
+) -> None:
+    """Write a codebook to begin with: a packaged one, to be changed in an editor."""
+    if like not in packaged_books():
+        raise UsageError(f"Name a packaged codebook to begin with: --like {' or '.join(packaged_books())}.")
+    _write(written, find_book(like))
+    out.print(f"{written}: change it, then: discreet code VAULT --book {quoted(written)}", markup=False)
+
+
+@_group.command("propose")
+@explained
+def propose(
+    vault: VaultPath,
+    public: Annotated[Path, typer.Argument(metavar="PUBLIC.jsonl", help="Public texts, a 'text' on every line.")],
+    written: Written,
+) -> None:
+    """Have the model propose attributes from public texts. No document of the vault has any influence."""
+    opened = Vault.open(vault)
+    _check_new(written)
+    with doing("Reading the public texts"):
+        found = opened.propose_book(public)
+    _write(written, found)
+    out.print(f"{counted(len(found.attributes), 'attribute')}: {', '.join(found.names)}.", markup=False)
+    out.print(f"Look it over: {written}. Then: discreet code {quoted(vault)} --book {quoted(written)}", markup=False)
+
+
+@_group.command("fit")
+@explained
+def fit_book(
+    book: Annotated[str, typer.Argument(metavar="BOOK", help="A codebook: a file, or a packaged one.")],
+    labels: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LABELS.jsonl", help='PUBLIC labelled texts: {"text": ..., "codes": {"CODE": [VALUES]}}.'
+        ),
+    ],
+    written: Written,
+) -> None:
+    """Fit the thresholds of a codebook on public labelled texts. Never give it texts or labels of a vault."""
+    _check_new(written)
+    found = find_book(book)
+    labelled = list(_labelled(labels, found))
+    with doing("Fitting the thresholds"):
+        fitted = fit(found, labelled, EmbedderCoder(open_embedder(CODER)))
+    _write(written, fitted)
+    out.print(f"{written}: thresholds fitted on {counted(len(labelled), 'text')}.", markup=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodesChecked(Sparse):
+    """How a coder agrees with the custodian: for the custodian alone.
+
+    Attributes:
+        records: the number of records that were labelled.
+        found, missed, wrong: how often a value was found rightly, was missed, and was found wrongly, by code and value.
+        f1: the micro-F1 over all codes; absent if no value was found or missed.
+    """
+
+    records: int
+    found: dict[str, int] = field(default_factory=dict)
+    missed: dict[str, int] = field(default_factory=dict)
+    wrong: dict[str, int] = field(default_factory=dict)
+    f1: float | None = None
+
+
+@_group.command("check")
+@explained
+def check(
+    vault: VaultPath,
+    sample: Annotated[int, typer.Option("--sample", min=1, max=10_000, help="How many records are labelled.")] = 100,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", metavar="FILE.jsonl", help="Labels of texts, in place of questions here.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare the codes of a sample of records with your own labels: for the custodian alone.
+
+    It writes nothing that an answer reads. Whoever has seen the records and then changes the codebook says so:
+    `discreet code --made-with-records`.
+    """
+    opened = Vault.open(vault)
+    codes = opened.components.codes
+    book = codes.schema
+    if book is None:
+        raise UsageError(f"The records are not coded. Code them first: discreet code {quoted(vault)} --book BOOK.")
+    lookup = codes.load()
+    owned = [(unit, text) for unit, own in read_unit_texts(opened.store).units.items() for text in own.texts]
+    given = dict(_labelled(labels, book)) if labels else None
+    coded = [one for one in owned if lookup.coded(*one) is not None and (given is None or one[1] in given)]
+    some = random.SystemRandom().sample(coded, min(sample, len(coded)))
+    tally: dict[str, dict[str, int]] = {"found": {}, "missed": {}, "wrong": {}}
+    done = 0
+    for number, (unit, text) in enumerate(some, 1):
+        true = given[text] if given is not None else _ask(book, text, number, len(some))
+        if true is None:
+            break
+        done += 1
+        for attribute in book.coded:
+            own = set((lookup.coded(unit, text) or {})[attribute.name.replace(" ", "_")])
+            right = set(true.get(attribute.name, ()))
+            for kind, values in (("found", own & right), ("missed", right - own), ("wrong", own - right)):
+                for value in values:
+                    name = f"{attribute.name}: {value}"
+                    tally[kind][name] = tally[kind].get(name, 0) + 1
+    found, missed, wrong = (sum(one.values()) for one in tally.values())
+    f1 = 2 * found / (2 * found + missed + wrong) if found + missed + wrong else None
+    result = CodesChecked(records=done, **tally, f1=f1)
+    if as_json:
+        print_json(result)
+        return
+    for name in sorted(set().union(*tally.values())):
+        out.print(f"{name}: {', '.join(f'{tally[kind].get(name, 0)} {kind}' for kind in tally)}", markup=False)
+    score = "no value in them" if f1 is None else f"F1 {f1:.2f}"
+    out.print(f"{counted(done, 'record')}: {score}. This is for you alone: no answer depends on it.")
+
+
+def _ask(book: Codebook, text: str, number: int, of: int) -> Mapping[str, tuple[str, ...]] | None:
+    """Return the custodian's labels of a record; None to stop."""
+    err.print(f"\n[bold]Record {number} of {of}[/]\n{escape(text)}")
+    found: dict[str, tuple[str, ...]] = {}
+    for attribute in book.coded:
+        shown = ", ".join(f"{place} {value}" for place, value in enumerate(attribute.names, 1))
+        err.print(f"[bold]{escape(attribute.name)}[/]: {escape(shown)}")
+        while True:
+            said = typer.prompt("Numbers or names, with commas; empty for none, q to stop", default="", err=True)
+            if said.strip().casefold() == "q":
+                return None
+            words = [one.strip().casefold() for one in said.split(",") if one.strip()]
+            named = [
+                attribute.names[int(one) - 1] if one.isdecimal() and 0 < int(one) <= len(attribute.names) else one
+                for one in words
+            ]
+            if strange := [one for one in named if one not in attribute.names]:
+                err.print(f"There is no value '{escape(strange[0])}'. Give numbers from 1 to {len(attribute.names)}.")
+                continue
+            found[attribute.name] = tuple(named)
+            break
+    return found
+
+
+def _labelled(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """Yield the texts of a file with their labels.
+
+    Raises:
+        BadData: if a line has no text, or a label that is no value of the book.
+    """
+    known = {one.name: set(one.names) for one in book.coded}
+    try:
+        lines = list(read_lines(path))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}. Name a JSONL file with labelled texts.") from error
+    except ValueError as error:
+        raise BadData(f"{path} is no JSONL file: {error}.") from error
+    for number, line in lines:
+        text, codes = (line.get("text"), line.get("codes")) if isinstance(line, dict) else (None, None)
+        if not isinstance(text, str) or not isinstance(codes, dict):
+            raise BadData(f'Line {number} of {path} is no labelled text. Expected: {{"text": ..., "codes": {{...}}}}.')
+        for name, values in codes.items():
+            if name not in known or not isinstance(values, list) or not set(map(str, values)) <= known[name]:
+                raise BadData(f"Line {number} of {path} labels '{name}' with what the codebook lacks: {values}.")
+        yield text, {name: list(map(str, values)) for name, values in codes.items()}
+
+
+def _check_new(written: Path) -> None:
+    if written.exists():
+        raise UsageError(f"There is something at {written} already. Name another file.")
+
+
+def _write(written: Path, book: Codebook) -> None:
+    _check_new(written)
+    try:
+        written.write_text(book.text(), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{written} cannot be written: {error.strerror}. Name another file.") from error

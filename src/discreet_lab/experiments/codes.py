@@ -1,0 +1,205 @@
+"""How well the coder by an embedder codes texts of a known truth, and how fast."""
+
+import argparse
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.numerics import has_bfloat16_instructions
+from discreet.retrieval import embedding
+from discreet.retrieval.codebook import Attribute, Codebook, find_book, packaged_books
+from discreet.retrieval.embedding import Embedder, MiniLM
+from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, Likeness, choose, fit
+from discreet_lab.experiments.clinic import make_clinic
+from discreet_lab.experiments.coded_texts import (
+    SYSTEMS,
+    CodedText,
+    code_clinic,
+    code_dialogues,
+    make_survey,
+    make_test_set,
+    make_tickets,
+    read_test_set,
+)
+from discreet_lab.experiments.common import TableWriter, add_csv_option, name_part
+
+COLUMNS = ("texts", "attribute", "number", "labels", "F1", "precision", "recall", "error of shares")
+SPEED = ("numbers", "notes", "characters", "notes a second", "time of embedding whole notes")
+LABELS = (300, 1_000)
+FOLDS = 5
+SHORTEST, LONGEST, NOTES = 380, 500, 300
+"""The characters of the notes that are timed, and their number."""
+
+Texts = Sequence[CodedText]
+Counts = NDArray[np.int64]
+
+
+def measure_codes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """Codes of texts by the coder by an embedder, beside their truth; and how many notes it codes a second.
+
+    Thresholds are the coder's own ("none"), or fitted on labels of public texts: of the test set's stock of sentences
+    ("300", "1,000"), which has no sentence of the judged texts, or of other texts of the same kind ("1,000 alike"). The
+    packaged test sets are judged in folds: thresholds of a fold are fitted on the other four. The truth of chatdoctor
+    is that of patterns of words.
+
+    F1, precision, recall   over all values of an attribute and all texts
+    error of shares         the mean difference of a value's share among the texts, in percentage points
+
+    The second table is about whole dialogues of about 440 characters, in one thread. A processor with instructions for
+    bfloat16 is timed in both kinds of numbers. Its last column is a ratio within the run.
+    """
+    parser.add_argument("chatdoctor", type=Path, help="documents.jsonl.gz of chatdoctor")
+    parser.add_argument("--tickets", type=int, default=2_000, help="how many tickets are coded")
+    add_csv_option(parser)
+    given = parser.parse_args(arguments)
+    import torch
+
+    torch.set_num_threads(1)
+    coder = EmbedderCoder(_Remembering(MiniLM()))
+    table = TableWriter(COLUMNS, given.csv)
+    for row in _judge_all(coder, given.chatdoctor, given.tickets):
+        table.write(row)
+    print()
+    notes = [one.text for one in code_dialogues(given.chatdoctor, whole=True)]
+    notes = [text for text in notes if SHORTEST <= len(text) <= LONGEST][:NOTES]
+    speed = TableWriter(SPEED, name_part(given.csv, "speed"))
+    has = has_bfloat16_instructions(torch.cpu.get_capabilities())
+    for kind in (torch.float32, torch.bfloat16) if has else (torch.float32,):
+        with mock.patch.object(embedding, "compute_dtype", lambda kind=kind: kind):
+            speed.write([str(kind).removeprefix("torch."), *_time(MiniLM(), notes)])
+
+
+class _Remembering:
+    """An embedder that embeds no text twice: the same texts are coded with several thresholds."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name, self.dimension, self._embedder = embedder.name, embedder.dimension, embedder
+        self._known: dict[str, embedding.Vectors] = {}
+
+    def embed(self, texts: Sequence[str], progress: embedding.Told | None = None) -> embedding.Vectors:
+        fresh = sorted(set(texts) - self._known.keys())
+        self._known.update(zip(fresh, self._embedder.embed(fresh), strict=True))
+        return np.array([self._known[text] for text in texts], dtype=np.float32).reshape(-1, self.dimension)
+
+
+def _judge_all(coder: EmbedderCoder, chatdoctor: Path, tickets: int) -> Iterator[list[str]]:
+    most = max(LABELS)
+    dialogues = code_dialogues(chatdoctor)
+    systems = _with_values(find_book("medical-visit"), SYSTEMS)
+    survey, ticket = find_book("employee-survey"), find_book("support-ticket")
+    clinic = code_clinic(make_clinic())
+    yield from _judge(coder, "chatdoctor", systems, "medical-visit", dialogues[most:], dialogues[:most])
+    yield from _judge(coder, "survey", survey, "employee-survey", make_survey(), make_survey(most, seed=1))
+    yield from _judge(
+        coder, "tickets", ticket, "support-ticket", make_tickets()[:: 20_000 // tickets], make_tickets(most, 400, 1)
+    )
+    yield from _judge(coder, "clinic", find_book("medical-visit"), "medical-visit", clinic, ())
+    for name in packaged_books():
+        yield from _judge_folds(coder, name)
+
+
+def _with_values(book: Codebook, names: Sequence[str]) -> Codebook:
+    """Return the first attribute of a book alone, with some of its values."""
+    first = book.attributes[0]
+    kept = tuple(one for one in first.values if one.name in names)
+    return Codebook(name=book.name, attributes=(first.model_copy(update={"values": kept}),))
+
+
+def _unfitted(book: Codebook) -> Codebook:
+    """Return a book without thresholds."""
+    bare = tuple(
+        one.model_copy(
+            update={
+                "threshold": None,
+                "values": tuple(value.model_copy(update={"threshold": None}) for value in one.values),
+            }
+        )
+        for one in book.attributes
+    )
+    return book.model_copy(update={"attributes": bare})
+
+
+def _judge(
+    coder: EmbedderCoder, texts: str, book: Codebook, packaged: str, judged: Texts, alike: Texts
+) -> Iterator[list[str]]:
+    """Yield the rows of one kind of texts.
+
+    Args:
+        coder: the coder.
+        texts: what the texts are called.
+        book: the book.
+        packaged: the name of the packaged book, whose stock gives the labels.
+        judged: the texts that are coded.
+        alike: other texts of the same kind, for labels; none if there are no others.
+    """
+    book = _unfitted(book)
+    likenesses = list(coder.likenesses([one.text for one in judged], book))
+    books = {f"none ({THRESHOLD:g})": book}
+    for number in LABELS:
+        books[f"{number:,}"] = fit(book, _labelled(make_test_set(packaged, number, seed=1)), coder)
+    if alike:
+        books[f"{len(alike):,} alike"] = fit(book, _labelled(alike), coder)
+    for (labels, fitted), place in itertools.product(books.items(), range(len(book.coded))):
+        attribute = fitted.coded[place]
+        if any(attribute.name in one.codes for one in judged):
+            figures = _figures(*_codes(attribute, [own[place] for own in likenesses], judged))
+            yield [texts, attribute.name, f"{len(judged):,}", labels, *figures]
+
+
+def _judge_folds(coder: EmbedderCoder, name: str) -> Iterator[list[str]]:
+    book, texts = _unfitted(find_book(name)), read_test_set(name)
+    folds = [texts[fold::FOLDS] for fold in range(FOLDS)]
+    fitted = [
+        fit(book, _labelled([one for other in folds if other is not own for one in other]), coder) for own in folds
+    ]
+    for labels, books in ((f"none ({THRESHOLD:g})", [book] * FOLDS), (f"{FOLDS - 1} of {FOLDS} parts", fitted)):
+        for place, attribute in enumerate(book.coded):
+            pairs = [
+                _codes(one.coded[place], [all_[place] for all_ in coder.likenesses([t.text for t in own], book)], own)
+                for one, own in zip(books, folds, strict=True)
+            ]
+            coded, stated = (np.vstack(part) for part in zip(*pairs, strict=True))
+            yield [f"{name}, test set", attribute.name, f"{len(texts)}", labels, *_figures(coded, stated)]
+
+
+def _labelled(texts: Texts) -> list[tuple[str, dict[str, tuple[str, ...]]]]:
+    return [(one.text, dict(one.codes)) for one in texts]
+
+
+def _codes(attribute: Attribute, likenesses: Sequence[Likeness], texts: Texts) -> tuple[Counts, Counts]:
+    """Return which values are coded in each text, and which hold."""
+    stated = np.array([[name in one.codes.get(attribute.name, ()) for name in attribute.names] for one in texts])
+    coded = np.zeros_like(stated)
+    order, counts = choose(attribute, np.array(likenesses))
+    np.put_along_axis(coded, order, counts, -1)
+    return coded.astype(np.int64), stated.astype(np.int64)
+
+
+def _figures(coded: Counts, stated: Counts) -> list[str]:
+    both, found, true = int((coded & stated).sum()), int(coded.sum()), int(stated.sum())
+    error = 100 * float(np.abs(coded.mean(axis=0) - stated.mean(axis=0)).mean())
+    return [
+        f"{2 * both / max(1, found + true):.2f}",
+        f"{both / max(1, found):.2f}",
+        f"{both / max(1, true):.2f}",
+        f"{error:.1f}",
+    ]
+
+
+def _time(embedder: Embedder, notes: Sequence[str]) -> list[str]:
+    coder, book = EmbedderCoder(embedder), find_book("medical-visit")
+    coder.about(book)  # what the book says is embedded once for all texts
+    embedder.embed(notes[:8])
+    start = time.perf_counter()
+    embedder.embed(notes)
+    whole = time.perf_counter() - start
+    start = time.perf_counter()
+    coded = sum(1 for _ in coder.code(notes, book))
+    took = time.perf_counter() - start
+    length = sum(map(len, notes)) / len(notes)
+    return [str(coded), f"{length:.0f}", f"{coded / took:.0f}", f"{took / whole:.2f}"]

@@ -1,0 +1,160 @@
+"""Questions in words about codes: themes, conditions by code, and what is refused. All of it from the public book."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from discreet.config import VaultConfig
+from discreet.errors import CannotAnswer, DiscreetError
+from discreet.questions.request import Request, parse_request, request_of_statistic, themes
+from discreet.questions.router import Router
+from discreet.registry import Consensus, Themes
+from discreet.retrieval.codebook import find_book
+
+FIELDS = {
+    "ward": "category(north, south=the south wing, day clinic)",
+    "sex": "category(w=women/female patients, m=men)",
+    "date": "date",
+    "age": "number",
+}
+SETTINGS = VaultConfig(1, 20.0, 1e-6, "patient", "smollm2-135m", "hashing", log_questions=False, fields=FIELDS)
+ROUTER = Router(SETTINGS, "en", None, None, find_book("medical-visit"))
+WITHOUT = Router(SETTINGS, "en", None)
+
+
+def decided(router: Router, question: str) -> str:
+    def usual(_: str, choices: Sequence[str]) -> Consensus:
+        return Consensus()
+
+    return str(router.decide(question, usual).request)
+
+
+THEMES = {
+    "What are the main complaints?": "themes: complaint",
+    "What are the most common complaints?": "themes: complaint",
+    "What do patients complain about most?": "themes: complaint",
+    "What are the main problems?": "themes: complaint",
+    "What are the main topics?": "themes: complaint",
+    "What are the themes?": "themes: complaint",
+    "Summarise the records.": "themes: complaint",
+    "Summarize what patients complain about.": "themes: complaint",
+    "Sum up what women complain about.": "themes: complaint, among sex = w",
+    "Summarize the records of patients with fever.": 'themes: complaint, among "fever"',
+    "What are the main complaints by ward?": "themes: complaint, by ward",
+    "What are the complaints by sex?": "themes: complaint, by sex",
+    "Top 3 complaints by ward": "themes: complaint, by ward, most 3",
+    "Top 5 complaints": "themes: complaint, most 5",
+    "What are the main complaints of women?": "themes: complaint, among sex = w",
+    "What are the most common complaints in the north ward?": "themes: complaint, among ward = north",
+    "What do men complain about most?": "themes: complaint, among sex = m",
+    "Which complaints do women have?": "themes: complaint, among sex = w",
+    "What is the distribution of complaints?": "themes: complaint",
+    "List the complaints.": "themes: complaint",
+    "What are the most common symptoms?": "themes: complaint",
+    "What is the most common complaint?": "themes: complaint",
+    "Which problem is the most frequent?": "themes: complaint",
+    "What are the main reasons for the visit?": "themes: complaint",
+    "What are patients' main concerns?": "themes: complaint",
+    "What are the main complaints of patients with fever?": 'themes: complaint, among "fever"',
+    "What are the main complaints since 2026-01?": "themes: complaint, among date >= 2026-01",
+    "What are the most common complaints of patients with breathing problems?": (
+        "themes: complaint, among complaint = breathing"
+    ),
+    "What are the main problems of patients with skin problems?": "themes: complaint, among complaint = skin",
+    "What are the wards?": "themes: ward",
+}
+DATED = {
+    "What are the main complaints by month?": "themes: complaint, by month of date, since ",
+    "Show complaints per quarter.": "themes: complaint, by quarter of date, since ",
+    "How have complaints changed over time?": "themes: complaint, by month of date, since ",
+    "How many patients with eye problems are there per month?": "trend: complaint = eyes, by month of date, since ",
+}
+CONDITIONS = {
+    "How many patients have skin problems?": "count: complaint = skin",
+    "How many patients have breathing problems?": "count: complaint = breathing",
+    "What share of patients have mental health problems?": "share: complaint = 'mental health'",
+    "What share of women have heart problems?": "share: complaint = heart, among sex = w",
+    "How many patients have no skin problems?": "count: not complaint = skin",
+    "How many patients have skin problems and breathing problems?": (
+        "count: in one record (complaint = skin) and in one record (complaint = breathing)"
+    ),
+    "How many more patients have skin problems than heart problems?": (
+        "difference: complaint = skin versus complaint = heart"
+    ),
+    "Are skin problems more common in women than in men?": "compare: complaint = skin, groups sex = w versus sex = m",
+    "How many women with skin problems have fever?": 'count: "fever", among sex = w and complaint = skin',
+    "How many patients have fever?": 'count: "fever"',
+    'How many patients have "skin problems"?': 'count: "skin problems"',  # quoted: as it is written
+    "What is the treatment for Winter Hand?": "fact: What is the treatment for Winter Hand?",
+}
+
+
+@pytest.mark.parametrize(("question", "request_"), (THEMES | CONDITIONS).items())
+def test_words_of_the_book_are_its_codes(question: str, request_: str) -> None:
+    assert decided(ROUTER, question) == request_
+
+
+@pytest.mark.parametrize(("question", "start"), DATED.items())
+def test_periods_are_the_last_ones(question: str, start: str) -> None:
+    assert decided(ROUTER, question).startswith(start)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Main complaints, by ward and month",
+        "Complaints by ward and by month",
+        "What are the main complaints of children?",
+        "What is the main complaint of Ana Costa?",
+        "themes: age",
+        "themes: complaint, by age",
+        "themes: complaint, by week",
+        "themes: complaint, since 2026",
+        "themes: complaint, by ward, until 2026",
+        "themes: ",
+        "themes: complaint, most many",
+        "themes: diagnosis",  # a text: its values are not public
+    ],
+)
+def test_what_would_be_lost_or_is_not_public_is_refused(question: str) -> None:
+    with pytest.raises(DiscreetError):
+        decided(ROUTER, question)
+
+
+@pytest.mark.parametrize("question", ["What are the main topics?", "themes: complaint"])
+def test_without_a_book_themes_are_refused(question: str) -> None:
+    with pytest.raises(CannotAnswer):
+        decided(WITHOUT, question)
+
+
+def test_refusal_without_a_book_names_the_way_to_one() -> None:
+    bare = Router(VaultConfig(1, 20.0, 1e-6, "patient", "toy", "hashing", log_questions=False), "en", None)
+    with pytest.raises(CannotAnswer, match="discreet code VAULT --book"):
+        decided(bare, "themes: complaint")
+    with pytest.raises(CannotAnswer, match="ward, sex"):
+        decided(WITHOUT, "themes: complaint")
+
+
+MONTHS = "themes: complaint, by month of date, since 2026-01, until 2026-03"
+
+
+@pytest.mark.parametrize("text", [*THEMES.values(), MONTHS])
+def test_request_for_themes_is_one_in_words_and_in_data(text: str) -> None:
+    request = parse_request(text)
+    assert parse_request(str(request)) == request
+    assert Request.model_validate_json(request.model_dump_json(by_alias=True)) == request
+    found = ROUTER.decide(text, lambda *_: Consensus()).algorithm
+    assert isinstance(found, Themes)
+    assert request_of_statistic(found) == request
+    assert str(themes("complaint", by="ward", among="sex = w")) == "themes: complaint, by ward, among sex = w"
+
+
+def test_values_and_how_many_count_are_those_of_the_book() -> None:
+    found = ROUTER.decide("themes: symptoms, by severity", lambda *_: Consensus()).algorithm
+    assert isinstance(found, Themes)
+    complaint, severity = ROUTER.book.coded if ROUTER.book else ()
+    assert (found.attribute, found.values, found.each) == ("complaint", complaint.names, complaint.each)
+    assert (found.by, found.groups, found.spread) == ("severity", severity.names, 1)
+    assert ROUTER.decide("list: complaint, most 3", lambda *_: Consensus()).algorithm.name == "themes"
+    other = ROUTER.decide("themes: complaint, by ward", lambda *_: Consensus()).algorithm
+    assert other.set_apart != found.set_apart

@@ -1,0 +1,126 @@
+"""Coding beside a server: it waits while a question is answered; `add` codes what it adds."""
+
+import json
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+from discreet.errors import UsageError
+from discreet.retrieval.codebook import Codebook
+from discreet.retrieval.documents import Document
+from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors
+from discreet.synthesis.embedder_coder import EmbedderCoder
+from discreet.system.sharing import answering, wait_for_answers
+from discreet.vault import Vault
+from discreet.vault import reading as vault_reading
+
+BOOK = Codebook.parse(
+    {
+        "attributes": [
+            {
+                "name": "complaint",
+                "type": "any of",
+                "values": [{"name": "skin", "words": ["rash"]}, {"name": "breathing", "words": ["cough"]}],
+            },
+        ]
+    }
+)
+
+
+class Bag:
+    """An embedder by words, in place of one by meaning."""
+
+    name, dimension = "bag", HashingEmbedder.dimension
+
+    def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
+        """Return a vector for each text."""
+        return HashingEmbedder().embed(texts, progress)
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    made = Vault.create(tmp_path / "v", epsilon=10, delta=1e-6, embedder="hashing", unit_field="patient")
+    made.add_documents(Document(f"d{n}", f"u{n}", ("A rash.", "A cough.", "A visit.")[n % 3]) for n in range(30))
+    made.use_book(BOOK)
+    return made
+
+
+def coded(vault: Vault, unit: str, text: str) -> object:
+    return vault.components.codes.load().coded(unit, text)
+
+
+def test_coding_waits_while_a_question_is_answered(vault: Vault) -> None:
+    told: list[int] = []
+    begun, ended = threading.Event(), threading.Event()
+
+    def code() -> None:
+        begun.set()
+        Vault.open(vault.path).code(lambda done, _: told.append(done), coder=EmbedderCoder(Bag()))
+        ended.set()
+
+    with answering(vault.path):
+        thread = threading.Thread(target=code)
+        thread.start()
+        begun.wait(30)
+        assert not ended.wait(0.3)
+        assert told == []
+    thread.join(60)
+    assert told[-1] == 3
+    assert coded(vault, "u0", "A rash.") == {"complaint": ("skin",)}
+
+
+def test_questions_are_answered_beside_each_other(vault: Vault) -> None:
+    """Two hold the mark at once, and where no server ever answered nothing is waited for."""
+    wait_for_answers(vault.path)
+    with answering(vault.path), answering(vault.path):
+        pass
+    wait_for_answers(vault.path)
+
+
+def test_vault_without_codes_is_not_coded(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=10, delta=1e-6, embedder="hashing", unit_field="patient")
+    with pytest.raises(UsageError, match="no documents"):
+        vault.code()
+    vault.add_documents([Document("d", "u", "A rash.")])
+    with pytest.raises(UsageError, match="no codebook with codes"):
+        vault.code()
+
+
+def test_add_codes_what_it_adds(vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vault_reading, "open_embedder", lambda _: Bag())
+    vault.code()
+    file = tmp_path / "more.jsonl"
+    file.write_text(json.dumps({"id": "new", "patient": "new", "text": "A rash and a cough."}) + "\n")
+    done = CliRunner().invoke(app, ["add", str(vault.path), str(file), "--no-code"])
+    assert done.exit_code == 0, done.output
+    assert "discreet code" in " ".join(done.output.split())
+    assert coded(vault, "new", "A rash and a cough.") is None
+    file.write_text(json.dumps({"id": "new", "patient": "new", "text": "A cough and a rash."}) + "\n")
+    done = CliRunner().invoke(app, ["add", str(vault.path), str(file)])
+    assert done.exit_code == 0, done.output
+    assert coded(Vault.open(vault.path), "new", "A cough and a rash.") == {"complaint": ("skin", "breathing")}
+
+
+def test_changed_book_is_marked_whatever_way_it_takes(vault: Vault) -> None:
+    """A book that was dropped in between is a changed one, too, and a mark stays."""
+    vault.code(coder=EmbedderCoder(Bag()))
+    vault.use_book(BOOK)  # the same one
+    assert vault.components.codes.assumed == ()
+    other = Codebook.parse({"attributes": [{"name": "topic", "type": "one of", "values": [{"name": "rash"}]}]})
+    vault.use_book(None)
+    with pytest.raises(UsageError, match="changes after records were coded"):
+        vault.use_book(other)
+    vault.use_book(other, made_without_records=True)
+    vault.code(coder=EmbedderCoder(Bag()))
+    assert "declared" in " ".join(vault.components.codes.assumed)
+    vault.use_book(BOOK, made_without_records=False)
+    vault.code(coder=EmbedderCoder(Bag()))
+    vault.use_book(None)
+    vault.use_book(other, made_without_records=True)
+    vault.code(coder=EmbedderCoder(Bag()))
+    found = vault.ask("themes: topic")
+    assert "not declared" in " ".join(found.receipt.assumed)
