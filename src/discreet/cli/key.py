@@ -264,7 +264,7 @@ def share(
     """Keep keys and caps in a database that several servers share. Run it for each server, before the first key."""
     share_accounts(state_of(vault, state), url, Accounts)
     accounts, log = make_accounts(vault, state)
-    log.append("custodian", "accounts-share", "accounts", changes=accounts.database.reached().row)
+    log.append("custodian", "accounts-share", "accounts", changes=accounts.reached().row)
     out.print("The server shares its accounts. Its keys count for all servers that share them.")
 
 
@@ -273,8 +273,8 @@ def share(
 def accept_copy(vault: VaultPath, state: State = None, as_json: Json = False) -> None:
     """Go on with an older copy of the accounts. Keys forget what they spent since; the ledger does not."""
     accounts, log = open_accounts(vault, state, check_copy=False)
-    accounts.database.accept_copy()
-    changes = accounts.database.reached().row
+    accounts.accept_copy()
+    changes = accounts.reached().row
     log.append("custodian", "accounts-accept-copy", "accounts", changes=changes)
     if as_json:
         print_json(CopyAccepted(changes))

@@ -9,8 +9,8 @@ from rich.table import Table
 
 from discreet.cli.output import counted, out
 from discreet.server.accounts import CAP_IS_POLICY, Accounts, BudgetRequest, Key, Meter
+from discreet.server.accounts.grants import MeterShown
 from discreet.server.accounts.keys import KeyShown
-from discreet.server.accounts.meters import MeterShown
 from discreet.system.plain import show_as
 
 

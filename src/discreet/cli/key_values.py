@@ -11,7 +11,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import AUDIT_LOG
-from discreet.server.shared_accounts import SNAPSHOT, find_accounts
+from discreet.server.shared_accounts import find_accounts
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ def open_accounts(vault: Path, state: Path | None, *, check_copy: bool = True) -
             f"There are no accounts in {folder}. Issue a key: discreet key issue {vault} NAME --epsilon 10; or name "
             "the state folder: --state DIR"
         )
-    return Accounts(accounts, folder / SNAPSHOT, check_copy=check_copy), AuditLog(folder / AUDIT_LOG)
+    return Accounts(accounts, check_copy=check_copy), AuditLog(folder / AUDIT_LOG)
 
 
 def make_accounts(vault: Path, state: Path | None) -> tuple[Accounts, AuditLog]:
     """Return the accounts and the audit log of a vault's server, which are made if there are none."""
     folder = state_of(vault, state)
-    return Accounts(find_accounts(folder), folder / SNAPSHOT), AuditLog(folder / AUDIT_LOG)
+    return Accounts(find_accounts(folder)), AuditLog(folder / AUDIT_LOG)
 
 
 def served(vault: Path) -> Served:

@@ -40,7 +40,7 @@ from discreet.errors import LedgerError, VaultVersionError
 from discreet.log import CORRUPT, chain
 from discreet.log.arrays import Arrays, unpack
 from discreet.log.chain import GENESIS, Head, Row
-from discreet.log.replay import Reached
+from discreet.log.replay import Reached, State
 from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending, Sums
 from discreet.privacy.costs import ORDERS
 from discreet.privacy.filter import APART
@@ -242,7 +242,7 @@ class Reservation:
         return payers_of(self.content) if self.content else None
 
 
-class Units:
+class Units(State):
     """The state of the log of units.
 
     Attributes:
@@ -257,8 +257,6 @@ class Units:
         open: the reservations that are not settled, by question and part.
         transcript: what is public of the payments of single units.
     """
-
-    head: Head
 
     def __init__(self, grant: Grant) -> None:
         self.grant, self.total = grant, Spending.nothing()

@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock, Thread
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection
@@ -47,8 +47,8 @@ _FORM = 4
 """The form of snapshots. A snapshot of another form is made anew."""
 
 
-class State(Protocol):
-    """What the rows of a log give.
+class State:
+    """What the rows of a log give: the base class of a ledger's and of the accounts'.
 
     Attributes:
         head: the last row that the state has. `Replay` sets it.
@@ -59,19 +59,24 @@ class State(Protocol):
     @property
     def reached(self) -> "Reached":
         """How far the log is: what `Counter` notes."""
+        return Reached(0, 0, self.head.id, self.head.hash.hex())
 
     @classmethod
     def begin(cls, row: Row) -> Self:
         """Return the state after the first row."""
+        raise NotImplementedError
 
     def apply(self, row: Row) -> None:
         """Add the next row. An error leaves a state that must not be used."""
+        raise NotImplementedError
 
     def pack(self) -> tuple[dict[str, Any], Arrays]:
-        """Return the state as a header of plain data, and arrays. Equal states give equal ones."""
+        """Return the state as a header of plain data, and arrays. Equal states give equal ones. For a snapshot."""
+        raise NotImplementedError
 
     def unpack(self, header: dict[str, Any], content: Arrays) -> None:
         """Take over a state that `pack` returned; this one is new. It may keep the arrays, and write to them."""
+        raise NotImplementedError
 
 
 S = TypeVar("S", bound=State)

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from discreet.errors import UsageError
 from discreet.server.oidc_config import OidcConfig
-from discreet.server.shared_accounts import SNAPSHOT, find_accounts
+from discreet.server.shared_accounts import find_accounts
 
 VARIABLE = "DISCREET_SERVE"
 """The environment variable in which a process of the server finds its configuration."""
@@ -164,11 +164,6 @@ class ServeConfig:
     def accounts(self) -> Path | str:
         """The database of keys and meters: a file, or a URL if several servers share it."""
         return find_accounts(Path(self.state))
-
-    @property
-    def accounts_snapshot(self) -> Path:
-        """The snapshot of the accounts, a cache of this machine."""
-        return Path(self.state) / SNAPSHOT
 
     @property
     def audit_log(self) -> Path:

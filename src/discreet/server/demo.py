@@ -48,7 +48,7 @@ def prepare(folder: Path, port: int | None = None, build: Build = open_or_build)
     """
     vault = build(folder)
     config = read_serve_config(None, {"vaults": (str(folder),), "port": port})
-    accounts, log = Accounts(config.accounts, config.accounts_snapshot), AuditLog(config.audit_log)
+    accounts, log = Accounts(config.accounts), AuditLog(config.audit_log)
     try:
         accounts.grant(config.vaults[0].name, vault.ledger.budget)
         if any(key.name == KEY and not key.revoked for key in accounts.list_keys()):

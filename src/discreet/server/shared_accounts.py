@@ -15,8 +15,6 @@ from discreet.system.database_url import check_no_password, is_postgres
 
 ACCOUNTS = "front/accounts.sqlite"
 """The accounts of one server, in its folder."""
-SNAPSHOT = f"{ACCOUNTS}-snapshot"
-"""The snapshot of a server's accounts, also of shared ones."""
 _URL, _ID = "accounts.url", "front/server"
 _RIGHTS = 0o644
 """The front's user reads the file. The URL has no password."""

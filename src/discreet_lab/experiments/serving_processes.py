@@ -109,7 +109,7 @@ def started(
     folder.mkdir(parents=True, exist_ok=True)
     vault = make_vault(folder / "v", marker=marker, units=units)
     config = config_of(folder / "v", port=free_port(), presets=(CHEAP,), **how)
-    accounts = Accounts(config.accounts, config.accounts_snapshot)
+    accounts = Accounts(config.accounts)
     accounts.grant("v", vault.ledger.budget)
     vault.store.close()
     begun, errors = time.perf_counter(), folder / "front.errors"

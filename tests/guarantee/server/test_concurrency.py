@@ -27,12 +27,12 @@ class TwoTransactions(Accounts):
     """A broken twin: it checks in one transaction, and writes in another."""
 
     def _ask(self, one: Asked, *, anew: bool) -> Outcome:
-        with self.database.reading() as found:
+        with self.reading() as found:
             one.asked = self._now(found.state)
             outcome = operations.check(found, one, anew=anew)
         if not isinstance(outcome, Reservation):
             return outcome
-        with self.database.writing() as found:
+        with self.writing() as found:
             operations.write(found, one)
             return outcome
 

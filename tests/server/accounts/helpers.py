@@ -75,7 +75,7 @@ def unsettled(accounts: Accounts) -> dict[str, Spending]:
 
 
 def grant_of(accounts: Accounts, vault: str = VAULT) -> Grant:
-    with accounts.database.reading() as found:
+    with accounts.reading() as found:
         return found.state.grant(vault)
 
 

@@ -23,7 +23,7 @@ def test_older_copy_is_refused_until_it_is_accepted(bank: Bank) -> None:
     with pytest.raises(OlderCopy, match="accept-copy"):
         Accounts(bank.path)
     older = Accounts(bank.path, check_copy=False)
-    older.database.accept_copy()
+    older.accept_copy()
     assert Accounts(bank.path).odometer(key.id).spent == 0
 
 
@@ -48,7 +48,7 @@ def test_copy_under_a_running_server_is_refused(bank: Bank, counter: str) -> Non
         with pytest.raises(OlderCopy):
             bank.ask(key, pure(2))
     if counter != "never written":
-        bank.accounts.database.accept_copy()
+        bank.accounts.accept_copy()
         assert isinstance(bank.ask(key, pure(2)), Reservation)
 
 
@@ -73,14 +73,14 @@ def test_counter_is_never_ahead(bank: Bank) -> None:
         bank.key()
         known = Counter(bank.path.with_suffix(".counter")).read()
         assert known is not None
-        assert known.row == bank.accounts.database.reached().row
+        assert known.row == bank.accounts.reached().row
 
 
 def test_failed_transaction_changes_nothing(bank: Bank) -> None:
-    before = bank.accounts.database.reached().row
-    with pytest.raises(ZeroDivisionError), bank.accounts.database.writing():
+    before = bank.accounts.reached().row
+    with pytest.raises(ZeroDivisionError), bank.accounts.writing():
         raise ZeroDivisionError
-    assert bank.accounts.database.reached().row == before
+    assert bank.accounts.reached().row == before
 
 
 def test_file_that_is_no_database_is_refused(tmp_path: Path) -> None:

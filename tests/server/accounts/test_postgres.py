@@ -3,15 +3,13 @@
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import closing
 
 import pytest
 
-from discreet.log import arrays, replay
 from discreet.server.accounts import Accounts, AccountsError, KeyExhausted, Limits, Replay, Reservation
 from tests.guarantee.ledger.conftest import running
 from tests.server.accounts.helpers import GRANT, VAULT, pure, unsettled
-from tests.server.accounts.test_log import state_of
 
 
 @pytest.fixture(scope="module")
@@ -69,27 +67,21 @@ def test_accounts_out_of_reach_are_explained(postgres: str) -> None:
         assert "elsewhere" not in str(error.value)
 
 
-def test_shared_accounts_have_a_snapshot_that_is_compared(
-    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "snapshot"
-    accounts = Accounts(postgres)
-    accounts.grant("ward", GRANT)
-    key, secret = accounts.issue("eva", ["ward"], Limits(10.0))
-    for number in range(3):
-        accounts.reserve(key.id, f"{number:032x}e", pure(0.5), vault="ward", model="ward", fingerprint=f"{number}")
-    accounts.settle(f"{1:032x}e", pure(0.25), {"n": 1})
-    monkeypatch.setattr(replay, "LARGE", 0)
-    with Accounts(postgres, path).database.writing():
-        pass  # a transaction that writes waits for the check, which writes the snapshot
-    assert path.exists()
-    again = Accounts(postgres, path)
-    assert again.find(secret) == key
-    assert state_of(again) == state_of(accounts)
-    found = arrays.load(path)
-    assert found is not None
-    header, content = found
-    del header["state"]["questions"][-1]  # no key would pay for this question
-    arrays.save(path, header, content)
-    with pytest.raises(AccountsError, match=f"snapshot {path} differs"), Accounts(postgres, path).database.writing():
-        pass
+def test_accounts_of_a_format_before_9_are_not_begun_anew(postgres: str) -> None:
+    """Else keys would forget what they spent, and nobody would be told."""
+    import psycopg
+
+    address = postgres.replace("/postgres?", "/before?")
+    with closing(psycopg.connect(postgres, autocommit=True)) as database:
+        database.execute("create database before")
+    with closing(psycopg.connect(address, autocommit=True)) as database:
+        database.execute("create table accounts_state (name text primary key, value bigint)")
+        for _ in range(2):
+            with pytest.raises(AccountsError, match=r"format before 9.*table accounts_state.*move them away.*forget"):
+                Accounts(address)
+        found = database.execute("select 1 from pg_namespace where nspname = 'accounts'").fetchone()
+        assert found is None, "nothing was made"
+        database.execute("alter table accounts_state rename to accounts_state_before")
+    accounts = Accounts(address)
+    assert accounts.list_keys() == []
+    accounts.close()

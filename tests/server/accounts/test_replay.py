@@ -3,7 +3,8 @@
 import pytest
 
 from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay, Reservation
-from discreet.server.accounts.database import append, find_reply
+from discreet.server.accounts.books import append
+from discreet.server.accounts.questions import find_reply
 from discreet.server.wire import Charge
 from tests.server.accounts.helpers import DAY, Bank, pure
 
@@ -103,7 +104,7 @@ def test_replies_are_deleted_after_a_day(bank: Bank) -> None:
     for _ in range(2):
         bank.clock.now += DAY - 1
         bank.accounts.forget_replies()
-        with bank.accounts.database.reading() as found:
+        with bank.accounts.reading() as found:
             kept.append(int(find_reply(found, bank.last) is not None))
         bank.clock.now += 2
     assert kept == [1, 0]
@@ -126,9 +127,9 @@ def test_receipts_are_paged_newest_first(bank: Bank) -> None:
 def test_question_that_was_never_reserved_gets_no_name(bank: Bank) -> None:
     """A row about it would be one that no process could read."""
     key = bank.key()
-    before = bank.accounts.database.reached().row
+    before = bank.accounts.reached().row
     assert bank.accounts.join(key.id, "f" * 32, "same", "name") is None
-    assert bank.accounts.database.reached().row == before
+    assert bank.accounts.reached().row == before
     assert bank.accounts.recall(key.id, "same", "name") is None
     bank.ask(key, pure(1), "same", "name")
     assert Accounts(bank.path).recall(key.id, "same", "name") == InFlight(bank.last)
@@ -137,7 +138,7 @@ def test_question_that_was_never_reserved_gets_no_name(bank: Bank) -> None:
 def test_row_of_such_a_name_is_passed_over(bank: Bank) -> None:
     """Versions before wrote it."""
     key = bank.key()
-    with bank.accounts.database.writing() as found:
+    with bank.accounts.writing() as found:
         append(found, "join", "f" * 32, {"name": "mark", "asked": bank.clock()})
     for accounts in (bank.accounts, Accounts(bank.path)):
         assert accounts.odometer(key.id).questions == 0

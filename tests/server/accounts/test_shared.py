@@ -65,10 +65,10 @@ def test_reservation_is_there_after_a_cut_of_the_database(database: Server) -> N
 
 def test_writer_reads_what_is_newer_than_its_lock(database: Server) -> None:
     accounts = opened(database)
-    with accounts.database.writing() as found:
+    with accounts.writing() as found:
         assert found.connection.execute(text("show transaction_isolation")).scalar() == "read committed"
         assert found.connection.execute(text("show synchronous_commit")).scalar() == "on"
-    with accounts.database.reading() as seen:
+    with accounts.reading() as seen:
         assert seen.connection.execute(text("show transaction_isolation")).scalar() == "repeatable read"
 
 

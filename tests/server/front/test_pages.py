@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from discreet.server.accounts import Key
 from discreet.server.accounts.books import BY_NAME
-from discreet.server.accounts.database import find_reply
+from discreet.server.accounts.questions import find_reply
 from discreet.server.front.app import FORGETTING
 from discreet.server.front.gate import ROUTES
 from discreet.server.front.pages import forms, views
@@ -278,7 +278,7 @@ def test_history_page_tells_what_is_kept(tmp_path: Path) -> None:
         browser.post("/ask", **question(name="a" * 32))
         found = browser.get("/history").text
         (asked,) = browser.front.accounts.questions()
-        with browser.front.accounts.database.reading() as reading:
+        with browser.front.accounts.reading() as reading:
             kept = find_reply(reading, asked.id)
     assert "winter hand" in str(kept)
     assert BY_NAME + FORGETTING <= 2 * 86_400

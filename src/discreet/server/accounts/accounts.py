@@ -1,21 +1,45 @@
-"""`Accounts`: keys, meters, questions and requests of a server, each operation one transaction.
+"""`Accounts`: keys, meters, questions and requests of a server, each operation one transaction of a log.
+
+    STATE/front/accounts.sqlite    the log (books.py), and the table of replies; or a PostgreSQL schema of several servers
+    STATE/front/accounts.counter   number and hash of its last row, by which an older copy is noticed
+    STATE/front/accounts.key       the key of the marks of questions and names; it is not in the database
 
 What an operation reads and decides comes from the books (books.py). What it changes, it appends to the log as rows.
+
+A transaction that writes holds the lock of the database from its first statement on, so that what it reads cannot
+change before it writes. Its commit is on disk when it returns. One that reads waits for no writer.
+
+A process also knows the newest row that it wrote, and refuses a database that lacks it. Accounts in PostgreSQL, which
+have no counter beside them, have that alone. That the whole folder was put back while no server ran is not noticed: a
+head of the audit log that was filed elsewhere shows it (audit_log.py).
+
+No error holds a secret, a question or an answer.
 """
 
+import os
+import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from hashlib import blake2b
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import UsageError
+from sqlalchemy import Connection, text
+
+from discreet.config import check_format
+from discreet.errors import DiscreetError, LedgerError, UnknownName, UsageError, VaultVersionError
+from discreet.log import CORRUPT, chain
+from discreet.log.chain import Head
+from discreet.log.postgres import PostgresSchema
+from discreet.log.replay import Counter, Log, Place, Reached
+from discreet.log.sqlite import RIGHTS, SqliteFile, make_log, making
 from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts import questions
-from discreet.server.accounts.books import Asked, Books, QuestionReceipt
-from discreet.server.accounts.database import Database, Found, append, forget_replies
-from discreet.server.accounts.grants import KEPT, Grant, Share
+from discreet.server.accounts.books import OPENING, Asked, Books, Found, QuestionReceipt, append
+from discreet.server.accounts.grants import KEPT, Grant, Meter, Share
 from discreet.server.accounts.keys import (
     APPROVED,
     DENIED,
@@ -26,24 +50,56 @@ from discreet.server.accounts.keys import (
     Limits,
     check_name,
     check_request,
-    key_of,
+    fields_of,
     stamp,
 )
-from discreet.server.accounts.meters import Charged, Meter
 from discreet.server.accounts.questions import Outcome, Recalled, Reservation, Settled
 from discreet.server.key_text import digest_of, make_public, make_secret, matches, public_of
+from discreet.server.wire import Charge
+from discreet.system.sharing import Turn
 
+SCHEMA = "accounts"
+"""The schema of shared accounts."""
 _MOST_RECEIPTS = 1000
 _LONGEST_SECRET = 256
+_BEFORE_9 = text("select 1 from pg_tables where tablename = 'accounts_state'")
+_GOES_ON = "Put the newest copy back. To go on with this one: discreet key accept-copy VAULT"
 
 
-class Accounts:
-    """The accounts of a server. Threads share one object; several processes may share the file."""
+class AccountsError(DiscreetError):
+    """A database of accounts that cannot be used. Without it no question is asked."""
+
+
+class OlderCopy(AccountsError):  # noqa: N818 - reads better without the suffix
+    """A database of accounts that lacks changes which were made before: an older copy was put back."""
+
+
+class _Counter(Counter):
+    def older(self, now: Reached, known: Reached) -> OlderCopy:
+        return OlderCopy(
+            f"The accounts were put back from an older copy: they have {now.row} changes of {known.row}. Keys forget "
+            f"what they spent since; the grant of each individual still holds. {_GOES_ON}"
+        )
+
+    def forked(self, row: int) -> OlderCopy:
+        return OlderCopy(
+            f"The accounts are another copy than the newest one: their change {row} is a different one. Keys forget "
+            f"what they spent in the other copy; the grant of each individual still holds. {_GOES_ON}"
+        )
+
+
+class Accounts(Log[Books]):
+    """The accounts of a server. Threads share one object; several processes and servers may share the log.
+
+    Attributes:
+        shared: whether several servers may share the database.
+    """
+
+    counter: Counter
 
     def __init__(
         self,
         address: Path | str,
-        snapshot: Path | None = None,
         *,
         clock: Callable[[], float] = time.time,
         check_copy: bool = True,
@@ -53,19 +109,63 @@ class Accounts:
 
         Args:
             address: STATE/front/accounts.sqlite, or a URL that begins with `postgresql`.
-            snapshot: the file of this machine for a snapshot of a large log; beside a file, if none is given.
             clock: the time, in seconds.
             check_copy: whether to refuse an older copy of the database.
             server: the id of the server that asks, where several servers share a database.
 
         Raises:
             AccountsError: if the database cannot be used.
-            OlderCopy: if it is an older copy than the newest one.
+            OlderCopy: if it is an older copy than the newest one, or is missing and was there before.
         """
-        self.database, self._clock = Database(address, snapshot), clock
-        self._server = server if self.database.shared else ""
+        self.shared, self._secret, self._clock = str(address).startswith("postgresql"), b"", clock
+        self._server = server if self.shared else ""
+        self._one_writes = Turn()  # many threads ask; SQLite would have each try again and again
+        place: Place
+        with _explained():
+            if self.shared:
+                place, counter = _open_schema(str(address)), _Counter(None)
+            else:
+                path = Path(address).absolute()
+                place, counter = SqliteFile(path), _Counter(path.with_suffix(".counter"))
+                self._secret = _make_files(path, counter)
+            super().__init__(place, Books)
+        self.counter = counter
         if check_copy:
-            self.database.check_counter(self.database.counter)
+            self.check_counter(counter)
+
+    @contextmanager
+    def reading(self, *, checked: bool = True) -> Iterator[Found]:
+        """Hold a transaction that reads one state of the database, after its check: no unchecked row admits a key."""
+        with _explained(), super().reading(checked=checked) as found:
+            yield found
+
+    @contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[Found]:
+        """Hold a transaction that no other one writes beside; it is on disk afterwards, or nothing of it is.
+
+        Raises:
+            OlderCopy: if the database lacks a row that was there before.
+        """
+        with self._one_writes, _explained(), super().writing(durable=durable) as found:
+            yield found
+
+    def accept_copy(self) -> None:
+        """Have the counter forget what this copy of the database lacks."""
+        self.counter.forget()
+        self.note()
+
+    def _note(self, head: Head) -> None:
+        # Nothing is read back, which could fail: who gets an error here finds that nothing was changed.
+        self.counter.note(Reached(0, 0, head.id, head.hash.hex()))
+
+    def mark(self, what: str, value: str) -> str:
+        """Return a hash of a question or a name, with the key of the accounts.
+
+        Without the key, no reader of the database can try which question has it. Shared accounts have no key: their
+        servers would need the same one.
+        """
+        key, person = self._secret, what.encode()
+        return blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16, key=key, person=person).hexdigest()
 
     # What the custodian does
 
@@ -78,9 +178,9 @@ class Accounts:
         """
         if kept is not None and not 0 <= kept <= budget.epsilon:
             raise UsageError(f"--keep is {kept:g}. Give a number from 0 to the grant's epsilon, {budget.epsilon:g}.")
-        with self.database.writing() as found:
+        with self.writing() as found:
             known = found.state.knows(vault)
-            grant = found.state.grant(vault) if known else Grant(vault, budget, "", Spending.nothing())
+            grant = found.state.grant(vault) if known else Grant(vault, budget)
             if grant.budget != budget:
                 raise UsageError(
                     f"The accounts know a vault called '{vault}' with another grant: epsilon {grant.budget.epsilon:g} "
@@ -123,21 +223,19 @@ class Accounts:
             raise UsageError("A key needs a cap. Give one: --epsilon 10")
         if not vaults:
             raise UsageError("A key needs a vault. Name one: discreet key issue VAULT NAME --epsilon 10")
-        with self.database.writing() as found:
+        with self.writing() as found:
             books, public = found.state, make_public()
-            check_name(name, books.keys)
+            check_name(name, books.keys.values())
             known = [books.grant(vault).budget for vault in vaults]
             chosen = min(one.delta for one in known) if delta is None else delta
             if not 0 < chosen < 1:
                 raise UsageError(f"--delta is {chosen:g}. Give a number between 0 and 1, such as 1e-6.")
-            while books.key(public) is not None:
+            while public in books.keys:
                 public = make_public()
             secret = make_secret(public)
-            columns: Columns = dict.fromkeys(("questions", "per_question", "rate", "expires"))
-            columns["models"] = [model for vault in vaults for model in (vault, f"{vault}:*")]
+            columns: Columns = {"models": [model for vault in vaults for model in (vault, f"{vault}:*")]}
             columns |= limits.columns() | {
                 "id": public,
-                "digest": digest_of(secret),
                 "name": name,
                 "vaults": list(dict.fromkeys(vaults)),
                 "delta": chosen,
@@ -147,16 +245,16 @@ class Accounts:
                 "revoked": False,
                 "created": self._now(books),
             }
-            append(found, "issue", public, columns)
-            key = key_of(columns)
+            append(found, "issue", public, columns | {"digest": digest_of(secret)})
+            key = Key(**fields_of(columns))
             if reserved:
                 _reserve(found, key, typical)
             return key, secret
 
     def list_keys(self) -> list[Key]:
         """Return all keys, the oldest first."""
-        with self.database.reading() as found:
-            return found.state.keys
+        with self.reading() as found:
+            return list(found.state.keys.values())
 
     def get(self, name: str) -> Key:
         """Return the key with this id or this name.
@@ -164,7 +262,7 @@ class Accounts:
         Raises:
             UnknownName: if there is none.
         """
-        with self.database.reading() as found:
+        with self.reading() as found:
             return found.state.named_key(name)
 
     def extend(self, name: str, limits: Limits) -> Key:
@@ -176,7 +274,7 @@ class Accounts:
             BudgetExhausted: if a reserved cap does not fit the grant beside the other ones.
         """
         limits.check()
-        with self.database.writing() as found:
+        with self.writing() as found:
             return _extend(found, _live(found.state, name), limits)
 
     def rotate(self, name: str) -> tuple[Key, str]:
@@ -186,7 +284,7 @@ class Accounts:
             UnknownName: if there is no such key.
             UsageError: if the key was revoked.
         """
-        with self.database.writing() as found:
+        with self.writing() as found:
             key = _live(found.state, name)
             secret = make_secret(key.id)
             append(found, "change", key.id, {"digest": digest_of(secret)})
@@ -198,7 +296,7 @@ class Accounts:
         Raises:
             UnknownName: if there is no such key.
         """
-        with self.database.writing() as found:
+        with self.writing() as found:
             key = found.state.named_key(name)
             for vault in key.vaults if key.reserved else ():
                 grant = found.state.grant(vault)
@@ -213,10 +311,10 @@ class Accounts:
         Raises:
             UsageError: if a value is out of range, or too many requests of the key are pending.
         """
-        with self.database.writing() as found:
+        with self.writing() as found:
             books = found.state
-            mine = [one for one in books.requests(pending=True) if one.key == key]
-            text, number = check_request(epsilon, reason, len(mine)), len(books.requests(pending=False)) + 1
+            mine = [one for one in books.requests.values() if one.key == key and one.state == PENDING]
+            text, number = check_request(epsilon, reason, len(mine)), len(books.requests) + 1
             made = self._now(books)
             content = {"key": key, "epsilon": epsilon, "reason": text, "made": made, "state": PENDING, "decided": None}
             append(found, "request", str(number), content)
@@ -224,8 +322,8 @@ class Accounts:
 
     def requests(self, *, pending: bool = True) -> list[BudgetRequest]:
         """Return the requests, the oldest first; those that are pending alone, or all."""
-        with self.database.reading() as found:
-            return found.state.requests(pending=pending)
+        with self.reading() as found:
+            return [one for one in found.state.requests.values() if not pending or one.state == PENDING]
 
     def requests_of(self, key: str) -> list[BudgetRequest]:
         """Return all requests of a key, the oldest first."""
@@ -239,7 +337,7 @@ class Accounts:
             UsageError: if it was decided before, or the key was revoked.
             BudgetExhausted: if a reserved cap does not fit the grant beside the other ones.
         """
-        with self.database.writing() as found:
+        with self.writing() as found:
             request = self._decide(found, number, APPROVED)
             key = _live(found.state, request.key)
             return request, _extend(found, key, Limits(epsilon=key.epsilon + request.epsilon))
@@ -251,12 +349,12 @@ class Accounts:
             UnknownName: if there is no such request.
             UsageError: if it was decided before.
         """
-        with self.database.writing() as found:
+        with self.writing() as found:
             return self._decide(found, number, DENIED)
 
     def asked(self, *, days: float | None = None, skip: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the receipts of all keys, each with its `key`, the newest first; those of the last days alone."""
-        with self.database.reading() as found:
+        with self.reading() as found:
             since = 0.0 if days is None else self._now(found.state) - days * 86_400
             recent = takewhile(lambda one: one.asked >= since, found.state.newest_first())
             last = None if limit is None else skip + limit
@@ -266,13 +364,12 @@ class Accounts:
 
     def find(self, secret: str) -> Key | None:
         """Return the key with this secret; None for an unknown, an expired and a revoked one alike."""
-        with self.database.reading() as found:
-            columns = found.state.columns(public_of(secret))
+        with self.reading() as found:
+            public = public_of(secret)
             # A secret of any length takes the same time, whether it is known or not.
-            if not matches(secret[:_LONGEST_SECRET], None if columns is None else columns["digest"]):
+            if not matches(secret[:_LONGEST_SECRET], found.state.digests.get(public)):
                 return None
-            assert columns is not None  # it has the digest
-            key = key_of(columns)
+            key = found.state.keys[public]
             return key if key.is_valid(self._now(found.state)) else None
 
     def find_named(self, name: str) -> Key | None:
@@ -281,7 +378,7 @@ class Accounts:
         Raises:
             UnknownName: if there is none.
         """
-        with self.database.reading() as found:
+        with self.reading() as found:
             key = found.state.named_key(name)
             return key if key.is_valid(self._now(found.state)) else None
 
@@ -289,7 +386,7 @@ class Accounts:
         self,
         key: str,
         question: str,
-        most: Charged,
+        most: Charge,
         *,
         vault: str,
         model: str,
@@ -317,7 +414,7 @@ class Accounts:
         return self._ask(Asked(question, key, vault, model, 0.0, request, name, self._server, *charged), anew=anew)
 
     def settle(
-        self, question: str, spent: Charged, reply: dict[str, Any] | None = None, *, stopped: str = ""
+        self, question: str, spent: Charge, reply: dict[str, Any] | None = None, *, stopped: str = ""
     ) -> Settled:
         """Charge a key what its question has spent, in place of the ceiling. A charge never grows.
 
@@ -330,7 +427,7 @@ class Accounts:
         Raises:
             UsageError: if the question was never reserved.
         """
-        with self.database.writing() as found:
+        with self.writing() as found:
             one = found.state.questions.get(question)
             if one is None:
                 raise UsageError("The question was never reserved, so it cannot be settled. Reserve it first.")
@@ -338,15 +435,15 @@ class Accounts:
 
     def forget_replies(self) -> None:
         """Delete the replies that no request can find any more. The front calls it every hour."""
-        with self.database.writing() as found:
-            forget_replies(found, self._now(found.state))
+        with self.writing() as found:
+            questions.forget_replies(found, self._now(found.state))
 
     def recall(
         self, key: str, fingerprint: str, idempotency: str | None = None, *, anew: bool = False
     ) -> Recalled | None:
         """Return what the same request of a key found before; None if it is to be asked."""
         request, name = self._marks(fingerprint, idempotency)
-        with self.database.reading() as found:
+        with self.reading() as found:
             return questions.find(found, key, request, name, self._now(found.state), anew=anew)
 
     def join(self, key: str, question: str, fingerprint: str, idempotency: str) -> Recalled | None:
@@ -356,7 +453,7 @@ class Accounts:
         """
         request, name = self._marks(fingerprint, idempotency)
         assert name is not None
-        with self.database.writing() as found:
+        with self.writing() as found:
             now = self._now(found.state)
             recalled = questions.find_named(found, key, request, name, now)
             if recalled is None and question in found.state.questions:
@@ -369,12 +466,12 @@ class Accounts:
         Raises:
             UnknownName: if there is no such key.
         """
-        with self.database.reading() as found:
+        with self.reading() as found:
             return found.state.meter(found.state.named_key(key))
 
     def receipts(self, key: str, *, before: str | None = None, limit: int = 100) -> list[QuestionReceipt]:
         """Return receipts of a key, the newest first; those older than the question `before` if it is given."""
-        with self.database.reading() as found:
+        with self.reading() as found:
             newest = found.state.newest_first(key)
             if before is not None and all(one.id != before for one in newest):  # takes all up to `before`
                 return []
@@ -382,16 +479,16 @@ class Accounts:
 
     def receipt(self, key: str, question: str) -> QuestionReceipt | None:
         """Return the receipt of a question; None if the key has not asked it."""
-        with self.database.reading() as found:
+        with self.reading() as found:
             one = found.state.questions.get(question)
             return one.receipt() if one is not None and one.key == key else None
 
-    def settle_lost(self, spent: Charged, reply: dict[str, Any]) -> list[str]:
+    def settle_lost(self, spent: Charge, reply: dict[str, Any]) -> list[str]:
         """Settle the questions that a crash of this server left in flight. Returns their ids.
 
         In one transaction: between two, the same request could find no reply yet, and would be paid twice.
         """
-        with self.database.writing() as found:
+        with self.writing() as found:
             now, left = self._now(found.state), self._left_behind(found.state)
             for one in left:
                 questions.settle(found, one, spent, reply, "interrupted", now)
@@ -399,21 +496,21 @@ class Accounts:
 
     def questions(self) -> list[Asked]:
         """Return all questions, the oldest first, as the accounts have them."""
-        with self.database.reading() as found:
+        with self.reading() as found:
             return [replace(one) for one in found.state.questions.values()]
 
     def close(self) -> None:
         """Close the connections of this process."""
-        self.database.place.engine.dispose()
+        self.place.engine.dispose()
 
     def _ask(self, one: Asked, *, anew: bool) -> Outcome:
         # A refusal, or what was found, needs no lock: it neither waits for a payment nor holds one up.
-        with self.database.reading() as found:
+        with self.reading() as found:
             one.asked = self._now(found.state)
             outcome = questions.check(found, one, anew=anew)
         if not isinstance(outcome, Reservation):
             return outcome
-        with self.database.writing() as found:
+        with self.writing() as found:
             one.asked = self._now(found.state)
             outcome = questions.check(found, one, anew=anew)
             if isinstance(outcome, Reservation):
@@ -425,8 +522,7 @@ class Accounts:
         return max(self._clock(), books.newest)
 
     def _marks(self, fingerprint: str, idempotency: str | None) -> tuple[str, str | None]:
-        mark = self.database.mark
-        return mark("question", fingerprint), None if idempotency is None else mark("name", idempotency)
+        return self.mark("question", fingerprint), None if idempotency is None else self.mark("name", idempotency)
 
     def _left_behind(self, books: Books) -> list[Asked]:
         """Return what is not settled: of this server, or all if no other one uses the accounts."""
@@ -434,7 +530,10 @@ class Accounts:
         return [one for one in left if not self._server or one.server == self._server]
 
     def _decide(self, found: Found, number: int, state: str) -> BudgetRequest:
-        request, now = found.state.request(number), self._now(found.state)
+        request, now = found.state.requests.get(number), self._now(found.state)
+        if request is None:
+            pending = [str(one.id) for one in found.state.requests.values() if one.state == PENDING]
+            raise UnknownName("pending request", str(number), pending or ["(none)"])
         if request.state != PENDING:
             raise UsageError(
                 f"Request {number} was {request.state} before. List what is pending: discreet key requests VAULT"
@@ -453,7 +552,7 @@ def _live(books: Books, name: str) -> Key:
 def _change(found: Found, key: Key, values: Columns) -> Key:
     """Change values of a key. Return the key with them."""
     append(found, "change", key.id, values)
-    return key_of((found.state.columns(key.id) or {}) | values)
+    return replace(key, **fields_of(values))
 
 
 def _extend(found: Found, key: Key, limits: Limits) -> Key:
@@ -470,11 +569,79 @@ def _reserve(found: Found, key: Key, typical: Spending | None) -> None:
 
 
 def _reserve_share(found: Found, grant: Grant, holder: str, epsilon: float, typical: Spending | None) -> None:
-    grant, others = grant.with_reading(typical), found.state.held(grant.vault, but=holder)
-    spent = None if holder == KEPT else found.state.spent(holder, grant.vault)
-    _put_share(found, grant, holder, grant.fit_share(epsilon, others, spent))
+    grant = grant.with_reading(typical)
+    _put_share(found, grant, holder, grant.fit_share(holder, epsilon, found.state.spent(holder, grant.vault)))
 
 
 def _put_share(found: Found, grant: Grant, holder: str, share: Share) -> None:
     content = {"holder": holder, "loss": share.loss, "failures": share.failures, "reading": grant.reading}
     append(found, "share", grant.vault, content)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn an error of the log into an `AccountsError` that names what to do."""
+    try:
+        yield
+    except VaultVersionError as error:
+        found = str(error).partition(" Or make ")[0].replace("The ledger has", "The accounts have")
+        raise AccountsError(
+            f"{found} Or move them away, and issue new keys: discreet key issue. Keys forget what they spent; the "
+            "grant of each individual still holds."
+        ) from None
+    except LedgerError as error:
+        said = str(error)
+        if said == CORRUPT:
+            said = "The database of accounts is damaged. No question is asked. Restore it from a copy, and run: "
+            said += "discreet key accept-copy VAULT"
+        raise AccountsError(said.replace("ledger", "accounts' log")) from None
+
+
+def _fill(connection: Connection) -> None:
+    chain.make(connection, OPENING)
+    questions.TABLES.create_all(connection, checkfirst=False)
+
+
+def _open_schema(url: str) -> PostgresSchema:
+    """Return the schema of shared accounts, which is made if there is none."""
+    found = PostgresSchema(url, SCHEMA)
+    if not found.is_made():
+        with found.reading() as connection:
+            if connection.execute(_BEFORE_9).first():
+                check_format("The ledger", "before 9, in the table accounts_state of its database")
+        try:
+            found.make(_fill)
+        except LedgerError:
+            if not found.is_made():  # another server made it meanwhile
+                raise
+    return found
+
+
+def _make_files(path: Path, counter: Counter) -> bytes:
+    """Make the file of the accounts and their key, if there are none. Return the key."""
+    try:
+        with making(path.parent):
+            if not path.exists():
+                if (before := counter.read()) is not None:
+                    raise OlderCopy(
+                        f"The database {path} is missing, and had {before.row} changes. Restore it from a copy, and "
+                        "run: discreet key accept-copy VAULT"
+                    )
+                make_log(path, _fill)
+            return _read_secret(path.with_suffix(".key"))
+    except OSError as error:
+        raise AccountsError(
+            f"No accounts can be made in {path.parent}: {error.strerror}. Choose another folder with --state."
+        ) from None
+
+
+def _read_secret(path: Path) -> bytes:
+    """Return the key of the marks. A new one finds no question that was asked before: those are paid again."""
+    with suppress(FileNotFoundError):
+        if len(found := path.read_bytes()) == 32:
+            return found
+        path.unlink()
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, RIGHTS)
+    with os.fdopen(file, "wb") as made:
+        made.write(secrets.token_bytes(32))
+    return path.read_bytes()

@@ -1,4 +1,7 @@
-"""The grants of the vaults, and the shares of them that are reserved.
+"""The grants of the vaults, the shares of them that are reserved, and meters: whether one more question fits.
+
+A meter counts what receipts say, which is public: what the questions of a key can have cost any one unit. It never
+reads what units have left. So no refusal follows a private value.
 
 **What a reserved share is.** Each vault has a grant: the budget of every single unit. The ledger admits a unit to a
 question if the unit's readings stay within `grant.limit`: its failures, and its divergence at one of two orders. A
@@ -29,23 +32,18 @@ first share. And no two names of a unit are merged afterwards. If one of these f
 guarantee of the unit never depends on it: the ledger's filter alone decides who pays.
 """
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from discreet.errors import BudgetExhausted, UsageError
-from discreet.privacy.accounting import NANO, Accountant, Budget, FilterState, Spending
+from discreet.privacy.accounting import NANO, Budget, FilterState, Spending, Sums, how_many
+from discreet.server.wire import Charge
+from discreet.system.plain import show_as
 
 KEPT = "kept"
 """The holder of the share that is kept for the custodian's own work."""
 CURVE, PURE = "curve", "pure"
-
-
-@lru_cache(1024)  # the limits of a budget take longer to compute than a row to read
-def budget_of(
-    epsilon: float, delta: float, failures: float, order: float = 0.0, accountant: Accountant = "renyi"
-) -> Budget:
-    """Return the budget with these values."""
-    return Budget(epsilon, delta, failures, order, accountant)
+_MOST_TIMES = 10_000
 
 
 @dataclass(frozen=True)
@@ -85,12 +83,14 @@ class Grant:
         reading: "curve" for the divergence at the grant's finite order, "pure" for the one at order infinity; "" until
             the first share is made.
         pool: what all shared keys have spent together.
+        shares: what is reserved, by holder: the id of a key, or `KEPT`.
     """
 
     vault: str
     budget: Budget
-    reading: str
-    pool: Spending
+    reading: str = ""
+    pool: Spending = field(default_factory=Spending.nothing)
+    shares: Mapping[str, Share] = field(default_factory=dict)
 
     @property
     def limit(self) -> Share:
@@ -104,6 +104,10 @@ class Grant:
     def read(self, spending: Spending) -> Share:
         """Return what a sum of charges takes of the grant."""
         return self.share_of(self.budget.filter_state(spending))
+
+    def held(self, *, but: str = "") -> Share:
+        """Return the sum of the shares, without the one of `but`."""
+        return sum((share for holder, share in self.shares.items() if holder != but), Share())
 
     def part(self, epsilon: float) -> Share:
         """Return the share of `epsilon` of the grant's: the same part of each limit, rounded down."""
@@ -127,20 +131,18 @@ class Grant:
             )
         return self if self.reading else replace(self, reading=_best_reading(self.budget, typical))
 
-    def fit_share(self, epsilon: float, others: Share, spent: Spending | None = None) -> Share:
+    def fit_share(self, holder: str, epsilon: float, spent: Spending) -> Share:
         """Return the share of `epsilon`, if it fits beside all others and the pool.
 
         Args:
+            holder: for whom it is reserved.
             epsilon: the part of the grant's epsilon.
-            others: the sum of the shares of all other holders.
             spent: what the holder's questions have cost so far. A share is never below it: units may have paid it.
 
         Raises:
             BudgetExhausted: if the shares would exceed the grant together.
         """
-        share, taken = self.part(epsilon), others + self.read(self.pool)
-        if spent is not None:
-            share = share.or_more(self.read(spent))
+        share, taken = self.part(epsilon).or_more(self.read(spent)), self.held(but=holder) + self.read(self.pool)
         if not (taken + share).within(self.limit):
             raise _does_not_fit(self, taken, epsilon)
         return share
@@ -170,3 +172,102 @@ def _does_not_fit(grant: Grant, taken: Share, epsilon: float) -> BudgetExhausted
         left=free,
         would_fit=free,
     )
+
+
+# --- meters --------------------------------------------------------------------------------------------------------
+
+
+class Sum(Sums):
+    """A sum of charges, and how many of them are not zero (`count`).
+
+    A charge that is cut at an order (a Gaussian one at infinity) can be taken back there; from a `Spending`, it could
+    not. While any such charge is in the sum, the sum reads as cut.
+    """
+
+    count = 0
+
+    def move(self, back: Spending, extra: Spending) -> None:
+        """Take the charge `back` from the sum, and add `extra`."""
+        self.add(back, -1)
+        self.add(extra)
+        self.count += (not is_nothing(extra)) - (not is_nothing(back))
+
+
+def is_nothing(spending: Spending) -> bool:
+    """Return whether a sum is zero: the question is free."""
+    return spending.failure_atto == 0 and not spending.loss_nano.any()
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a question must fit into, beside the key's cap: a share of a grant, or what is left for shared keys.
+
+    Attributes:
+        grant: whose reading counts.
+        spent: what was spent of it.
+        most: the most that may be spent; None if nothing limits it.
+    """
+
+    grant: Grant
+    spent: Spending
+    most: Share | None
+
+    def admits(self, extra: Spending) -> bool:
+        """Return whether `extra` fits."""
+        return self.most is None or self.grant.read(self.spent + extra).within(self.most)
+
+
+@dataclass(frozen=True)
+class MeterShown:
+    """What the questions of a key can have cost any one unit.
+
+    Attributes:
+        granted: the epsilon of its cap.
+        delta: the delta of its cap.
+        spent: the epsilon that its questions amount to; those in flight count at their ceiling.
+        left: the epsilon that is left of the cap.
+        part: the part of the cap that is used up.
+        questions: how many of its questions paid, or are in flight.
+        questions_left: how many more its cap in questions allows; None for no limit.
+        note: what a cap is, and is not.
+    """
+
+    granted: float
+    delta: float
+    spent: float
+    left: float
+    part: float
+    questions: int
+    questions_left: int | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Meter(MeterShown):
+    """An odometer of a key: of its own receipts, never of a vault's balance.
+
+    Attributes:
+        spending: what was spent, as a sum of charges.
+        budget: the cap as a budget.
+        rooms: by vault, what a question must fit into beside the cap.
+    """
+
+    spending: Spending
+    budget: Budget
+    rooms: tuple[Room, ...]
+
+    def fits(self, extra: Spending, vault: str = "") -> bool:
+        """Return whether `extra` fits the cap and, of a vault, what the key may spend there; of all vaults if ""."""
+        rooms = (room for room in self.rooms if not vault or room.grant.vault == vault)
+        return self.budget.admits(self.spending + extra) and all(room.admits(extra) for room in rooms)
+
+    def more(self, most: Charge, vault: str = "") -> int | None:
+        """Return how many more questions fit that cost at most `most` each; None if they are free."""
+        if is_nothing(most.spending):
+            return None
+        count = how_many(lambda times: self.fits(most.spending.times(times), vault), _MOST_TIMES)
+        return count if self.questions_left is None else min(count, self.questions_left)
+
+    def shown(self) -> "MeterShown":
+        """Return the odometer as it leaves."""
+        return show_as(MeterShown, self)

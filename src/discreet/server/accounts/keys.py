@@ -1,15 +1,15 @@
 """Keys: who may ask what, the caps of the custodian, and the requests of analysts for more."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any
 
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget
-from discreet.server.accounts.grants import budget_of
 from discreet.system.plain import show_as
 
 CAP_IS_POLICY = (
@@ -17,7 +17,7 @@ CAP_IS_POLICY = (
 )
 """The sentence that stands beside each cap that is shown."""
 Columns = dict[str, Any]
-"""A key as plain data, as the rows of the log give it."""
+"""Fields of a key as plain data, as the rows of the log have them: moments in seconds, lists in place of tuples."""
 _LONGEST_NAME = 64
 PENDING, APPROVED, DENIED = "pending", "approved", "denied"
 LONGEST_REASON = 500
@@ -26,7 +26,7 @@ MOST_PENDING = 5
 LARGEST = 1e6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Key:
     """An analyst's key, without its secret.
 
@@ -53,20 +53,20 @@ class Key:
     models: tuple[str, ...]
     epsilon: float
     delta: float
-    questions: int | None
-    per_question: float | None
-    rate: tuple[int, float] | None
-    expires: datetime | None
+    questions: int | None = None
+    per_question: float | None = None
+    rate: tuple[int, float] | None = None
+    expires: datetime | None = None
     reserved: bool
     footer: bool
     revoked: bool
     created: datetime
     failures: float = 0.0
 
-    @property
+    @cached_property
     def budget(self) -> Budget:
         """The cap as a budget."""
-        return budget_of(self.epsilon, self.delta, self.failures)
+        return Budget(self.epsilon, self.delta, self.failures)
 
     def allows(self, model: str) -> bool:
         """Return whether the key may ask a model: its vault is one of the key's, and a pattern matches."""
@@ -158,14 +158,11 @@ class Limits:
         return {name: value for name, value in given.items() if value is not None}
 
 
-def key_of(columns: Columns) -> Key:
-    """Return a key from plain data: its fields, with moments in seconds, and the digest of its secret."""
-    fields = {name: value for name, value in columns.items() if name != "digest"}
-    for name in ("vaults", "models", "rate"):
-        fields[name] = None if fields[name] is None else tuple(fields[name])
-    for name in ("expires", "created"):
-        fields[name] = None if fields[name] is None else moment(fields[name])
-    return Key(**fields)
+def fields_of(columns: Columns) -> Columns:
+    """Return the values of a key's fields from plain data."""
+    return {
+        name: value if value is None else _READ.get(name, lambda same: same)(value) for name, value in columns.items()
+    }
 
 
 def check_name(name: str, keys: Iterable[Key]) -> None:
@@ -192,6 +189,12 @@ def moment(seconds: float) -> datetime:
 def stamp(seconds: float) -> str:
     """Return a time in UTC as text, ISO 8601."""
     return moment(seconds).isoformat(timespec="seconds")
+
+
+_READ: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("vaults", "models", "rate"), tuple),
+    **dict.fromkeys(("expires", "created"), moment),
+}
 
 
 @dataclass(frozen=True)

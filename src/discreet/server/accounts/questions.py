@@ -8,18 +8,20 @@ Time never goes back here: if the clock does, the time of the newest question co
 Each refusal has a `code` of the front's table of errors.
 """
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from sqlalchemy import Column, Float, MetaData, String, Table, Text, delete, insert, select
 
 from discreet.privacy.accounting import Spending
-from discreet.server.accounts.books import BY_NAME, Asked, Books
-from discreet.server.accounts.database import Found, append, find_reply, keep_reply
+from discreet.server.accounts.books import BY_NAME, Asked, Books, Found, append
+from discreet.server.accounts.grants import Meter, is_nothing
 from discreet.server.accounts.keys import Key
-from discreet.server.accounts.meters import Charged, Meter, is_nothing
+from discreet.server.wire import Charge
 
 BY_CONTENT = 600.0
 """Seconds for which the same request finds the question that was asked."""
@@ -28,6 +30,15 @@ _RESERVED = ("key", "vault", "model", "asked", "request", "name", "server", "eps
 
 _ROUNDED_UP = 1e-6
 """A receipt is rounded up: a question of epsilon 1 may cost this part more."""
+TABLES = MetaData()
+_REPLIES = Table(
+    "replies",
+    TABLES,
+    Column("question", String, primary_key=True),
+    Column("settled", Float, nullable=False),
+    Column("reply", Text, nullable=False),
+)
+"""The replies that the same request finds for a while. They are outside the chain, since they are deleted."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +152,7 @@ def check(found: Found, one: Asked, *, anew: bool = False) -> Outcome:
         anew: whether it is asked again although it was answered.
     """
     assert one.most is not None
-    key = found.state.key(one.key)
+    key = found.state.keys.get(one.key)
     if key is None or not key.is_valid(one.asked) or one.vault not in key.vaults:
         return NotValid()
     recalled = find(found, one.key, one.request, one.name, one.asked, anew=anew)
@@ -162,7 +173,7 @@ def write(found: Found, one: Asked) -> None:
     append(found, "reserve", one.id, {name: getattr(one, name) for name in _RESERVED}, one.most)
 
 
-def settle(found: Found, one: Asked, spent: Charged, reply: dict[str, Any] | None, stopped: str, now: float) -> Settled:
+def settle(found: Found, one: Asked, spent: Charge, reply: dict[str, Any] | None, stopped: str, now: float) -> Settled:
     """Charge a key what its question has spent, in place of the ceiling, and keep the reply.
 
     A charge never grows: if more was spent than reserved, the ceiling stays. Settling again changes nothing.
@@ -174,8 +185,20 @@ def settle(found: Found, one: Asked, spent: Charged, reply: dict[str, Any] | Non
     content = {"settled": now, "stopped": stopped, "epsilon": epsilon, "delta": delta}
     append(found, "settle", one.id, content, one.most if exceeded else spent.spending)
     if reply is not None:
-        keep_reply(found, one.id, reply, now)
+        kept = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
+        found.connection.execute(insert(_REPLIES), {"question": one.id, "settled": now, "reply": kept})
     return Settled(new=True, exceeded=exceeded)
+
+
+def find_reply(found: Found, question: str) -> dict[str, Any] | None:
+    """Return the reply that is kept for a question; None if none is."""
+    kept = found.connection.execute(select(_REPLIES.c.reply).where(_REPLIES.c.question == question)).scalar()
+    return None if kept is None else dict(json.loads(kept))
+
+
+def forget_replies(found: Found, now: float) -> None:
+    """Delete the replies that no request can find any more."""
+    found.connection.execute(delete(_REPLIES).where(_REPLIES.c.settled < now - BY_NAME))
 
 
 def find(found: Found, key: str, request: str, name: str | None, now: float, *, anew: bool = False) -> Recalled | None:

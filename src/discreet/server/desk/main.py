@@ -32,7 +32,7 @@ def main(config: ServeConfig) -> int:
         config.uploads.mkdir(mode=0o700, exist_ok=True)
         # Where the parts of an upload lie until it is whole: not where other users put their files.
         tempfile.tempdir = str(config.uploads)
-        desk = Desk(config, Accounts(config.accounts, config.accounts_snapshot), AuditLog(config.audit_log))
+        desk = Desk(config, Accounts(config.accounts), AuditLog(config.audit_log))
         app = create_app(desk)
         hand_over(config)
         note_address(config)

@@ -57,7 +57,7 @@ def main(config: ServeConfig) -> int:
     quiet()
     try:
         check_ports(config, "front")
-        accounts = Accounts(config.accounts, config.accounts_snapshot, server=read_server_id(Path(config.state)))
+        accounts = Accounts(config.accounts, server=read_server_id(Path(config.state)))
         settle_lost(accounts)
         app = create_app(config, Caller(config.ask_socket, ANALYSTS), accounts, AuditLog(config.audit_log))
     except DiscreetError as error:

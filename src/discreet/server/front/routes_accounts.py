@@ -16,15 +16,15 @@ from starlette.responses import Response
 from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, Key
 from discreet.server.accounts.books import QuestionReceipt
+from discreet.server.accounts.grants import MeterShown
 from discreet.server.accounts.keys import LARGEST, LONGEST_REASON, BudgetRequest
-from discreet.server.accounts.meters import Charged, MeterShown
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.errors import RESPONSES, ClosedModel, FrontError, invalid
-from discreet.server.wire import Message
+from discreet.server.wire import Charge, Message
 from discreet.system.plain import show_as
 
-Usual = Callable[[Key], Mapping[str, tuple[str, Charged]]]
+Usual = Callable[[Key], Mapping[str, tuple[str, Charge]]]
 """Returns, by the name of a model that a key may ask, its vault and the most that a question costs."""
 Limit = Annotated[int, Query(ge=1, le=1000, description="a whole number from 1 to 1000")]
 Before = Annotated[str | None, Query(description="the id of a question: older receipts follow")]
@@ -97,7 +97,7 @@ class BudgetRequestPage(ClosedModel):
     data: list[BudgetRequestEntry]
 
 
-def no_models(_: Key) -> Mapping[str, tuple[str, Charged]]:
+def no_models(_: Key) -> Mapping[str, tuple[str, Charge]]:
     """Return no model: then a budget does not tell how many more questions fit."""
     return {}
 
@@ -163,7 +163,7 @@ def accounts_router(
     return router
 
 
-async def budget_of(accounts: Accounts, key: Key, usual: Mapping[str, tuple[str, Charged]]) -> KeyBudget:
+async def budget_of(accounts: Accounts, key: Key, usual: Mapping[str, tuple[str, Charge]]) -> KeyBudget:
     """Return the odometer of a key, with how many more questions of each model fit."""
     meter = await asyncio.to_thread(accounts.odometer, key.id)
     return show_as(

@@ -73,7 +73,7 @@ def gather(setting: Setting, asked: Sequence[Asked]) -> Found:
     ledgers = {name: open_ledger(path, read_config(path)) for name, path in setting.vaults.items()}
     records = {record.id: record for ledger in ledgers.values() for record in ledger.questions()}
     rows = {row.id: row for row in setting.accounts.questions()}
-    return Found(ledgers, records, rows, list(asked), partial(setting.accounts.database.mark, "name"))
+    return Found(ledgers, records, rows, list(asked), partial(setting.accounts.mark, "name"))
 
 
 def check(found: Found, accounts: Accounts) -> Checks:
