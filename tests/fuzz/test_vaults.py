@@ -141,7 +141,7 @@ def test_ledger_whose_questions_cannot_be_told_is_corrupt(tmp_path: Path) -> Non
         drop_triggers(database)
         database.execute("update log set time = x'ff' where kind = 'begin'")
     with pytest.raises(LedgerError, match="corrupt"):
-        SqliteLedger.open(path).questions()
+        SqliteLedger(path).questions()
 
 
 def test_remembered_answer_that_is_damaged_is_passed_over(tmp_path: Path) -> None:

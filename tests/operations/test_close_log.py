@@ -127,7 +127,7 @@ def test_archive_has_who_took_part(vault: Vault, tmp_path: Path) -> None:
     assert said.exit_code == 0, said.output
     assert "which is as private as the vault" in said.stdout
     assert len(paid) == 1
-    opened = SqliteLedger.open(archive)
+    opened = SqliteLedger(archive)
     assert [question.id for question in opened.questions()] == list(paid)
     assert all(opened.questions_of(unit) == paid for unit in _payers(vault))
     again = run("close-log", path, "--keep", archive)

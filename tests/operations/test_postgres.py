@@ -84,7 +84,7 @@ def test_log_is_closed_when_no_other_connection_is_there(vault: Vault, url: str,
     close_log(vault.path, tmp_path / "archive.sqlite")
     assert look(vault.path, None).shares == 0
     assert Vault.open(vault.path).ledger.unit_balances() == balances
-    assert len(SqliteLedger.open(tmp_path / "archive.sqlite").questions()) == 1
+    assert len(SqliteLedger(tmp_path / "archive.sqlite").questions()) == 1
 
 
 def test_folder_detects_an_outdated_ledger_in_the_database(vault: Vault, url: str) -> None:

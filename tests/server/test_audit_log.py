@@ -218,7 +218,7 @@ def test_link_to_another_log_is_not_followed(log: AuditLog, tmp_path: Path) -> N
     log.path.hardlink_to(tmp_path / "ledger.sqlite")
     with pytest.raises(AuditLogError, match="damaged"):
         log.append("front", "start", "server")
-    assert ledger.spent_at_most() == SqliteLedger.open(tmp_path / "ledger.sqlite").spent_at_most()
+    assert ledger.spent_at_most() == SqliteLedger(tmp_path / "ledger.sqlite").spent_at_most()
 
 
 def test_damaged_last_line_is_not_built_upon(log: AuditLog) -> None:

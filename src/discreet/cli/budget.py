@@ -88,10 +88,10 @@ def budget(
     if report.more is not None:
         whose = f" of all {unit}s together" if settings.payment == "unit" else ""
         out.print(f"The rest{whose} pays for about {report.more} more questions of the default kind.", markup=False)
-    if report.start.questions:
+    if report.start.earlier_questions:
         out.print(
-            f"The log was closed on {report.start.time[:10]}. Questions before, which are not listed: "
-            f"{report.start.questions}."
+            f"The log was closed on {report.start.since[:10]}. Questions before, which are not listed: "
+            f"{report.start.earlier_questions}."
         )
     if report.questions:
         out.print(_questions(report))
@@ -147,6 +147,6 @@ def _questions(report: BudgetReport) -> Table:
             cost,
             str(question.charges),
             question.stopped or "interrupted",
-            escape("".join(c if c.isprintable() else "?" for c in question.text or "(not kept)")),
+            escape("".join(c if c.isprintable() else "?" for c in question.question or "(not kept)")),
         )
     return table

@@ -10,12 +10,11 @@ from rich.table import Table
 from discreet.cli.output import counted, out
 from discreet.server.accounts import CAP_IS_POLICY, Accounts, BudgetRequest, Key, Meter
 from discreet.server.accounts.grants import MeterShown
-from discreet.server.accounts.keys import KeyShown
 from discreet.system.plain import show_as
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyWithMeter(KeyShown):
+class KeyWithMeter(Key):
     """A key, and what it has spent.
 
     Attributes:
@@ -108,7 +107,7 @@ class CopyAccepted:
 
 def with_meter(key: Key, accounts: Accounts) -> KeyWithMeter:
     """Return a key and its odometer as they leave."""
-    return show_as(KeyWithMeter, key.shown(), meter=accounts.odometer(key.id).shown(), note=CAP_IS_POLICY)
+    return show_as(KeyWithMeter, key, meter=accounts.odometer(key.id).shown(), note=CAP_IS_POLICY)
 
 
 def with_secret(key: Key, accounts: Accounts, secret: str) -> KeyWithSecret:
@@ -140,7 +139,7 @@ def print_key(key: Key, accounts: Accounts) -> None:
     if key.rate is not None:
         out.print(f"  rate       {counted(key.rate[0], 'question')} in {key.rate[1]:g} s")
     if key.expires is not None:
-        out.print(f"  expires    {key.expires:%Y-%m-%d %H:%M} UTC")
+        out.print(f"  expires    {key.expires[:16].replace('T', ' ')} UTC")
     if key.footer:
         out.print("  footer     each answer ends with a line about its price")
     say_policy()
@@ -158,7 +157,7 @@ def print_keys(accounts: Accounts) -> None:
     for key in keys:
         meter = accounts.odometer(key.id)
         kind = "revoked" if key.revoked else "reserved" if key.reserved else "shared"
-        expires = f"{key.expires:%Y-%m-%d}" if key.expires else "never"
+        expires = key.expires[:10] if key.expires else "never"
         asked = f"{meter.questions}" + (f" of {key.questions}" if key.questions is not None else "")
         numbers = f"{key.epsilon:g}", f"{meter.spent:.4g}", f"{meter.left:.4g}", asked
         table.add_row(key.id, escape(key.name), *numbers, kind, expires)

@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from discreet.errors import LedgerError, VaultVersionError
-from discreet.log import CORRUPT, chain
+from discreet.log import chain
 from discreet.log.arrays import Arrays, unpack
-from discreet.log.chain import GENESIS, Head, Row
+from discreet.log.chain import CORRUPT, GENESIS, Head, Row
 from discreet.log.replay import Reached, State
 from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending, Sums
 from discreet.privacy.costs import ORDERS
@@ -253,6 +253,7 @@ class Units(State):
         questions, payments: the numbers that `Reached` shows.
         corpora: the number of synthetic corpora and exports of vectors in logs that were closed.
         earlier: the number of questions in logs that were closed, and of those that have an end.
+        count: the number of units that have paid: the number of the next one.
         units_pay: whether single units were asked to pay.
         open: the reservations that are not settled, by question and part.
         transcript: what is public of the payments of single units.
@@ -266,7 +267,7 @@ class Units(State):
         self.units_pay = False
         self.open: dict[tuple[str, int], Reservation] = {}
         self.transcript = Transcript()
-        self._keys, self._count = KeyTable(), 0
+        self._keys, self.count = KeyTable(), 0
         self._readings: Readings = np.zeros((3, _ROOM), dtype=np.int64)
         self._joined: dict[int, int] = {}  # a unit that was joined, and the unit that has its payments
         self._joins: dict[int, set[int]] = {}  # the same, the other way round
@@ -303,7 +304,7 @@ class Units(State):
         elif row.kind == FINISH:
             if row.question in self._apart and not any(question == row.question for question, _ in self.open):
                 del self._apart[row.question]  # its sum is final
-        elif row.kind == CARRY and self._count == self.payments == 0:
+        elif row.kind == CARRY and self.count == self.payments == 0:
             self.unpack(*unpack(bytearray(row.content)))
         else:
             raise ValueError(row.kind)
@@ -322,7 +323,7 @@ class Units(State):
         self.transcript.reserve(self._cost(part.most))
         start, new, known = unpack_payers(part.content)
         self._add_units(start, new)
-        numbers = np.concatenate([known, np.arange(start, self._count)])
+        numbers = np.concatenate([known, np.arange(start, self.count)])
         self._readings[:, numbers] = plus(self._readings[:, numbers], as_column(self._cost(part.most)))
 
     def _settle(self, key: tuple[str, int], spent: Spending, most_payers: int | None) -> None:
@@ -349,7 +350,7 @@ class Units(State):
                 raise ValueError("no balance")
             into = int(self.find(new)[0])
             if into == UNKNOWN:
-                into = self._count
+                into = self.count
                 self._add_units(into, new)
             sums = self._readings[:, [into]] + self._readings[:, [start]]
             self._readings[:, [into]] = np.minimum(sums, [[CUT], [CUT], [ATTO]])
@@ -374,32 +375,22 @@ class Units(State):
         self._sums.add(after)
 
     def _add_units(self, start: int, keys: bytes) -> None:
-        if start != self._count:
+        if start != self.count:
             raise ValueError(start)
         self._keys.add(keys, start)
-        self._count += len(keys) // KEY
-        if self._count > self._readings.shape[1]:
+        self.count += len(keys) // KEY
+        if self.count > self._readings.shape[1]:
             # Pages that are never written take no memory.
-            larger = np.zeros((3, self._count + max(_ROOM, self._count // 2)), dtype=np.int64)
+            larger = np.zeros((3, self.count + max(_ROOM, self.count // 2)), dtype=np.int64)
             larger[:, :start] = self._readings[:, :start]
             self._readings = larger
 
     # What it knows
 
     @property
-    def budget(self) -> Budget:
-        """The granted budget."""
-        return self.grant.budget
-
-    @property
     def reached(self) -> Reached:
         """The numbers of questions and payments, and the last durable row."""
         return Reached(self.questions, self.payments, self.durable.id, self.durable.hash.hex())
-
-    @property
-    def next_number(self) -> int:
-        """The number of the next unit."""
-        return self._count
 
     def find(self, keys: bytes) -> Numbers:
         """Return the numbers of concatenated keys; `UNKNOWN` for a unit that never paid."""
@@ -421,14 +412,14 @@ class Units(State):
         """
         readings = self._readings[:, np.maximum(numbers, 0)]
         readings[:, numbers == UNKNOWN] = 0
-        able = within(self.budget, common, readings)
+        able = within(self.grant.budget, common, readings)
         if self._joined:
             able &= ~np.isin(numbers, np.fromiter(self._joined, dtype=np.int64))
         return able
 
     def cannot_pay(self, common: FilterState) -> list[bytes]:
         """Return the keys of all units whose balance plus `common` exceeds the budget."""
-        able = within(self.budget, common, self._readings[:, : self._count])
+        able = within(self.grant.budget, common, self._readings[:, : self.count])
         return self._keys.keys_of(~able & self._present())
 
     def balance(self, unit: bytes) -> FilterState:
@@ -438,7 +429,7 @@ class Units(State):
 
     def unit_balances(self) -> list[tuple[FilterState, int]]:
         """Return the distinct balances, each with its number of units."""
-        readings = self._readings[:, : self._count][:, self._present()]
+        readings = self._readings[:, : self.count][:, self._present()]
         if not readings.shape[1]:
             return []
         states, counts = np.unique(readings, axis=1, return_counts=True)
@@ -446,7 +437,7 @@ class Units(State):
 
     def keys_of(self, numbers: Numbers) -> list[bytes]:
         """Return the keys of units."""
-        chosen = np.zeros(self._count, dtype=bool)
+        chosen = np.zeros(self.count, dtype=bool)
         chosen[numbers] = True
         return self._keys.keys_of(chosen)
 
@@ -476,12 +467,12 @@ class Units(State):
         return self._sums.total()
 
     def _present(self) -> NDArray[np.bool_]:
-        present = np.ones(self._count, dtype=bool)
+        present = np.ones(self.count, dtype=bool)
         present[list(self._gone)] = False
         return present
 
     def _cost(self, sum_: Spending) -> FilterState:
-        return _filter_state(self.budget, sum_.loss_nano.tobytes(), sum_.failure_atto)
+        return _filter_state(self.grant.budget, sum_.loss_nano.tobytes(), sum_.failure_atto)
 
     # Snapshots and closing
 
@@ -502,7 +493,7 @@ class Units(State):
         """Return the state as plain data and arrays."""
         header = {
             "durable": [self.durable.id, self.durable.hash.hex(), self.durable.before.hex()],
-            "counts": [self.questions, self.payments, self.units_pay, self._count],
+            "counts": [self.questions, self.payments, self.units_pay, self.count],
             "corpora": self.corpora,
             "gone": sorted(self._gone),
             "joined": sorted(self._joined.items()),
@@ -515,7 +506,7 @@ class Units(State):
                 for part, paid in sorted(parts.items())
             ],
         }
-        arrays = [*self._keys.as_one_run(), self._readings[:, : self._count], self.total.loss_nano, self._sums.content]
+        arrays = [*self._keys.as_one_run(), self._readings[:, : self.count], self.total.loss_nano, self._sums.content]
         past = self._past.as_one_run()
         if len(past[0]):
             header["earlier"] = self.earlier
@@ -530,7 +521,7 @@ class Units(State):
         self._readings = readings if readings.shape[1] else self._readings  # no unit has paid yet
         number, *hashes = header["durable"]
         self.durable = Head(number, *map(bytes.fromhex, hashes))
-        self.questions, self.payments, self.units_pay, self._count = header["counts"]
+        self.questions, self.payments, self.units_pay, self.count = header["counts"]
         self.corpora, self.earlier = header["corpora"], tuple(header.get("earlier", (0, 0)))
         self._past = KeyTable([(past[0], past[1])] if past else [])
         self._keys = KeyTable([(keys, numbers)] if len(keys) else [])

@@ -8,9 +8,11 @@ A settlement is one row, too, but waits for no disk: a power cut may undo it, an
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +23,6 @@ from sqlalchemy import Connection
 
 from discreet.config import VaultConfig
 from discreet.errors import LedgerError
-from discreet.ledger import questions as reports
 from discreet.ledger.balances import (
     BEGIN,
     CARRY,
@@ -34,26 +35,39 @@ from discreet.ledger.balances import (
     Grant,
     Units,
     choose,
+    counted,
+    dearest,
     join_keys,
     pack_payers,
     payers_of,
+    settled,
     spending,
     split,
 )
 from discreet.ledger.records import LogStart, QuestionRecord
 from discreet.log import arrays, chain
-from discreet.log.chain import GENESIS, Entry, Row
+from discreet.log.chain import CORRUPT, Entry, Row
 from discreet.log.postgres import PostgresSchema, alone_by_server
 from discreet.log.replay import COUNTER, Counter, Log, Place, Transaction
 from discreet.log.sqlite import SqliteFile, alone_by_file
 from discreet.privacy.accounting import Budget, FilterState, Spending
-from discreet.privacy.filter import Charge, check_settlement, exhausted, never_reserved, reserved_before, units_pay
+from discreet.privacy.filter import (
+    APART,
+    Charge,
+    check_settlement,
+    exhausted,
+    never_reserved,
+    reserved_before,
+    units_pay,
+)
 from discreet.privacy.transcript import Transcript
 from discreet.system.database_url import check_no_password
 
 _FILE = "ledger.sqlite"
 SNAPSHOT = "-snapshot"
 """The end of the name of a snapshot. It is a cache beside the ledger, and in no backup."""
+EXPORT = "export-vectors"
+"""The algorithm of a question that released vectors."""
 
 
 class LogLedger(Log[Units]):
@@ -161,7 +175,7 @@ class LogLedger(Log[Units]):
             common = self.budget.filter_state(state.total) + self.budget.filter_state(most)
             able = self._admit(state, common, numbers)
             new = choose(keys, able & (numbers == UNKNOWN))
-            content = pack_payers(state.next_number, new, numbers[able & (numbers != UNKNOWN)])
+            content = pack_payers(state.count, new, numbers[able & (numbers != UNKNOWN)])
             self._unable[question, part] = state.transcript.unable(self.budget.limit, common)
             found.append(Entry(question, RESERVE, part, *most.pack(), content=content))
         return frozenset(units if able.all() else split(choose(keys, able)))
@@ -279,7 +293,7 @@ class LogLedger(Log[Units]):
     def questions(self) -> list[QuestionRecord]:
         """Return all questions in the order of their arrival, with their payments."""
         with self.reading(checked=True) as found:
-            return reports.list_records(chain.read(found.connection), self.budget)
+            return list_records(chain.read(found.connection), self.budget)
 
     def spent_at_most(self, questions: Collection[str] | None = None, *, wait: bool = False) -> Spending:
         """Return an upper bound on a unit's payments for `questions` (ids), or for all questions. It is public.
@@ -295,14 +309,16 @@ class LogLedger(Log[Units]):
                 return found.state.spent_at_most()
             for question in questions:
                 self._check_not_past(found, question)
-            costs = reports.Costs(chain.rows_of(found.connection, questions))
+            costs = Costs(chain.rows_of(found.connection, questions))
             sums = (costs.spent(question) or Spending.nothing() for question in costs.questions())
             return sum(sums, Spending.nothing())
 
     def questions_of(self, unit: bytes) -> frozenset[str]:
         """Return the ids of the questions that charged one unit alone. For the custodian only."""
         with self.reading(checked=True) as found:
-            return reports.questions_of(chain.read(found.connection), found.state.names_of(unit))
+            names, rows = found.state.names_of(unit), chain.read(found.connection)
+            paid = (row for row in rows if row.kind == RESERVE and row.content)
+            return frozenset(row.question for row in paid if np.isin(payers_of(row.content), names).any())
 
     def traces_of(self, unit: bytes) -> tuple[bool, frozenset[str]]:
         """Return whether a hash of a unit is kept, and in which open parts it is a payer. For the custodian only.
@@ -318,13 +334,13 @@ class LogLedger(Log[Units]):
     def count_corpora(self) -> int:
         """Return the number of synthetic corpora that were paid for."""
         with self.reading(checked=True) as found:
-            return found.state.corpora + len(reports.list_corpora(chain.read(found.connection), self.budget))
+            return found.state.corpora + len(list_corpora(chain.read(found.connection), self.budget))
 
     def start(self) -> LogStart:
         """Return since when this log has who took part in what, and what is known of the closed logs before."""
         with self.reading(checked=True) as found:
             tables = tuple(chain.list_closed(found.connection))
-            return LogStart(reports.time_of(chain.first(found.connection)), *found.state.earlier, tables)
+            return LogStart(time_of(chain.first(found.connection)), *found.state.earlier, tables)
 
     # Copies and closing
 
@@ -334,24 +350,10 @@ class LogLedger(Log[Units]):
         Raises:
             LedgerError: if a file exists at `path`, if it cannot be written, or if the ledger is out of reach.
         """
-        file = SqliteFile(path)
-        file.make(self._fill_copy)
+        file, simulation = SqliteFile(path), replace(self._grant, simulation=True).pack()
+        with self.reading(checked=True) as found:  # the first row has the mark, so all hashes are other ones
+            file.make(lambda target: chain.copy(target, self._rows(found.connection), simulation))
         return LogLedger(file)
-
-    def _fill_copy(self, target: Connection) -> None:
-        """Write all rows to a new log that is marked as a simulation.
-
-        Every hash is computed anew, since the first row has the mark. So no copy without the mark is ever on disk.
-        """
-        with self.reading(checked=True) as found:
-            rows = self._rows(found.connection)
-            next(rows)  # the grant
-            replace(self._grant, simulation=True).make(target)
-            opening = chain.first(target)
-            head = chain.Head(opening.id, opening.hash, GENESIS)
-            for row in rows:
-                entry = Entry(row.question, row.kind, row.part, row.loss, row.failure, row.content)
-                head = chain.append(target, head, entry, row.time)
 
     def _rows(self, connection: Connection) -> Iterator[Row]:
         with self.place.explained():  # around reading only: errors of the copy are those of another database
@@ -390,11 +392,11 @@ class LogLedger(Log[Units]):
 
     def _continue(self, found: Transaction[Units], rows: Callable[[], Iterator[Row]], *, keep: bool) -> None:
         """Put a new log with the state in the place of the log."""
-        records, made = reports.list_records(rows(), self.budget), reports.list_corpora(rows(), self.budget)
+        records, made = list_records(rows(), self.budget), list_corpora(rows(), self.budget)
         header, content = found.state.close(
             (row.question for row in rows() if row.kind in (BEGIN, CHARGE, RESERVE)),
             answered=sum(record.stopped is not None for record in records),
-            corpora=len(made) + sum(record.algorithm == reports.EXPORT for record in records),
+            corpora=len(made) + sum(record.algorithm == EXPORT for record in records),
         )
         head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep)
         chain.append(found.connection, head, Entry("", CARRY, content=arrays.pack(header, content)))
@@ -430,15 +432,139 @@ class LogLedger(Log[Units]):
         return total
 
 
+# --- what rows say about questions: for reports of the custodian, which may read the whole log ------------------------
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A synthetic corpus that was paid for: payments of an id that no question has.
+
+    Attributes:
+        id: the id of its payments.
+        epsilon: the largest cost for a unit.
+        time: the time of the first payment, UTC, ISO 8601; empty with unit payment.
+        mechanisms: the mechanisms of the draws, if the ledger has them.
+    """
+
+    id: str
+    epsilon: float
+    time: str
+    mechanisms: tuple[str, ...]
+
+
+class Costs:
+    """What questions paid, from their rows.
+
+    A part that is not settled yet counts with its whole reservation. Parts without a common unit cost as much as the
+    dearest of them. The settlement of a part that a closed log reserved counts nothing: the reservation counted there.
+    """
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self._parts = defaultdict[str, dict[tuple[str, int], Spending]](dict)
+        self._charges = defaultdict[str, int](int)
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: Row) -> None:
+        """Add the next row."""
+        key, parts = (RESERVE, row.part), self._parts
+        if row.kind == SETTLE:
+            if row.question not in parts:
+                return
+            parts[row.question][key] = counted(parts[row.question].get(key, spending(row)), spending(row))
+            self._charges[row.question] += len(settled(row)[0])
+        elif row.kind in (CHARGE, RESERVE):
+            parts[row.question][row.kind, row.part] = spending(row)
+            self._charges[row.question] += row.kind == CHARGE
+
+    def charges(self, question: str) -> int:
+        """Return the number of payments of a question."""
+        return self._charges.get(question, 0)
+
+    def spent(self, question: str) -> Spending | None:
+        """Return the largest cost of a question for a unit; None if it paid nothing."""
+        parts = self._parts.get(question)
+        if parts is None:
+            return None
+        together = (cost for (_, part), cost in parts.items() if part < APART)
+        return sum(together, Spending.nothing()) + dearest(cost for (_, part), cost in parts.items() if part >= APART)
+
+    def questions(self) -> list[str]:
+        """Return the ids of all questions that paid, in the order of their first payments."""
+        return list(self._parts)
+
+
+def list_records(rows: Iterable[Row], budget: Budget) -> list[QuestionRecord]:
+    """Return the questions in the order of their arrival, with their payments."""
+    costs, began, ends = Costs(), list[Row](), dict[str, str]()
+    for row in rows:
+        costs.add(row)
+        if row.kind == BEGIN:
+            began.append(row)
+        elif row.kind == FINISH:
+            ends[row.question] = row.content.decode()
+    return [_record(row, ends.get(row.question), costs, budget) for row in began]
+
+
+def list_corpora(rows: Iterable[Row], budget: Budget) -> list[Corpus]:
+    """Return the synthetic corpora that were paid for, the oldest first."""
+    costs, asked = Costs(), set[str]()
+    times, mechanisms = dict[str, str](), defaultdict[str, list[str]](list)
+    for row in rows:
+        costs.add(row)
+        if row.kind == BEGIN:
+            asked.add(row.question)
+        elif row.kind == CHARGE:
+            times.setdefault(row.question, time_of(row))
+            mechanisms[row.question].append(_parsed(row)["mechanism"])
+        elif row.kind == SETTLE:
+            mechanisms[row.question] += [charge["mechanism"] for charge in settled(row)[0]]
+    return [
+        Corpus(name, budget.spent(spent), times.get(name, ""), tuple(dict.fromkeys(mechanisms[name])))
+        for name in costs.questions()
+        if name not in asked and (spent := costs.spent(name)) is not None
+    ]
+
+
+def _record(row: Row, stopped: str | None, costs: Costs, budget: Budget) -> QuestionRecord:
+    about, spent = _parsed(row), costs.spent(row.question)
+    try:
+        return QuestionRecord(
+            id=row.question,
+            time=time_of(row),
+            algorithm=about["algorithm"],
+            question=about["text"],
+            private=about["private"],
+            stopped=stopped,
+            charges=costs.charges(row.question),
+            epsilon=0.0 if spent is None else budget.spent(spent),
+            spending=Spending.nothing() if spent is None else spent,
+        )
+    except (KeyError, TypeError):
+        raise LedgerError(CORRUPT) from None
+
+
+def _parsed(row: Row) -> Any:
+    try:
+        return json.loads(row.content)
+    except (ValueError, RecursionError):
+        raise LedgerError(CORRUPT) from None
+
+
+def time_of(row: Row) -> str:
+    """Return the time of a row, UTC, ISO 8601."""
+    return datetime.fromtimestamp(row.time, UTC).isoformat(timespec="seconds")
+
+
+# --- where a ledger is ------------------------------------------------------------------------------------------------
+
+
 def _json(content: object) -> bytes:
     return json.dumps(content).encode()
 
 
-__all__ = ["LogLedger"]
-
-
 class SqliteLedger(LogLedger):
-    """A `LogLedger` in a file. `create` makes it, and `open` opens it. A snapshot of a large one is beside it."""
+    """A `LogLedger` in a file. `create` makes it. A snapshot of a large one is beside it."""
 
     path: Path
 
@@ -468,14 +594,9 @@ class SqliteLedger(LogLedger):
         SqliteFile(path).make(Grant(budget, log_questions, simulation).make)
         return cls(path)
 
-    @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open an existing ledger: see `__init__`."""
-        return cls(path)
-
 
 class PostgresLedger(LogLedger):
-    """A `LogLedger` in a PostgreSQL schema. `create` makes it, and `open` opens it."""
+    """A `LogLedger` in a PostgreSQL schema. `create` makes it."""
 
     def __init__(self, url: str, name: str, snapshot: Path | None = None) -> None:
         """Open an existing ledger.
@@ -515,11 +636,6 @@ class PostgresLedger(LogLedger):
         PostgresSchema(url, name).make(Grant(budget, log_questions, simulation).make)
         return cls(url, name)
 
-    @classmethod
-    def open(cls, url: str, name: str, snapshot: Path | None = None) -> Self:
-        """Open an existing ledger: see `__init__`."""
-        return cls(url, name, snapshot)
-
 
 def create_ledger(folder: Path, config: VaultConfig, budget: Budget) -> LogLedger:
     """Create the ledger of a vault with its grant. Return the ledger.
@@ -541,8 +657,8 @@ def open_ledger(folder: Path, config: VaultConfig) -> LogLedger:
     """
     ledger: LogLedger
     if config.ledger:
-        ledger = PostgresLedger.open(config.ledger, config.ledger_name, folder / f"{_FILE}{SNAPSHOT}")
+        ledger = PostgresLedger(config.ledger, config.ledger_name, folder / f"{_FILE}{SNAPSHOT}")
     else:
-        ledger = SqliteLedger.open(folder / _FILE)
+        ledger = SqliteLedger(folder / _FILE)
     ledger.check_counter(Counter(folder / COUNTER))
     return ledger

@@ -18,13 +18,27 @@ import re
 import struct
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Column, Connection, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
 from discreet.errors import LedgerError
-from discreet.log import CORRUPT
+from discreet.system.database_url import meaning_of
 
+PATIENCE = 30
+"""The time to wait for another process that writes, in seconds."""
+CORRUPT = "The ledger is corrupt. Nothing is released without a sound ledger. Restore it from a backup."
+_LIBRARIES = ("sqlalchemy", "sqlite3", "psycopg")
+_SAID = {
+    "busy": f"Another process has held the ledger for {PATIENCE} s. Nothing was charged or released. Try again.",
+    "disk": "The ledger's disk reports an error. Nothing was released. Check the disk.",
+    "damaged": CORRUPT,
+    # Two rows with one number, or two settlements of one part.
+    "twice": "Another process paid at the same moment, although the ledger was locked. Nothing was charged or "
+    "released. Try again.",
+}
 OPEN = "open"
 """The kind of the first row of a log."""
 GENESIS = bytes(32)
@@ -146,8 +160,8 @@ def now() -> int:
     return int(time.time())
 
 
-def make(connection: Connection, content: bytes, after: Head | None = None) -> None:
-    """Make the table with its first row.
+def make(connection: Connection, content: bytes, after: Head | None = None) -> Head:
+    """Make the table with its first row. Return that row.
 
     Args:
         connection: a transaction.
@@ -156,14 +170,24 @@ def make(connection: Connection, content: bytes, after: Head | None = None) -> N
     """
     _make_table(connection)
     before = Head(0, GENESIS, b"") if after is None else after
-    append(connection, before, Entry("", OPEN, content=before.hash + content))
+    return append(connection, before, Entry("", OPEN, content=before.hash + content))
 
 
-def copy(connection: Connection, rows: Iterable[Row]) -> None:
-    """Make the table with the rows of another log, which were checked. Their hashes stay."""
+def copy(connection: Connection, rows: Iterable[Row], content: bytes | None = None) -> None:
+    """Make the table with the rows of another log, which were checked.
+
+    Args:
+        connection: a transaction.
+        rows: the rows. Their hashes stay, unless the first row changes.
+        content: a grant in place of the one in the first row; None for the same.
+    """
     _make_table(connection)
+    head: Head | None = None
     for row in rows:
-        _APPEND.run(connection, row._asdict())
+        head = head or Head(row.id - 1, before_first(row), b"")
+        if row.kind == OPEN and content is not None:
+            row = row._replace(content=head.hash + content)
+        head = append(connection, head, Entry(*(getattr(row, name) for name in Entry._fields)), row.time)
 
 
 def append(connection: Connection, head: Head, entry: Entry, at: int | None = None) -> Head:
@@ -287,12 +311,35 @@ def close(connection: Connection, head: Head, content: bytes, *, keep: bool) -> 
     if keep:
         connection.execute(text(f"create table log_until_{head.id:d} as select * from log"))
     LOG.drop(connection)
-    make(connection, content, head)
-    row = first(connection)
-    return Head(row.id, row.hash, head.hash)
+    return make(connection, content, head)
 
 
 def _make_table(connection: Connection) -> None:
     _TABLES.create_all(connection, checkfirst=False)
     for statement in _FINAL[connection.dialect.name]:
         connection.execute(text(statement))
+
+
+@contextmanager
+def explained(said: Mapping[str, str], path: Path | None = None) -> Iterator[None]:
+    """Convert errors of a database to a `LedgerError` with a remedy, which has none of the driver's words.
+
+    Args:
+        said: what each meaning of an error (`meaning_of`) is called for this kind of database.
+        path: the file of the database, if it has one.
+    """
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in _LIBRARIES and not isinstance(error, UnicodeDecodeError):
+            raise
+        if path is not None and not path.is_file():
+            raise missing(path) from None
+        unknown = f"The ledger cannot be used ({type(error).__name__}). Nothing was released. Try again; if the error "
+        words = (_SAID | dict(said)).get(meaning_of(error), f"{unknown}remains, restore a backup.")
+        raise LedgerError(words) from None
+
+
+def missing(path: Path) -> LedgerError:
+    """Return the error of a missing ledger. A new one is never made in its place: it would lack all charges."""
+    return LedgerError(f"The ledger {path} is missing. Nothing is released without a ledger. Restore it from a backup.")

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError
 
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart, UsageError
-from discreet.log import PATIENCE, explain
+from discreet.log.chain import PATIENCE, explained
 from discreet.system.database_url import LINK
 from discreet.system.sharing import closing_with, pool
 
@@ -81,7 +81,7 @@ class PostgresSchema:
         key = hashlib.blake2b(f"log {name}".encode(), digest_size=8).digest()
         self._lock = f"select pg_advisory_xact_lock({int.from_bytes(key, 'big', signed=True)})"
 
-    def make(self, fill: Callable[[Connection], None]) -> None:
+    def make(self, fill: Callable[[Connection], object]) -> None:
         """Make the schema with a log that `fill` writes in one transaction.
 
         Raises:
@@ -129,7 +129,7 @@ class PostgresSchema:
 
     def explained(self) -> AbstractContextManager[None]:
         """Convert errors of the database to a `LedgerError` with a remedy."""
-        return explained()
+        return explained(_EXPLAINED)
 
     def check_pages(self, connection: Connection) -> None:
         """Trust the server's own checksums."""
@@ -140,7 +140,7 @@ class PostgresSchema:
 
     @contextmanager
     def _transaction(self, *settings: str, lock: str = "") -> Iterator[Connection]:
-        with explained(), self.engine.connect() as connection, connection.begin():
+        with self.explained(), self.engine.connect() as connection, connection.begin():
             driver = connection.connection.dbapi_connection
             assert driver is not None
             # One call for all statements: each call waits for the server.
@@ -148,19 +148,6 @@ class PostgresSchema:
             path = f'set local search_path to "{self.name}"'
             driver.execute("; ".join(("begin", *settings, _ALL, path, *([lock] if lock else []))), prepare=False)
             yield connection
-
-
-@contextmanager
-def explained() -> Iterator[None]:
-    """Convert errors of the database to a `LedgerError` with a remedy."""
-    try:
-        yield
-    except (SQLAlchemyError, UnicodeDecodeError) as error:
-        raise explain(error, _EXPLAINED) from None
-    except Exception as error:
-        if not type(error).__module__.startswith("psycopg"):
-            raise
-        raise explain(error, _EXPLAINED) from None
 
 
 def _address(url: str, name: str) -> URL:
@@ -199,11 +186,11 @@ def alone_by_server(engine: Engine, name: str, key: bytes) -> Iterator[None]:
     If the connection breaks, the flight becomes free, and the block continues.
     """
     number = {"key": int.from_bytes(hashlib.blake2b(name.encode() + key, digest_size=8).digest(), "big", signed=True)}
-    with explained():
+    with explained(_EXPLAINED):
         connection = engine.connect()
     with connection:
         try:
-            with explained():
+            with explained(_EXPLAINED):
                 _wait(connection, number)
             yield
         finally:

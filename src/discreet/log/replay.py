@@ -7,7 +7,7 @@ use replays the log, from a checked snapshot on if there is one.
 
 A large log is checked in a thread from its opening on. The thread replays all rows from the first, compares the
 snapshot with the state at its row, and hands over its own state. Payments and reports wait for it; what is public may
-be read from the snapshot meanwhile. A small log is checked when it is opened.
+be read from the snapshot meanwhile, if there is one. A small log is checked when it is opened.
 
 A row counts after its commit alone. If a transaction that appended one fails, whether the row was committed is not
 known: the state in memory is thrown away, and comes from the log again.
@@ -30,9 +30,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from discreet.errors import DiscreetError, LedgerError
-from discreet.log import CORRUPT, arrays, chain
+from discreet.log import arrays, chain
 from discreet.log.arrays import Arrays
-from discreet.log.chain import GENESIS, Entry, Head, ReplacedError, Row, before_first, first, read
+from discreet.log.chain import CORRUPT, GENESIS, Entry, Head, ReplacedError, Row, before_first, first, read
 from discreet.log.postgres import PostgresSchema
 from discreet.log.sqlite import SqliteFile
 from discreet.system.sharing import at_fork, members
@@ -94,10 +94,9 @@ class Replay(Generic[S]):
         """
         self._kind, self._snapshot = kind, snapshot
         self._state: S | None = None
-        self._checked: S | None = None
         self._trusted: tuple[int, ...] | None = None  # the file that was compared with the log, or written from it
         self.lock = RLock()
-        self._late: LateCheck | None = None
+        self.late: LateCheck | None = None
         _REPLAYS.add(self)
 
     @contextmanager
@@ -136,13 +135,12 @@ class Replay(Generic[S]):
             LedgerError: if a row is missing or was changed, or if the snapshot differs from the log.
         """
         path = self._snapshot if large else None
-        trusted = None if path is None else arrays.identity(path)
-        found = None if path is None else _load(path)
-        at, state, compared = _head_of(found), None, False
+        trusted, found = (None, None) if path is None else (arrays.identity(path), _load(path))
+        state, compared = None, False
         for row in read(connection):
             state = self._start(row) if state is None else _apply(state, row)
             # A snapshot of a row that a power cut undid is of no use, and of no harm.
-            if found is not None and state.head == at:
+            if found is not None and state.head == _head_of(found):
                 compared = True
                 if not _equal(found, _labelled(state)):
                     raise LedgerError(
@@ -150,46 +148,34 @@ class Replay(Generic[S]):
                         f"released. Delete it; it is only a cache: rm {path}"
                     )
         assert state is not None  # a log has a first row
-        if path is not None and (not compared or state.head.id >= at.id + SNAPSHOT_AFTER):
+        if path is not None and (found is None or not compared or state.head.id >= _head_of(found).id + SNAPSHOT_AFTER):
             trusted = arrays.save(path, *_labelled(state))
-        self._checked, self._trusted = state, trusted
+        with self.lock:
+            # The state of the snapshot may be mapped from a file; that of the check is the log's own.
+            self._state, self._trusted = state, trusted
         return state
 
     def check_meanwhile(self, check: Callable[[], None]) -> None:
         """Run the check of the whole log in a thread."""
-        self._late = LateCheck(check)
+        self.late = LateCheck(check)
 
-    @property
-    def is_checking(self) -> bool:
-        """Whether the check has not ended."""
-        return self._late is not None and self._late.is_running
-
-    def wait(self) -> None:
-        """Wait for the check, and take over its state.
+    def wait(self, *, checked: bool = True) -> None:
+        """Wait for the check; without `checked`, only if nothing is known of the log until then.
 
         Raises:
-            LedgerError: if the log is not sound, or could not be checked.
+            LedgerError: if the check ended, and the log is not sound, or could not be checked.
         """
-        if self._late is not None:
-            self._late.wait()
-        if self._checked is not None:
-            with self.lock:
-                # The state of the snapshot may be mapped from a file; that of the check is the log's own.
-                self._state, self._checked = self._checked or self._state, None
+        known = self._state is not None or (self._snapshot is not None and self._snapshot.exists())
+        if self.late is not None and (checked or not known or not self.late.is_alive()):
+            self.late.wait()
 
     def _advance(self, connection: Connection, state: S | None) -> S:
         """Return the state after the rows that it lacks."""
         try:
-            if (start := state or self._from_snapshot(connection)) is not None:
-                return self._replayed(connection, start)
-            if self._late is not None and self._checked is None:
-                self._late.wait()  # which replays all rows anyway
-            if self._checked is not None:
-                start, self._checked = self._checked, None
-                return self._replayed(connection, start)
+            return self._replayed(connection, state or self._from_snapshot(connection))
         except ReplacedError:
             self._trusted = None  # the log was put back: the snapshot may have rows that it lacks
-        return self._replayed(connection, None)
+            return self._replayed(connection, None)
 
     def _replayed(self, connection: Connection, state: S | None) -> S:
         for row in read(connection, None if state is None else state.head):
@@ -199,11 +185,12 @@ class Replay(Generic[S]):
 
     def _from_snapshot(self, connection: Connection) -> S | None:
         """Return the state of the snapshot: during the check, for what is public, and after it, if it was compared."""
-        path = self._snapshot
-        if path is None or not (self.is_checking or (self._trusted and self._trusted == arrays.identity(path))):
+        checking = self.late is not None and self.late.is_alive()
+        if self._snapshot is None or not (
+            checking or (self._trusted and self._trusted == arrays.identity(self._snapshot))
+        ):
             return None
-        found = _load(path)
-        if found is None:
+        if (found := _load(self._snapshot)) is None:
             return None
         state = self._start(first(connection))
         try:
@@ -219,14 +206,13 @@ class Replay(Generic[S]):
         return state
 
 
-class LateCheck:
+class LateCheck(Thread):
     """A check that runs in a thread, from its creation on."""
 
     def __init__(self, check: Callable[[], None]) -> None:
-        self._error: str | None = "The check of the ledger did not end. Nothing was released. Try again."
-        self._thread = Thread(target=self._run, args=(check,), name="check of the ledger")
-        self._thread.start()
-        _CHECKS.add(self)
+        super().__init__(name="check of the ledger")
+        self._check, self._error = check, "The check of the ledger did not end. Nothing was released. Try again."
+        self.start()
 
     def wait(self) -> None:
         """Wait for the result.
@@ -234,27 +220,21 @@ class LateCheck:
         Raises:
             LedgerError: if the log is not sound, or if it could not be checked.
         """
-        self._thread.join()
-        if self._error is not None:
+        self.join()
+        if self._error:
             raise LedgerError(self._error)
 
-    @property
-    def is_running(self) -> bool:
-        """Whether the check has not ended."""
-        return self._thread.is_alive()
-
-    def finish(self) -> None:
-        """Wait for the end of the check, sound or not."""
-        self._thread.join()
-
-    def _run(self, check: Callable[[], None]) -> None:
+    def run(self) -> None:
+        """Make the check."""
         try:
-            check()
-            self._error = None
+            self._check()
+            self._error = ""
         except DiscreetError as error:
             self._error = str(error)
         except BaseException as error:
             self._error = f"The ledger could not be checked ({type(error).__name__}). Nothing was released. Try again."
+        finally:
+            del self._check  # it has the log, whose connections are closed when nothing has it any more
 
 
 def _apply(state: S, row: Row) -> S:
@@ -281,13 +261,12 @@ def _labelled(state: State) -> tuple[dict[str, Any], Arrays]:
     return {"form": _FORM, "head": [head.id, head.hash.hex(), head.before.hex()], "state": header}, content
 
 
-def _head_of(found: tuple[dict[str, Any], Arrays] | None) -> Head:
-    """Return the row after which a snapshot was made; the place before all rows for none, or for a damaged one."""
+def _head_of(found: tuple[dict[str, Any], Arrays]) -> Head:
+    """Return the row after which a snapshot was made; the place before all rows for a damaged one."""
     try:
-        assert found is not None
         number, after, before = found[0]["head"]
         return Head(int(number), bytes.fromhex(after), bytes.fromhex(before))
-    except (AssertionError, KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         return Head(0, GENESIS, b"")
 
 
@@ -350,11 +329,12 @@ class Log(Generic[S]):
     def reading(self, *, checked: bool = False) -> Iterator[Transaction[S]]:
         """Run the block on one consistent state; with `checked`, after the check of the whole log.
 
+        The block opens no other transaction of the log: the check hands its state over when no thread has one.
+
         Raises:
             LedgerError: if the check ended, and the log or its snapshot is not sound.
         """
-        if checked or not self.replay.is_checking:
-            self.replay.wait()
+        self.replay.wait(checked=checked)
         with self.place.reading() as connection, self.replay.caught_up(connection) as state:
             yield Transaction(connection, state)
 
@@ -545,16 +525,16 @@ class Counter:
         os.ftruncate(file, _WIDTH)  # a damaged file may be longer
 
 
-_CHECKS: "weakref.WeakSet[LateCheck]" = weakref.WeakSet()
 _REPLAYS: "weakref.WeakSet[Replay[Any]]" = weakref.WeakSet()
 _held: list[Replay[Any]] = []
 
 
 def _before_fork() -> None:
     """Wait for checks, and until no thread has a state: a child has no thread that could finish it."""
-    for check in members(_CHECKS):
-        check.finish()
-    for replay in members(_REPLAYS):
+    for replay in (known := members(_REPLAYS)):
+        if replay.late is not None:
+            replay.late.join()
+    for replay in known:
         replay.lock.acquire()
         _held.append(replay)
 

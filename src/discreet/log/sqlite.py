@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.exc import DisconnectionError, SQLAlchemyError
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart
-from discreet.log import CORRUPT, PATIENCE, explain
+from discreet.log import chain
+from discreet.log.chain import CORRUPT, PATIENCE
 from discreet.system.database_url import meaning_of
 from discreet.system.sharing import closing_with, pool
 
@@ -64,7 +65,7 @@ class SqliteFile:
         self.path = path.absolute()
         self.engine = closing_with(self, _make_engine(self.path))
 
-    def make(self, fill: Callable[[Connection], None], rights: int = 0o666) -> None:
+    def make(self, fill: Callable[[Connection], object], rights: int = 0o666) -> None:
         """Make the file with a log that `fill` writes in one transaction; `rights` is the most that it permits.
 
         Raises:
@@ -107,7 +108,7 @@ class SqliteFile:
             VaultVersionError: if it has another format.
         """
         if not self.path.is_file():
-            raise missing(self.path)
+            raise chain.missing(self.path)
         with self.reading() as connection:
             check_file(driver_of(connection))
         return self.path.stat().st_size
@@ -143,16 +144,15 @@ def making(folder: Path) -> Iterator[None]:
         os.close(held)
 
 
-def make_log(path: Path, fill: Callable[[Connection], None]) -> None:
+def make_log(path: Path, fill: Callable[[Connection], object]) -> None:
     """Make the file of a log that `fill` writes, in a folder that is held. It is made aside, and then renamed."""
     aside = path.with_name(f"{path.name}.new")
     aside.unlink(missing_ok=True)
     made = SqliteFile(aside)
     try:
-        made.make(fill)
+        made.make(fill, RIGHTS)
     finally:
         made.engine.dispose()
-    aside.chmod(RIGHTS & aside.stat().st_mode)
     os.replace(aside, path)
 
 
@@ -188,20 +188,9 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> AbstractContextManager[None]:
     """Convert errors of the file at `path` to a `LedgerError` with a remedy."""
-    try:
-        yield
-    except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:
-        if not path.is_file():
-            raise missing(path) from error
-        raise explain(error, _EXPLAINED) from error
-
-
-def missing(path: Path) -> LedgerError:
-    """Return the error of a missing ledger. A new one is never made in its place: it would lack all charges."""
-    return LedgerError(f"The ledger {path} is missing. Nothing is released without a ledger. Restore it from a backup.")
+    return chain.explained(_EXPLAINED, path)
 
 
 def driver_of(connection: Connection) -> sqlite3.Connection:

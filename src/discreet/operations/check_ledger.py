@@ -12,10 +12,9 @@ from sqlalchemy import Connection, text
 from discreet.config import FORMAT, VaultConfig
 from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.balances import BEGIN, Units
-from discreet.log import CORRUPT
-from discreet.log.chain import hash_at
+from discreet.log.chain import CORRUPT, hash_at, missing
 from discreet.log.replay import COUNTER, Counter, Reached, Replay
-from discreet.log.sqlite import check_file, explained, missing
+from discreet.log.sqlite import check_file, explained
 from discreet.operations.findings import Finding, problem, sound, warning
 from discreet.operations.read_only import as_sqlalchemy, looking
 from discreet.privacy.accounting import Budget
@@ -80,7 +79,7 @@ def look_at(folder: Path, settings: VaultConfig) -> Seen:
         found = None if known is None else hash_at(connection, known.row)
         is_other = known is not None and found is not None and found.hex() != known.hash
     moment = "" if latest is None else datetime.fromtimestamp(latest, UTC).isoformat(timespec="seconds")
-    return Seen(state.budget, state.reached, moment, is_other)
+    return Seen(state.grant.budget, state.reached, moment, is_other)
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from pathlib import Path
 from discreet.config import VaultConfig, read_config
 from discreet.errors import UsageError
 from discreet.ledger.balances import BEGIN, RESERVE, Units, payers_of
-from discreet.ledger.ledger import open_ledger
-from discreet.ledger.questions import list_corpora, time_of
+from discreet.ledger.ledger import list_corpora, open_ledger, time_of
 from discreet.log.chain import first, list_closed, read
 from discreet.log.replay import Replay
 from discreet.operations.check_ledger import LEDGER, reading
@@ -70,7 +69,7 @@ def look(vault: Path, keep: Path | None) -> ClosedLog:
         for row in read(connection):
             rows, questions = rows + 1, questions + (row.kind == BEGIN)
             shares += len(payers_of(row.content)) if row.kind == RESERVE and row.content else 0
-        corpora = len(list_corpora(read(connection), state.budget))
+        corpora = len(list_corpora(read(connection), state.grant.budget))
         tables = tuple(list_closed(connection))
         return ClosedLog(time_of(first(connection)), rows, questions, corpora, shares, len(state.open), tables)
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from discreet.config import DEFAULT_STORE, VaultConfig
 from discreet.errors import LedgerError, StoreError, UsageError
-from discreet.log.sqlite import connect, explained, missing
+from discreet.log.chain import missing
+from discreet.log.sqlite import connect, explained
 from discreet.operations.check_ledger import LEDGER
 from discreet.retrieval.embedded_store import TEXTS, VECTORS
 from discreet.retrieval.embedded_store import explained as store_explained

@@ -90,7 +90,7 @@ def erasure_report(vault: Vault, unit: str) -> ErasureReport:
     start, granted = vault.ledger.start(), vault.settings.epsilon
     remains = tuple(_remains(vault, time is not None, (paid, opened), spent if in_ledger else None, start))
     documents = len(vault.inventory.documents(unit))
-    return ErasureReport(unit, time, erased, documents, len(paid), start.time, in_ledger, spent, granted, remains)
+    return ErasureReport(unit, time, erased, documents, len(paid), start.since, in_ledger, spent, granted, remains)
 
 
 def _remains(
@@ -140,7 +140,7 @@ def _remains(
             "guarantee states",
         )
         yield Remainder(
-            f"in which questions this hash took part since {start.time[:10]}, in the ledger's log: {len(paid)}",
+            f"in which questions this hash took part since {start.since[:10]}, in the ledger's log: {len(paid)}",
             "they are kept until the custodian closes the log. To close it: discreet close-log VAULT --destroy",
         )
     if opened:
@@ -148,9 +148,9 @@ def _remains(
             f"this hash as a payer of questions that broke off: {len(opened)}",
             "their payments stay reserved, and the closing of the log carries them on",
         )
-    if start.tables:
+    if start.closed_logs:
         yield Remainder(
-            f"who took part in questions before {start.time[:10]}, in the database: {', '.join(start.tables)}",
+            f"who took part in questions before {start.since[:10]}, in the database: {', '.join(start.closed_logs)}",
             "the custodian kept these tables when the log was closed. To remove them: docs/operations.md",
         )
     if erased:

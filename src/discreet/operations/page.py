@@ -116,18 +116,18 @@ def _questions(report: Report) -> Markup:
     earlier = (
         [
             paragraph(
-                f"The ledger's log was closed on {_time(start.time)} (UTC). Questions before, which "
-                f"are not listed: {start.questions:,}. What they cost counts.",
+                f"The ledger's log was closed on {_time(start.since)} (UTC). Questions before, which "
+                f"are not listed: {start.earlier_questions:,}. What they cost counts.",
                 kind="note",
             )
         ]
-        if start.questions
+        if start.earlier_questions
         else []
     )
     if not questions:
         return section("Questions", *(earlier or [paragraph("The vault has no questions yet.")]))
     counted = Counter((one.algorithm, outcome(one)) for one in questions)
-    kept = any(one.text is not None for one in questions)
+    kept = any(one.question is not None for one in questions)
     shown = questions[-MOST_ROWS:]
     parts: list[object] = [
         paragraph(
@@ -147,7 +147,7 @@ def _questions(report: Report) -> Markup:
 
 def _row(question: QuestionRecord, with_text: bool) -> Sequence[object]:
     row = (_time(question.time), question.algorithm, f"{question.epsilon:.4g}", outcome(question))
-    return (*row, question.text or "") if with_text else row
+    return (*row, question.question or "") if with_text else row
 
 
 def _releases(report: Report) -> Markup:
@@ -251,7 +251,7 @@ def _settings(report: Report) -> Markup:
         ("Released answers are kept", f"{_yes(settings.history)}, with their questions" * settings.history or "no"),
         (
             "Questions, and who took part",
-            f"kept since {_time(report.budget.start.time)} (UTC), until the log is closed",
+            f"kept since {_time(report.budget.start.since)} (UTC), until the log is closed",
         ),
         ("Ledger", "in a PostgreSQL database" if settings.ledger else "in the vault"),
         ("Documents", _place(settings.store)),

@@ -8,7 +8,7 @@ from pathlib import Path
 from discreet.config import VaultConfig, read_config
 from discreet.errors import StoreError
 from discreet.ledger.balances import Units
-from discreet.ledger.questions import Corpus, list_corpora
+from discreet.ledger.ledger import Corpus, list_corpora
 from discreet.ledger.records import QuestionRecord
 from discreet.log.chain import first, read
 from discreet.operations.check_ledger import reading
@@ -46,7 +46,7 @@ def corpora(folder: Path, settings: VaultConfig) -> list[Corpus]:
         LedgerError: if the ledger cannot be read.
     """
     with reading(folder, settings) as connection:
-        return list_corpora(read(connection), Units.begin(first(connection)).budget)
+        return list_corpora(read(connection), Units.begin(first(connection)).grant.budget)
 
 
 def erasures(folder: Path) -> list[Erasure]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from discreet import __version__
 from discreet.config import VaultConfig
-from discreet.ledger.questions import EXPORT, Corpus
-from discreet.ledger.records import LogShown, QuestionRecord, QuestionShown
+from discreet.ledger.ledger import EXPORT, Corpus
+from discreet.ledger.records import LogStart, QuestionRecord, QuestionShown
 from discreet.operations import models
 from discreet.operations.check_ledger import utc_now
 from discreet.operations.doctor import examine
@@ -214,7 +214,7 @@ class ReportShown:
     payment: str
     private: PrivateFigures
     spent_by_everybody: float
-    log: LogShown
+    log: LogStart
     questions: tuple[QuestionWithOutcome, ...]
     outcomes: dict[str, int]
     without_guarantee: tuple[QuestionShown, ...]

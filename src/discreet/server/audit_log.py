@@ -26,8 +26,8 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 
 from discreet.errors import DiscreetError, LedgerError, UsageError, VaultVersionError
-from discreet.log import CORRUPT, chain
-from discreet.log.chain import GENESIS, LOG, OPEN, Head, Row
+from discreet.log import chain
+from discreet.log.chain import CORRUPT, GENESIS, LOG, OPEN, Head, Row
 from discreet.log.sqlite import SqliteFile, make_log, making
 
 Detail = str | int | float | bool | None

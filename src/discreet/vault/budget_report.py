@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Plan
 from discreet.algorithms.statistics.count import Count
 from discreet.errors import UsageError
-from discreet.ledger.records import LogShown, LogStart, QuestionRecord, QuestionShown
+from discreet.ledger.records import LogStart, QuestionRecord, QuestionShown
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending, how_many
 from discreet.privacy.filter import UnitLedger
@@ -79,7 +79,7 @@ class BudgetReport:
     def shown(self) -> "BudgetShown":
         """Return the report as it leaves."""
         questions = tuple(question.shown() for question in self.questions)
-        known = vars(self.public()) | {"questions": questions, "log": self.start.shown()}
+        known = vars(self.public()) | {"questions": questions, "log": self.start}
         return show_as(BudgetShown, self, **known)
 
     def describe(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class BudgetShown(PublicBudget):
     questions: tuple[QuestionShown, ...]
     levels: tuple[Level, ...]
     more: int | None
-    log: LogShown
+    log: LogStart
 
 
 def report(ledger: "LogLedger", algorithm: Algorithm, unit: str, count_units: Callable[[], int]) -> BudgetReport:
@@ -154,16 +154,16 @@ def report(ledger: "LogLedger", algorithm: Algorithm, unit: str, count_units: Ca
     """
     budget, questions, start = ledger.budget, ledger.questions(), ledger.start()
     plan, most = _plan(algorithm, budget), ledger.spent_at_most()
-    odometer = Odometer(budget, most, start.questions + len(questions))
+    odometer = Odometer(budget, most, start.earlier_questions + len(questions))
     kinds = {"default": plan} | ({"count": _plan(Count(), budget)} if algorithm.payment is Payment.EACH_UNIT else {})
     still = {
         name: _times(budget, budget.filter_state(most), one.max_cost)
         for name, one in kinds.items()
-        if one and (questions or start.questions)
+        if one and (questions or start.earlier_questions)
     }
     if algorithm.payment is Payment.EACH_UNIT:
         asked = None
-        if start.questions:  # the list lacks what they cost; corpora, which all units pay, are no questions
+        if start.earlier_questions:  # the list lacks what they cost; corpora, which all units pay, are no questions
             asked = int(most.loss_nano[-1] - ledger.spent().loss_nano[-1]) if most.loss_nano[-1] < CUT else UNKNOWN
         found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read, asked)
     else:

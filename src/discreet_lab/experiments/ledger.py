@@ -259,7 +259,7 @@ class Ledger:
 
     def ask_first(self, paying: list[bytes]) -> Times:
         """Ask as another process does, which has just opened and checked the ledger."""
-        self.ledger = PostgresLedger.open(self._url, self._name) if self._url else SqliteLedger.open(self._path)
+        self.ledger = PostgresLedger(self._url, self._name) if self._url else SqliteLedger(self._path)
         self.ledger.questions()  # which waits for the check
         return self.ask(paying)
 

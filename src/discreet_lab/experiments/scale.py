@@ -261,7 +261,7 @@ def of_ledger(folder: Path, count: int) -> Found:
     for part, start in enumerate(range(0, count, 100_000)):
         ledger.reserve("before", part, SPENT, known[start : start + 100_000])
         ledger.settle("before", part, SPENT)
-    ledger = SqliteLedger.open(path)  # as another process does, which has no balances in memory
+    ledger = SqliteLedger(path)  # as another process does, which has no balances in memory
     ledger.questions()  # which waits for the check
     found: Found = {}
     for percent in (1, 10):
@@ -275,8 +275,24 @@ def of_ledger(folder: Path, count: int) -> Found:
         found["ledger: check of all rows, ms"] = 1e3 * seconds_by(lambda: replay.Replay(Units).check(read.connection))
     ledger.place.engine.dispose()  # the log is moved into the file
     found["ledger: on disk, MiB"] = path.stat().st_size / 2**20
-    found["ledger: open, ms"] = 1e3 * seconds_by(lambda: SqliteLedger.open(path), time.thread_time)
+    found["ledger: open, ms"] = 1e3 * seconds_by(lambda: SqliteLedger(path), time.thread_time)
     found["ledger: is checked beside"] = float(path.stat().st_size >= replay.LARGE)
+    return found | run_alone(of_payers, path, draw.sample(known, min(count, 100_000)))
+
+
+def of_payers(path: Path, known: list[bytes]) -> Found:
+    """Return what questions cost a process that has just opened and checked a ledger, and the memory that it takes."""
+    before, draw = private_memory(), random.Random(len(known))
+    ledger = SqliteLedger(path)
+    ledger.questions()  # which waits for the check
+    asked = [ask(ledger, f"all-{n}", known) for n in range(5)]
+    found = {
+        "ledger: 100,000 payers (10,000 of 10,000), reserve and settle, ms": 1e3 * statistics.median(map(sum, asked))
+    }
+    payers = [[*draw.sample(known, 70), *(draw.randbytes(16) for _ in range(10))] for _ in range(64)]
+    asked = [ask(ledger, f"new-{n}", paying) for n, paying in enumerate(payers)]
+    found["ledger: 80 payers, 10 of them new, reserve and settle, ms"] = 1e3 * statistics.median(map(sum, asked))
+    found["ledger: memory of a process, MiB"] = private_memory() - before
     return found
 
 

@@ -230,8 +230,8 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Kept:
     def ledger(budget: Budget | None = None) -> Any:
         if request.param == "sqlite":
             path = tmp_path / "ledger.sqlite"
-            return SqliteLedger.open(path) if budget is None else SqliteLedger.create(path, budget)
-        return PostgresLedger.open(*where) if budget is None else PostgresLedger.create(*where[:2], budget)
+            return SqliteLedger(path) if budget is None else SqliteLedger.create(path, budget)
+        return PostgresLedger(*where) if budget is None else PostgresLedger.create(*where[:2], budget)
 
     return ledger
 

@@ -28,7 +28,7 @@ class TestSqliteLedger(LedgerSuite):
     def reopen(self) -> Reopen:
         def reopened(ledger: UnitLedger) -> UnitLedger:
             assert isinstance(ledger, SqliteLedger)
-            return SqliteLedger.open(ledger.path)
+            return SqliteLedger(ledger.path)
 
         return reopened
 
@@ -48,6 +48,6 @@ class TestPostgresLedger(LedgerSuite):
     def reopen(self, url: str) -> Reopen:
         def reopened(ledger: UnitLedger) -> UnitLedger:
             assert isinstance(ledger, PostgresLedger)
-            return PostgresLedger.open(url, ledger.name)
+            return PostgresLedger(url, ledger.name)
 
         return reopened

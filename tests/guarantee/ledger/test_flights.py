@@ -230,7 +230,7 @@ def test_broken_connection_frees_the_flight(url: str, name: str) -> None:
             url,
             "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and pid <> pg_backend_pid()",
         )
-        assert gets_it(PostgresLedger.open(url, name), 30)
+        assert gets_it(PostgresLedger(url, name), 30)
         ledger.begin("q", "murag", None)  # goes on, and pays
     assert gets_it(ledger, 30)
     assert held_by_server(url) == 0

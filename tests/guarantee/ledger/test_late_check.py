@@ -1,7 +1,9 @@
 """The check of a large ledger beside its opening: nothing is paid, and nothing reported, before it ends well."""
 
+import gc
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -85,14 +87,14 @@ def test_payment_waits_for_the_check(tmp_path: Path) -> None:
 def test_public_sum_is_not_read_from_a_snapshot_that_the_check_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     SqliteLedger.create(path, LARGE).reserve_all("q", 0, of(0.5))
-    SqliteLedger.open(path).unit_balances()  # waits for the check, which writes the snapshot
+    SqliteLedger(path).unit_balances()  # waits for the check, which writes the snapshot
     snapshot = path.with_name("ledger.sqlite-snapshot")
     found = arrays.load(snapshot)
     assert found is not None
     header, content = found
     header["state"]["corpora"] = 7
     arrays.save(snapshot, header, content)
-    ledger, end = SqliteLedger.open(path), threading.Event()
+    ledger, end = SqliteLedger(path), threading.Event()
     ledger.replay.check_meanwhile(lambda: _end(end, partial(ledger._check, large=True)))
     assert ledger.spent()  # of the snapshot
     end.set()
@@ -107,6 +109,19 @@ def test_child_knows_the_result(kept: Kept) -> None:
     child = fork(lambda: ledger.reserve("r", 0, of(0.5), UNITS[:3]))
     assert os.waitpid(child, 0)[1] == 0
     assert kept().payers("r", 0) == frozenset(UNITS[:3])
+
+
+def test_ledger_that_was_checked_goes_with_its_connections(kept: Kept) -> None:
+    """At once: a server has few connections, and cycles are collected late."""
+    ledger = kept(LARGE)
+    ledger.unit_balances()  # waits for the check
+    gone = weakref.ref(ledger.place)
+    gc.disable()
+    try:
+        del ledger
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_check_that_cannot_be_made_refuses() -> None:

@@ -45,9 +45,9 @@ def again(request: pytest.FixtureRequest) -> Callable[[UnitLedger], UnitLedger]:
 
     def reopen(ledger: UnitLedger) -> UnitLedger:
         if isinstance(ledger, SqliteLedger):
-            return SqliteLedger.open(ledger.path)
+            return SqliteLedger(ledger.path)
         if isinstance(ledger, PostgresLedger):
-            return PostgresLedger.open(request.getfixturevalue("url"), ledger.name)
+            return PostgresLedger(request.getfixturevalue("url"), ledger.name)
         return ledger
 
     return reopen

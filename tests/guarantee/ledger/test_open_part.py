@@ -218,7 +218,7 @@ def in_the_air(state: Any, number: int) -> FilterState:
 def test_ledger_that_forgets_a_part_of_what_is_in_the_air_is_caught(tmp_path: Path, twin: type[SqliteLedger]) -> None:
     path = tmp_path / "twin.sqlite"
     twin.create(path, GRANT)
-    wrong, exceeded, _ = schedule(lambda: twin.open(path))
+    wrong, exceeded, _ = schedule(lambda: twin(path))
     assert wrong > 0
     assert exceeded > 0
 

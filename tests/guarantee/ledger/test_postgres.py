@@ -16,7 +16,7 @@ from tests.guarantee.ledger.test_unit_faults import LARGE, UNITS, of, parts_of
 
 def test_ledger_that_is_not_there_is_not_begun_afresh(url: str, name: str) -> None:
     with pytest.raises(LedgerError, match="no such ledger"):
-        PostgresLedger.open(url, name)
+        PostgresLedger(url, name)
     ledger = PostgresLedger.create(url, name, LARGE)
     sql(url, f'drop schema "{name}" cascade')
     with pytest.raises(LedgerError, match="no such ledger"):
@@ -32,7 +32,7 @@ def test_names_are_nothing_but_names(url: str, wrong: str) -> None:
 @pytest.mark.parametrize("wrong", ["", "no address", "sqlite:///x", "postgresql://u:hunter2@h:port/x"])
 def test_what_is_no_address_is_not_repeated(wrong: str) -> None:
     with pytest.raises(DiscreetError) as said:
-        PostgresLedger.open(wrong, "vault_1")
+        PostgresLedger(wrong, "vault_1")
     assert "hunter2" not in str(said.value)
     assert "postgresql://user@host/database" in str(said.value)
 
@@ -45,7 +45,7 @@ def test_server_out_of_reach_is_explained_without_its_address(url: str, tmp_path
         (url.replace("postgres@", "someone@"), "refuses the connection, or does not exist"),
     ):
         with pytest.raises(LedgerError, match=said) as error:
-            PostgresLedger.open(where, "vault_1")
+            PostgresLedger(where, "vault_1")
         for secret in ("hunter2", "someone", "127.0.0.1", str(tmp_path), "elsewhere"):
             assert secret not in str(error.value)
         assert error.value.__suppress_context__
@@ -68,7 +68,7 @@ def test_other_format_is_not_opened(url: str, name: str, other: int) -> None:
     sql(url, f'update "{name}".format set version = {other}')
     before = tables_of(url, name)
     with pytest.raises(VaultVersionError, match=f"format {other}; .*discreet init") as said:
-        PostgresLedger.open(url, name)
+        PostgresLedger(url, name)
     assert said.value.exit_code == 4
     assert tables_of(url, name) == before
 
@@ -92,7 +92,7 @@ def test_who_may_only_read_reads(url: str, name: str) -> None:
         f'grant usage on schema "{name}" to {reader}',
         f'grant select on all tables in schema "{name}" to {reader}',
     )
-    found = PostgresLedger.open(url.replace("postgres@", f"{reader}@"), name)
+    found = PostgresLedger(url.replace("postgres@", f"{reader}@"), name)
     assert found.spent() == of(0.01)
     with pytest.raises(LedgerError, match="cannot be written"):
         found.reserve("q", 0, of(0.1), UNITS)
@@ -108,13 +108,23 @@ def test_who_may_read_and_add_rows_pays_and_changes_nothing(url: str, name: str)
         f'grant select on all tables in schema "{name}" to {payer}',
         f'grant insert on "{name}".log to {payer}',
     )
-    found = PostgresLedger.open(url.replace("postgres@", f"{payer}@"), name)
+    found = PostgresLedger(url.replace("postgres@", f"{payer}@"), name)
     assert found.reserve("q", 0, of(0.1), UNITS) == frozenset(UNITS)
     found.settle("q", 0, of(0.05))
     for change in ("update log set failure = 0", "delete from log", "drop table log"):
         with pytest.raises(LedgerError), found.writing() as writing:
             writing.connection.execute(text(change))
-    assert PostgresLedger.open(url, name).spent_at_most() == of(0.05)
+    assert PostgresLedger(url, name).spent_at_most() == of(0.05)
+
+
+@pytest.mark.parametrize(("durable", "commit"), [(True, "on"), (False, "off")], ids=["reservation", "settlement"])
+def test_transaction_waits_for_the_disk_and_not_for_ever(url: str, name: str, durable: bool, commit: str) -> None:
+    ledger = PostgresLedger.create(url, name, LARGE)
+    with ledger.writing(durable=durable) as found:
+        asked = ("synchronous_commit", "lock_timeout", "idle_in_transaction_session_timeout")
+        assert [found.connection.execute(text(f"show {one}")).scalar() for one in asked] == [commit, "30s", "15s"]
+        held = text("select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and granted")
+        assert found.connection.execute(held).scalar() == 1
 
 
 def test_grant_cannot_be_emptied(url: str, name: str) -> None:
@@ -129,7 +139,7 @@ def test_without_the_driver_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("discreet.log.postgres.create_engine", refuse)
     with pytest.raises(DiscreetError, match="pip install"):
-        PostgresLedger.open("postgresql://user@host/database", "vault_1")
+        PostgresLedger("postgresql://user@host/database", "vault_1")
 
 
 def test_copy_in_a_file_is_a_simulation_that_knows_all(url: str, name: str, tmp_path: Path) -> None:

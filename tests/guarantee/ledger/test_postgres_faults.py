@@ -44,20 +44,20 @@ def test_what_was_just_committed_survives_a_power_cut(careless: Server, name: st
     for number in range(3):
         assert ledger.charge(charge("q", number))
         power_cut(careless)
-        found = PostgresLedger.open(careless.url, name)
+        found = PostgresLedger(careless.url, name)
         assert found.spent() == of(0.01).times(number + 1)
         assert not found.charge(charge("q", number))
     for part in range(3):
         paying = ledger.reserve("r", part, of(0.9), UNITS[part:])
         power_cut(careless)
-        assert parts_of(PostgresLedger.open(careless.url, name))["r", part] == paying == frozenset(UNITS[part:])
+        assert parts_of(PostgresLedger(careless.url, name))["r", part] == paying == frozenset(UNITS[part:])
         with pytest.raises(LedgerError, match="reserved before"):
             ledger.reserve("r", part, of(0.9), UNITS)
     assert ledger.reserve("r", 3, of(0.9), UNITS) == frozenset(UNITS[:2])
     before = ledger.spent()
     ledger.reserve_all("s", 0, of(0.1))
     power_cut(careless)
-    assert PostgresLedger.open(careless.url, name).spent() == before + of(0.1)
+    assert PostgresLedger(careless.url, name).spent() == before + of(0.1)
 
 
 @pytest.mark.usefixtures("sizes")
@@ -66,12 +66,12 @@ def test_settlement_lost_in_a_power_cut_keeps_the_reservation(careless: Server, 
     ledger.reserve("q", 0, of(2.0), UNITS)
     ledger.settle("q", 0, of(0.5))
     power_cut(careless)
-    (reading, count), *others = PostgresLedger.open(careless.url, name).unit_balances()
+    (reading, count), *others = PostgresLedger(careless.url, name).unit_balances()
     assert (count, others) == (len(UNITS), [])
     assert reading.pure == of(2.0).loss_nano[-1]  # so that these tests would see it, were a reservation no more durable
     ledger.settle("q", 0, of(0.5))
     assert ledger.reserve("r", 0, of(2.0), UNITS) == frozenset(UNITS)
-    parts_of(PostgresLedger.open(careless.url, name))
+    parts_of(PostgresLedger(careless.url, name))
 
 
 @pytest.mark.usefixtures("sizes")
@@ -83,7 +83,7 @@ def test_power_cut_loses_and_splits_no_payment(careless: Server, name: str, tmp_
     def work() -> None:
         with journal.open("a") as file:
             try:
-                pay(PostgresLedger.open(careless.url, name), file)
+                pay(PostgresLedger(careless.url, name), file)
             except LedgerError as error:
                 file.write(f"stopped {'cannot be reached' in str(error)}\n")
 
@@ -97,8 +97,8 @@ def test_power_cut_loses_and_splits_no_payment(careless: Server, name: str, tmp_
         power_cut(careless)
         for child in children:
             os.waitpid(child, 0)
-        parts_of(PostgresLedger.open(careless.url, name))  # sound, and each unit paid just what the parts say
-    ledger = PostgresLedger.open(careless.url, name)
+        parts_of(PostgresLedger(careless.url, name))  # sound, and each unit paid just what the parts say
+    ledger = PostgresLedger(careless.url, name)
     paid, lines = parts_of(ledger), [line.split() for line in journal.read_text().splitlines()]
     acknowledged = [line for line in lines if line[0] != "stopped"]
     assert [line for line in lines if line[0] == "stopped"] == [["stopped", "True"]] * 12
@@ -147,7 +147,7 @@ def test_standby_that_lacks_rows_is_found(name: str, tmp_path: Path) -> None:
     pytest.importorskip("psycopg", reason="PostgreSQL is tested where psycopg is installed")
     with server_of_our_own(fsync="off") as primary:
         PostgresLedger.create(primary.url, name, GRANT)
-        ledger, accounts = PostgresLedger.open(primary.url, name), Accounts(primary.url)
+        ledger, accounts = PostgresLedger(primary.url, name), Accounts(primary.url)
         ledger.check_counter(Counter(tmp_path / "counter.json"))
         accounts.grant("ward", GRANT)
         key, _ = accounts.issue("ana", ["ward"], Limits(2.0))
@@ -162,13 +162,13 @@ def test_standby_that_lacks_rows_is_found(name: str, tmp_path: Path) -> None:
                 ledger.reserve("q", 2, of(0.9), UNITS)
             with pytest.raises(OlderCopy):
                 accounts.extend(key.id, Limits(4.0))
-            found = PostgresLedger.open(primary.url, name)
+            found = PostgresLedger(primary.url, name)
             with pytest.raises(LedgerError, match="older than the newest question"):
                 found.check_counter(Counter(tmp_path / "counter.json"))
             for part in range(3):  # another folder, which has no counter, goes on: the rows are as many, but others
                 found.reserve("r", part, of(0.1), UNITS)
             with pytest.raises(LedgerError, match="another copy"):
-                PostgresLedger.open(primary.url, name).check_counter(Counter(tmp_path / "counter.json"))
+                PostgresLedger(primary.url, name).check_counter(Counter(tmp_path / "counter.json"))
             with pytest.raises(LedgerError, match="another copy"):
                 ledger.reserve("q", 2, of(0.9), UNITS)
 
@@ -177,7 +177,7 @@ def test_standby_that_has_all_rows_goes_on(name: str, tmp_path: Path) -> None:
     pytest.importorskip("psycopg", reason="PostgreSQL is tested where psycopg is installed")
     with server_of_our_own(fsync="off") as primary:
         PostgresLedger.create(primary.url, name, GRANT)
-        ledger = PostgresLedger.open(primary.url, name)
+        ledger = PostgresLedger(primary.url, name)
         ledger.check_counter(Counter(tmp_path / "counter.json"))
         with followed(primary) as standby:
             for part in range(3):
@@ -189,7 +189,7 @@ def test_standby_that_has_all_rows_goes_on(name: str, tmp_path: Path) -> None:
                 ledger.reserve("q", 2, of(0.1), UNITS)
             ledger.settle("q", 2, of(0.1))
             assert ledger.reserve("q", 4, of(0.9), UNITS) == frozenset(UNITS)
-            again = PostgresLedger.open(primary.url, name)
+            again = PostgresLedger(primary.url, name)
             again.check_counter(Counter(tmp_path / "counter.json"))
             assert again.unit_balances() == ledger.unit_balances()
 
@@ -219,10 +219,10 @@ def fill_up(own: Server, name: str, ballast: Path) -> None:
     ballast.unlink()
     own.stop()  # it has given up already, if there was no room for its log
     own.start()
-    assert set(parts_of(PostgresLedger.open(own.url, name))) == {("q", part) for part in range(paid)}
+    assert set(parts_of(PostgresLedger(own.url, name))) == {("q", part) for part in range(paid)}
     assert ledger.reserve("q", paid, of(0.01), many) == frozenset(many)
     ledger.settle("q", 0, of(0.005))
-    assert len(parts_of(PostgresLedger.open(own.url, name))) == paid + 1
+    assert len(parts_of(PostgresLedger(own.url, name))) == paid + 1
 
 
 def until_refused(ledger: PostgresLedger, units: list[bytes]) -> tuple[int, str]:

@@ -31,7 +31,7 @@ def by(link: Link) -> str:
 @pytest.mark.parametrize(("when", "paid"), [(BEFORE, False), (AFTER, True), (LATE, True)])
 def test_payment_in_a_cut_link_counts_at_most_once(url: str, name: str, link: Link, when: str, paid: bool) -> None:
     PostgresLedger.create(url, name, LARGE)
-    here, other, said = PostgresLedger.open(by(link), name), PostgresLedger.open(url, name), list[str]()
+    here, other, said = PostgresLedger(by(link), name), PostgresLedger(url, name), list[str]()
 
     def pay() -> None:
         with pytest.raises(LedgerError, match="may count as spent") as error:
@@ -61,7 +61,7 @@ def test_payment_in_a_cut_link_counts_at_most_once(url: str, name: str, link: Li
 def test_client_and_server_miss_each_other_within_half_a_minute(url: str, name: str) -> None:
     PostgresLedger.create(url, name, LARGE)
     sql(url, f"comment on schema {name} is 'there'")
-    ledger = PostgresLedger.open(url, name)
+    ledger = PostgresLedger(url, name)
     with ledger.writing() as found:
         driver = found.connection.connection.dbapi_connection
         assert driver is not None

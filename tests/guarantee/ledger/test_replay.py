@@ -56,10 +56,10 @@ def test_two_processes_pay_what_the_reference_pays(
     """Two processes take turns on one file, units are merged, and processes start again."""
     path, reference = tmp_path_factory.mktemp("two") / "ledger.sqlite", MemoryLedger(BUDGET)
     SqliteLedger.create(path, BUDGET)
-    both, reserved, merged = [SqliteLedger.open(path), SqliteLedger.open(path)], 0, dict[bytes, bytes]()
+    both, reserved, merged = [SqliteLedger(path), SqliteLedger(path)], 0, dict[bytes, bytes]()
     for what, who, value, chosen in taken:
         if what == "open":
-            both[who] = SqliteLedger.open(path)
+            both[who] = SqliteLedger(path)
             continue
         used, found = (both[who % 2], reference), list[Any]()
         if what == "merge":
@@ -81,8 +81,8 @@ def test_two_processes_pay_what_the_reference_pays(
         elif what == "settle" and who < reserved:
             for one in used:
                 _settle(one, who, value)
-        SqliteLedger.open(path)  # its sums agree
-    for ledger in (*both, SqliteLedger.open(path)):
+        SqliteLedger(path)  # its sums agree
+    for ledger in (*both, SqliteLedger(path)):
         ours, theirs = Counter(dict(ledger.unit_balances())), Counter(dict(reference.unit_balances()))
         ours.pop(FilterState(), None)
         theirs.pop(FilterState(), None)
@@ -168,7 +168,7 @@ def test_all_units_pay_what_a_large_part_left(kept: Kept) -> None:
 def older_copy_returns(path: Path) -> frozenset[bytes]:
     """Who pays after a file was replaced by a copy in which nothing was returned yet."""
     SqliteLedger.create(path, BUDGET)
-    ledger, saved = SqliteLedger.open(path), path.with_name("saved")
+    ledger, saved = SqliteLedger(path), path.with_name("saved")
     ledger.reserve("q", 0, of(2.0), UNITS[:4])
     ledger.reserve("q", 1, of(0.1), UNITS[5:8])
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(saved)) as target:
@@ -178,7 +178,7 @@ def older_copy_returns(path: Path) -> frozenset[bytes]:
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
         path.with_name(name).unlink(missing_ok=True)
     shutil.copyfile(saved, path)
-    other = SqliteLedger.open(path)
+    other = SqliteLedger(path)
     for part in (2, 3, 4):
         other.reserve("r", part, of(0.1), UNITS[5:8])
     return ledger.reserve("s", 0, of(1.5), UNITS[:6])
@@ -203,7 +203,7 @@ def test_memory_that_trusts_any_ledger_is_caught(tmp_path: Path, monkeypatch: py
 def paid_after_an_interruption(path: Path) -> FilterState:
     """The balance of a unit whose other payment was settled, if a process is stopped while it reads this."""
     SqliteLedger.create(path, BUDGET)
-    ledger, other = SqliteLedger.open(path), SqliteLedger.open(path)
+    ledger, other = SqliteLedger(path), SqliteLedger(path)
     for part in range(4):
         ledger.reserve("q", part, of(0.5), UNITS[:4])
     ledger.reserve("s", 0, of(0.0), UNITS[8:])
@@ -288,7 +288,7 @@ def test_look_that_reads_no_new_rows_is_caught(tmp_path: Path, monkeypatch: pyte
     """A broken twin: it pays what the reference refuses."""
     path = tmp_path / "ledger.sqlite"
     SqliteLedger.create(path, BUDGET)
-    ledger, other = SqliteLedger.open(path), SqliteLedger.open(path)
+    ledger, other = SqliteLedger(path), SqliteLedger(path)
     ledger.reserve("before", 0, of(0.0), UNITS[:4])
     ledger.spent()
     other.reserve("q", 0, of(2.0), UNITS[:4])

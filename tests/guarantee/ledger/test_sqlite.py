@@ -67,11 +67,11 @@ def test_ledger_is_found_as_it_was_left(path: Path) -> None:
     made.begin("q", "dp-vote-rag", "Why?")
     made.charge(charge("q", 0))
     made.finish("q", "end")
-    found = SqliteLedger.open(path)
+    found = SqliteLedger(path)
     assert found.budget == budget
     assert found.spent() == Spending.of(Pure(0.01))
     (question,) = found.questions()
-    assert (question.text, question.stopped, question.charges) == ("Why?", "end", 1)
+    assert (question.question, question.stopped, question.charges) == ("Why?", "end", 1)
     assert question.epsilon == pytest.approx(0.01)
 
 
@@ -79,7 +79,7 @@ def test_text_of_a_question_is_kept_on_request_alone(path: Path) -> None:
     ledger = SqliteLedger.create(path, LARGE)
     ledger.begin("q", "rag", "Has Ada Lind the fever?", private=False)
     (question,) = ledger.questions()
-    assert question.text is None
+    assert question.question is None
     assert not question.private
     assert b"Ada Lind" not in b"".join(file.read_bytes() for file in path.parent.iterdir())
 
@@ -95,7 +95,7 @@ def test_kill_at_any_time_releases_nothing_unpaid(path: Path, tmp_path: Path, se
     read, write = os.pipe()
 
     def work() -> None:
-        ledger, name = SqliteLedger.open(path), f"q{os.getpid()}"
+        ledger, name = SqliteLedger(path), f"q{os.getpid()}"
         os.write(write, b".")
         with journal.open("a") as file:
             for number in range(10_000):
@@ -112,7 +112,7 @@ def test_kill_at_any_time_releases_nothing_unpaid(path: Path, tmp_path: Path, se
         time.sleep(choose.uniform(0, 0.03))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        SqliteLedger.open(path)  # sound: the total is the sum of the charges
+        SqliteLedger(path)  # sound: the total is the sum of the charges
     with closing(sqlite3.connect(path)) as database, database:
         charged = set(database.execute("select question, part from log where kind = 'charge'"))
     released = {(name, int(number)) for name, number in (line.split() for line in journal.read_text().splitlines())}
@@ -126,7 +126,7 @@ def test_processes_that_race_never_spend_more_than_granted(path: Path, processes
     SqliteLedger.create(path, budget)
 
     def work() -> None:
-        ledger, name = SqliteLedger.open(path), f"q{os.getpid()}"
+        ledger, name = SqliteLedger(path), f"q{os.getpid()}"
         for number in range(100):
             try:
                 ledger.charge(charge(name, number, 0.03))
@@ -136,7 +136,7 @@ def test_processes_that_race_never_spend_more_than_granted(path: Path, processes
     children = [fork(work) for _ in range(processes)]
     for child in children:
         assert os.waitpid(child, 0)[1] == 0
-    assert SqliteLedger.open(path).spent() == Spending.of(Pure(0.03), budget.affordable(Pure(0.03)))
+    assert SqliteLedger(path).spent() == Spending.of(Pure(0.03), budget.affordable(Pure(0.03)))
 
 
 def test_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: Pat
     journal.touch()
 
     def work() -> None:
-        ledger = SqliteLedger.open(path)
+        ledger = SqliteLedger(path)
         with journal.open("a") as file:
             for number in range(100_000):
                 ledger.charge(charge("q", number))
@@ -158,7 +158,7 @@ def test_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: Pat
         wait_until(lambda: journal.stat().st_size > 0)  # a busy machine starts it later than all moments
         for copied in moments(child, path, tmp_path):
             acknowledged = len(journal.read_text().splitlines())
-            found = SqliteLedger.open(copied)
+            found = SqliteLedger(copied)
             assert found.spent().loss_nano[-1] >= acknowledged * Spending.of(Pure(0.01)).loss_nano[-1]
         assert acknowledged > 0
     finally:
@@ -173,7 +173,7 @@ def test_full_disk_charges_nothing(path: Path) -> None:
     def work() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
-        ledger = SqliteLedger.open(path)
+        ledger = SqliteLedger(path)
         for number in range(1000):
             try:
                 ledger.charge(charge("q", number))
@@ -185,7 +185,7 @@ def test_full_disk_charges_nothing(path: Path) -> None:
     os.close(write)
     paid, _, said = os.read(read, 10_000).decode().partition(" ")
     assert "Nothing was charged or released" in said
-    assert SqliteLedger.open(path).spent() == Spending.of(Pure(0.01), int(paid))
+    assert SqliteLedger(path).spent() == Spending.of(Pure(0.01), int(paid))
 
 
 def test_clock_that_goes_backwards_does_no_harm(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,8 +219,8 @@ def test_copy_is_a_simulation_and_leaves_the_original_alone(path: Path, tmp_path
     copy = ledger.copy(tmp_path / "copy.sqlite")
     copy.charge(charge("q", 1))
     assert copy.simulation
-    assert SqliteLedger.open(tmp_path / "copy.sqlite").simulation
-    assert not SqliteLedger.open(path).simulation
+    assert SqliteLedger(tmp_path / "copy.sqlite").simulation
+    assert not SqliteLedger(path).simulation
     assert ledger.spent() == Spending.of(Pure(0.01))
 
 
@@ -234,7 +234,7 @@ def test_damage_is_noticed(path: Path) -> None:
             file.unlink()
         path.write_bytes(damaged)
         with pytest.raises((LedgerError, VaultVersionError)):
-            SqliteLedger.open(path)
+            SqliteLedger(path)
 
 
 @pytest.mark.parametrize("other", [7, 99])
@@ -244,7 +244,7 @@ def test_other_format_is_not_opened(path: Path, other: int) -> None:
         database.execute(f"pragma user_version = {other}")
     before = path.read_bytes()
     with pytest.raises(VaultVersionError, match=f"format {other}; .*discreet init") as said:
-        SqliteLedger.open(path)
+        SqliteLedger(path)
     assert (said.value.exit_code, path.read_bytes()) == (4, before)
 
 

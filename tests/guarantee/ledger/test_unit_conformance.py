@@ -31,9 +31,9 @@ def kept(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Callable[
         made: Any = type("Mixed", (mix, base), {}) if mix else base
         if kind == "sqlite":
             path = tmp_path / "ledger.sqlite"
-            return made.open(path) if found else made.create(path, budget)
+            return made(path) if found else made.create(path, budget)
         url, name = request.getfixturevalue("url"), request.getfixturevalue("name")
-        return made.open(url, name) if found else made.create(url, name, budget)
+        return made(url, name) if found else made.create(url, name, budget)
 
     return ledger
 

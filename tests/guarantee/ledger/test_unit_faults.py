@@ -127,7 +127,7 @@ def test_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) ->
     journal.touch()
 
     def work() -> None:
-        ledger = SqliteLedger.open(path)
+        ledger = SqliteLedger(path)
         with journal.open("a") as file:
             for part in range(100_000):
                 ledger.reserve("q", part, of(0.01), UNITS[part % 7 :])
@@ -139,7 +139,7 @@ def test_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) ->
     try:
         for copied in moments(child, path, tmp_path):
             acknowledged = len(journal.read_text().splitlines())
-            paid = parts_of(SqliteLedger.open(copied))
+            paid = parts_of(SqliteLedger(copied))
             assert all(paid["q", part] == frozenset(UNITS[part % 7 :]) for part in range(acknowledged))
         assert acknowledged > 0
     finally:
@@ -156,7 +156,7 @@ def test_full_disk_reserves_nothing(tmp_path: Path) -> None:
     def work() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-        ledger = SqliteLedger.open(path)
+        ledger = SqliteLedger(path)
         for part in range(1000):
             try:
                 ledger.reserve("q", part, of(0.01), UNITS)
@@ -168,7 +168,7 @@ def test_full_disk_reserves_nothing(tmp_path: Path) -> None:
     os.close(write)
     paid, _, said = os.read(read, 10_000).decode().partition(" ")
     assert "Nothing was charged or released" in said
-    assert len(parts_of(SqliteLedger.open(path))) == int(paid) > 0
+    assert len(parts_of(SqliteLedger(path))) == int(paid) > 0
 
 
 def test_clock_that_goes_backwards_does_no_harm(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:

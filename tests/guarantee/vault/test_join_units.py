@@ -1,5 +1,6 @@
 """Two names of one individual become one unit: documents, payments and refusals follow, whatever breaks."""
 
+import base64
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -49,6 +50,21 @@ def test_join_moves_documents_and_adds_up_payments(vault: Vault) -> None:
     assert len(pay(again, "c", ONE, "ada lind", "a. lind", "bo")) == 1
     assert erasure_report(again, "ada lind").questions == 2
     assert again.remove_unit("ada lind") == 2
+
+
+def test_key_that_hashes_names_is_in_no_row_of_the_ledger(vault: Vault) -> None:
+    """So the log alone does not say who took part, also to a reader who knows all names."""
+    pay(vault, "a", ONE, "a. lind", "bo")
+    vault.join_units("A. LIND", "Ada Lind")
+    vault.ledger.close_log()
+    pay(vault, "b", ONE, "bo")
+    secret = vault.components.secret
+    vault.ledger.place.engine.dispose()
+    content = b"".join(path.read_bytes() for path in vault.path.glob("ledger.sqlite*"))
+    assert unit_key("bo", secret) in content
+    for form in (secret, secret.hex().encode(), base64.b64encode(secret)):
+        assert form not in content
+    assert b"lind" not in content.lower()
 
 
 def test_documents_of_the_name_that_went_are_refused(vault: Vault) -> None:

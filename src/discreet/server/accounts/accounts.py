@@ -1,6 +1,6 @@
 """`Accounts`: keys, meters, questions and requests of a server, each operation one transaction of a log.
 
-    STATE/front/accounts.sqlite    the log (books.py), and the table of replies; or a PostgreSQL schema of several servers
+    STATE/front/accounts.sqlite    the log (books.py) and the table of replies; servers may share a PostgreSQL schema
     STATE/front/accounts.counter   number and hash of its last row, by which an older copy is noticed
     STATE/front/accounts.key       the key of the marks of questions and names; it is not in the database
 
@@ -31,8 +31,8 @@ from sqlalchemy import Connection, text
 
 from discreet.config import check_format
 from discreet.errors import DiscreetError, LedgerError, UnknownName, UsageError, VaultVersionError
-from discreet.log import CORRUPT, chain
-from discreet.log.chain import Head
+from discreet.log import chain
+from discreet.log.chain import CORRUPT, Head
 from discreet.log.postgres import PostgresSchema
 from discreet.log.replay import Counter, Log, Place, Reached
 from discreet.log.sqlite import RIGHTS, SqliteFile, make_log, making

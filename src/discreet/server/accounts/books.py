@@ -25,8 +25,7 @@ from typing import Any, Literal, Self
 from typing_extensions import TypedDict  # the one of `typing` lacks what pydantic needs before Python 3.12
 
 from discreet.errors import LedgerError, UnknownName
-from discreet.log import CORRUPT
-from discreet.log.chain import GENESIS, Entry, Row
+from discreet.log.chain import CORRUPT, GENESIS, Entry, Row
 from discreet.log.replay import State, Transaction
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS
@@ -226,7 +225,7 @@ class Books(State):
         if not found:
             known = {one for key in keys for one in (key.id, key.name)}
             raise UnknownName("key", name, known or {"(no key was issued)"})
-        return min(found, key=lambda key: (key.revoked, -key.created.timestamp()))
+        return max(found, key=lambda key: (not key.revoked, key.created))
 
     def spent(self, key: str, vault: str) -> Spending:
         """Return what the questions of a key have spent in a vault; those in flight count at their ceiling."""

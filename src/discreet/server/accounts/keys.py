@@ -10,7 +10,6 @@ from typing import Any
 
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget
-from discreet.system.plain import show_as
 
 CAP_IS_POLICY = (
     "A cap is a policy of the custodian. The guarantee is the grant of each individual in the vault's ledger."
@@ -35,15 +34,16 @@ class Key:
         name: what the custodian calls it.
         vaults: the vaults that it may see.
         models: patterns of the models that it may ask, such as "hospital" and "hospital:*".
-        epsilon, delta: its cap: its questions may cause at most this loss to any one unit.
+        epsilon: the epsilon of its cap: its questions may cause at most this loss to any one unit.
+        delta: the delta of its cap.
         questions: how many paid questions it may ask; None for no limit.
         per_question: the largest epsilon of one question; None for no limit.
-        rate: (count, seconds): so many questions within so many seconds; None for no limit.
-        expires: from when on it is not valid; None for never.
+        rate: a count and seconds: so many questions within so many seconds; None for no limit.
+        expires: from when on it is not valid, ISO 8601; None for never.
         reserved: whether its cap is kept free of all other keys' questions.
         footer: whether each answer ends with a line about its price.
         revoked: whether it was revoked, for good.
-        created: when it was issued.
+        created: when it was issued, ISO 8601.
         failures: the part of `delta` that failure probabilities may use up.
     """
 
@@ -56,11 +56,11 @@ class Key:
     questions: int | None = None
     per_question: float | None = None
     rate: tuple[int, float] | None = None
-    expires: datetime | None = None
+    expires: str | None = None
     reserved: bool
     footer: bool
     revoked: bool
-    created: datetime
+    created: str
     failures: float = 0.0
 
     @cached_property
@@ -74,49 +74,8 @@ class Key:
 
     def is_valid(self, now: float) -> bool:
         """Return whether the key is neither revoked nor expired."""
-        return not self.revoked and (self.expires is None or now < self.expires.timestamp())
-
-    def shown(self) -> "KeyShown":
-        """Return the key as it leaves."""
-        expires = self.expires.isoformat() if self.expires else None
-        return show_as(KeyShown, self, expires=expires, created=self.created.isoformat())
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeyShown:
-    """A key without its secret.
-
-    Attributes:
-        id: its 8 public characters.
-        name: what the custodian calls it.
-        vaults: its vaults.
-        models: patterns of the models that it may ask.
-        epsilon: the epsilon of its cap.
-        delta: the delta of its cap.
-        questions: how many paid questions it may ask; None for no limit.
-        per_question: the largest epsilon of one question; None for no limit.
-        rate: a count and seconds: so many questions within so many seconds; None for no limit.
-        expires: when it ends, ISO 8601; None for never.
-        reserved: whether its cap is kept free of all other keys' questions.
-        footer: whether answers end with a line about their price.
-        revoked: whether it is revoked.
-        created: when it was issued, ISO 8601.
-    """
-
-    id: str
-    name: str
-    vaults: tuple[str, ...]
-    models: tuple[str, ...]
-    epsilon: float
-    delta: float
-    questions: int | None
-    per_question: float | None
-    rate: tuple[int, float] | None
-    expires: str | None
-    reserved: bool
-    footer: bool
-    revoked: bool
-    created: str
+        expires = None if self.expires is None else datetime.fromisoformat(self.expires)
+        return not self.revoked and (expires is None or now < expires.timestamp())
 
 
 @dataclass(frozen=True)
@@ -181,19 +140,14 @@ def check_name(name: str, keys: Iterable[Key]) -> None:
         )
 
 
-def moment(seconds: float) -> datetime:
-    """Return a time in UTC."""
-    return datetime.fromtimestamp(seconds, UTC)
-
-
 def stamp(seconds: float) -> str:
     """Return a time in UTC as text, ISO 8601."""
-    return moment(seconds).isoformat(timespec="seconds")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 _READ: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("vaults", "models", "rate"), tuple),
-    **dict.fromkeys(("expires", "created"), moment),
+    **dict.fromkeys(("expires", "created"), stamp),
 }
 
 

@@ -173,7 +173,7 @@ async def budget_of(accounts: Accounts, key: Key, usual: Mapping[str, tuple[str,
         key_id=key.id,
         per_question=key.per_question,
         rate=QuestionRate(questions=key.rate[0], seconds=key.rate[1]) if key.rate else None,
-        expires=key.expires.isoformat(timespec="seconds") if key.expires else None,
+        expires=key.expires,
         reserved=key.reserved,
         more={name: await asyncio.to_thread(meter.more, most, vault) for name, (vault, most) in usual.items()},
     )
