@@ -1,6 +1,6 @@
 """How big the house is: `make size`. It fails if a measure is above its ceiling.
 
-    .venv/bin/python -m tests.house.size [--issue 48] [--no-runs]
+    .venv/bin/python -m tests.house.size [--issue 48] [--no-runs] [--of discreet.log discreet.ledger]
 
 files, code      Python files in src, and their lines without blanks, comments and docstrings
 product          the same lines without the laboratory
@@ -246,6 +246,7 @@ def main() -> int:
     parser.add_argument("--issue", default="", help="the row of ceilings.csv; the first one if not given")
     parser.add_argument("--no-runs", action="store_true", help="do not count the files that run")
     parser.add_argument("--names", action="store_true", help="list names with several meanings, and circles")
+    parser.add_argument("--of", nargs="+", default=[], help="list the lines of code in these packages, by module")
     given = parser.parse_args()
     issue, ceilings = read_ceilings(given.issue)
     modules = read_modules()
@@ -259,6 +260,9 @@ def main() -> int:
         "circles": len(circles),
         **({} if given.no_runs else measure_runs()),
     }
+    of = {name: count for name, count in lines.items() if any(f"{name}.".startswith(f"{one}.") for one in given.of)}
+    for name, count in (of | {"together": sum(of.values())}).items() if of else ():
+        print(f"{name:44}{count:6,}")
     print(f"{'':12}{'now':>8}{'ceiling':>10}   (issue {issue})")
     for name, value in found.items():
         print(f"{name:12}{value:8,}{ceilings.get(name) or '':>10}")
