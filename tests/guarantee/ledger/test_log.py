@@ -311,6 +311,33 @@ def test_settlement_is_never_named_by_the_counter(kept: Kept, tmp_path: Path) ->
     assert json.loads((tmp_path / "counter.json").read_text())["row"] == 4
 
 
+def test_no_answer_scans_the_log(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a hundred earlier rows, an answer reads none but those of its own questions, which an index finds."""
+    ledger = kept(BUDGET)
+    for part in range(100):
+        ledger.reserve("before", part, of(0.0), UNITS[:2])
+    ledger.spent()
+    count, real = [0], chain.read
+
+    def counted_rows(connection: Any, head: Any = None) -> Iterator[chain.Row]:
+        for row in real(connection, head):
+            count[0] += 1
+            yield row
+
+    for module in (chain, replay):
+        monkeypatch.setattr(module, "read", counted_rows)
+    ledger.begin("q", "test", None)
+    ledger.reserve("q", 0, of(0.1), UNITS)
+    ledger.settle("q", 0, of(0.05))
+    ledger.finish("q", "end")
+    assert ledger.spent_at_most(["q"]) == ledger.spent_at_most() == of(0.05)
+    assert ledger.payers("q", 0) == frozenset(UNITS)
+    assert ledger.began("q")
+    assert ledger.affords(of(0.5))
+    assert ledger.unable_now(of(0.1)) == 0
+    assert count[0] == 4, "the rows of this question, read back"
+
+
 # --- snapshots
 
 
