@@ -83,9 +83,6 @@ def rule_reader() -> VotingModel:
     return adapt_completer(FunctionModel(read_note, name="rules", row_independent=True))
 
 
-KEPT_EACH = 10  # questions
-
-
 def vault_at(folder: Path, documents: Path, embedder: str, model: str | None = None) -> Vault:
     """The vault in `folder`, made if it is not there."""
     if (folder / "vault.json").exists():
@@ -248,7 +245,7 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
         def progress() -> None:
             number = next(done)
             print(f"{number} of {steps}", file=sys.stderr, flush=True)
-            if number % (KEPT_EACH * len(settings)) == 0:
+            if number % len(settings) == 0:
                 read.keep()
 
         outcomes = run_stream(vault, questions, settings, given.seed, progress, read.model)

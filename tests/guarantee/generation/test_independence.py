@@ -1,16 +1,21 @@
 """Row i of a batch is a function of prompt i alone, bit for bit: what every sensitivity rests on."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet.generation import loading
 from discreet.generation.loading import load_model
-from discreet.generation.model import Logits, Prompt
+from discreet.generation.model import Decoding, Logits, Prompt, VotingModel
 from discreet.generation.prompts import Layout, layout
 from discreet.generation.torch_backend.transformers_model import TransformersModel
+from discreet.generation.voters import VoterBatch
+from discreet.generation.wrapping import WrappedModel
 from discreet.numerics import compute_dtype
+from discreet.privacy.private import Change, Private, Relation
 
 QUESTION = "What is the disease?"
 DOCUMENTS = [
@@ -129,3 +134,41 @@ def test_a_batch_padded_to_its_longest_prompt_is_caught(smollm: TransformersMode
     before = logits(smollm, (), padded_to_longest(DOCUMENTS))
     after = logits(smollm, (), padded_to_longest([*DOCUMENTS[:-1], "word " * 300]))
     assert any(old[:-1].tobytes() != new[:-1].tobytes() for old, new in zip(before, after, strict=True))
+
+
+class EqualRowsOnce(WrappedModel):
+    """BROKEN: equal prompts of a batch are computed once. Results are not copied: the test is of the work."""
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> Decoding:
+        """Begin a batch of the different prompts."""
+        return self._model.start(shared, list(dict.fromkeys(prompts)), max_tokens)
+
+
+def fed_shapes(inner: TransformersModel, model: VotingModel, empty: int) -> list[tuple[int, ...]]:
+    """Return the shape of each pass that reads the prompts of a question, with so many voters without a document."""
+    shares: list[tuple[str, ...]] = [(text,) for text in DOCUMENTS[empty:]] + [()] * empty
+    shapes: list[tuple[int, ...]] = []
+
+    def note(_: object, given: tuple[object, ...], named: dict[str, Any]) -> None:
+        shapes.append(tuple(named["input_ids"].shape))
+
+    hook = inner._model.register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        VoterBatch(model, QUESTION, Private(shares, Change(1, Relation.REPLACE)), max_tokens=2).public_token()
+    finally:
+        hook.remove()
+    return shapes
+
+
+def test_the_work_is_the_same_for_any_number_of_empty_rows(small_model: Path) -> None:
+    small = load_model(str(small_model))
+    before = fed_shapes(small, small, 0)
+    assert sum(rows for rows, _ in before[1:]) > len(DOCUMENTS)
+    assert fed_shapes(small, small, 1) == fed_shapes(small, small, len(DOCUMENTS)) == before
+
+
+def test_empty_rows_that_are_computed_once_are_caught(small_model: Path) -> None:
+    """The broken twin: the work counts the voters that have a document, which is private."""
+    small = load_model(str(small_model))
+    twin = EqualRowsOnce(small)
+    assert fed_shapes(small, twin, 1) != fed_shapes(small, twin, 2)
