@@ -12,10 +12,9 @@ import numpy as np
 from discreet.export.vectors import ExportedVectors
 from discreet.query.known_answers import read_questions
 from discreet.query.public_context import PublicContext
-from discreet.reading.identity import Fields
 from discreet.reading.intake import Intake, read_documents
 from discreet.reading.records import BadRecord, ReadingOptions
-from discreet.reading.units import Pattern, UnitRules
+from discreet.reading.units import Fields, Pattern, UnitRules
 from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.public import PublicTexts

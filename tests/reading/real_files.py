@@ -273,6 +273,30 @@ SHIFTED = [
         {"n.csv": rows("text,patient", "Cold,P1", "Rash,P2", "Pain,P3", "Burn,VIP")},
         {**GOOD, "vip": ["Burn"]},
     ),
+    *(
+        Case(
+            f"a cut text without its last field, by {mark!r}",
+            {"n.csv": table("text,patient,age", *lines, odd, delimiter=mark)},
+            {"1": ["Cold"], "2": ["Rash"], "3": ["Pain"]},
+            ["line 5", "the unit has another form than others"],
+            4,
+        )
+        for mark in ",;"
+        for lines in (("Cold,1,40", "Rash,2,50", "Pain,3,60"),)
+        for odd in ("Cough, fever,4", "Cough,fever,4")
+    ),
+    *(
+        Case(
+            f"a rare name beside a field of the form of names {where}",
+            {"n.csv": rows(header, *lines)},
+            {"p1": ["Cold"], "p2": ["Rash"], "p3": ["Pain"], "bo berg": ["Burn"]},
+            options="--unit-may-be 'Bo Berg'",
+        )
+        for where, header, lines in (
+            ("in an empty column", "text,patient,remark", (*THREE, "Burn,Bo Berg,P2")),
+            ("in two", "text,patient,remark,ward", ("Cold,P1,,", "Rash,P2,,", "Pain,P3,,", "Burn,Bo Berg,,P2")),
+        )
+    ),
 ]
 
 NOTHING = ("NaN", "NULL", "None", "N/A", r"\N", "unknown", "-", "nil", "#N/A", "<NA>", "--", "?", "n.a.", "Unbekannt")

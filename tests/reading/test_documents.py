@@ -2,7 +2,6 @@
 
 import gzip
 import zipfile
-import zlib
 from datetime import datetime
 from email.message import EmailMessage
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from discreet.errors import BadData
 from discreet.reading.files import read_records
 from discreet.reading.records import BadRecord, PartLeftOut, ReadingOptions, Record
-from discreet.reading.sandboxed.workbook import _number
+from discreet.reading.sandboxed.office import _number
 from tests.reading import samples
 
 TEXT = "Zoë is ill: “Schnupfen” – £5 (BP < 120 & > 80)."
@@ -235,21 +234,44 @@ def test_mail_that_declares_its_characters_wrongly_loses_none(declared: str, enc
     assert text(tmp_path, "a.eml", mail) == "From: Zoë <a@b.c>\n\nGröße “5 €”"
 
 
-def test_pdf_notes_are_read_and_form_fields_reported(tmp_path: Path) -> None:
-    page = samples.pdf("Page")
-    note = page.replace(
-        b"/Resources", b"/Annots [<< /Type /Annot /Subtype /Text /Rect [9 9 9 9] /Contents (a note) >>] /Resources"
+def annotated(*notes: str, catalog: str = "") -> bytes:
+    """A PDF of one page with annotations, each of them an object from 20 on."""
+    objects = "".join(f"{20 + n} 0 obj << /Type /Annot {note} >> endobj\n" for n, note in enumerate(notes))
+    kids = " ".join(f"{20 + n} 0 R" for n in range(len(notes)))
+    page = samples.pdf("Page").replace(b"/Resources", f"/Annots [{kids}] /Resources".encode())
+    fields = f"/AcroForm << /Fields [{kids}] >> {catalog}".encode()
+    page = page.replace(b"/Type /Catalog", b"/Type /Catalog " + fields)
+    return page[: page.index(b"xref\n")] + objects.encode() + b"trailer << /Root 1 0 R >>"  # PDFium finds the objects
+
+
+def test_pdf_notes_and_filled_fields_are_read(tmp_path: Path) -> None:
+    at = "/Rect [9 9 99 99]"
+    assert text(tmp_path, "a.pdf", annotated(f"/Subtype /Text {at} /Contents (a note)")) == "Page\n\na note"
+    field = f"/Subtype /Widget {at} /T (Name)"
+    states = "/AP << /N << /Yes 9 0 R /Off 9 0 R >> >>"
+    filled = annotated(
+        f"{field} /FT /Tx /V (Ada \\(7\\))",
+        f"/Subtype /Widget {at} /T (Empty) /FT /Tx",
+        f"/Subtype /Widget {at} /T (Smoker) /FT /Btn /V /Yes /AS /Yes {states}",
+        f"/Subtype /Widget {at} /T (b) /TU (Diabetic) /FT /Btn /AS /Off {states}",
+        f"/Subtype /Widget {at} /T (Ward) /FT /Ch /Ff 131072 /Opt [(3) (4)] /V (4)",
     )
-    assert text(tmp_path, "a.pdf", note) == "Page\n\na note"
-    field = b"<< /FT /Tx /T (a) /V (secret) >>"
-    packed = b"9 0 obj << /Type /ObjStm /Filter /FlateDecode >> stream\n" + zlib.compress(field) + b"\nendstream endobj"
-    for form in (field, packed):
-        record, bad = read(tmp_path, "b.pdf", page.replace(b"trailer", form + b"\ntrailer"))
-        assert isinstance(record, Record)
-        assert isinstance(bad, BadRecord)
-        assert bad.reason.startswith("the values of form fields are not read")
-    signature = page.replace(b"trailer", b"<< /FT /Sig /T (a) >>\ntrailer")
-    assert text(tmp_path, "c.pdf", signature) == "Page"
+    assert text(tmp_path, "b.pdf", filled).split("\n\n") == [
+        "Page",
+        "Name: Ada (7)",
+        "☒ Smoker Yes",
+        "☐ Diabetic Yes",
+        "Ward: 4",
+    ]
+    assert text(tmp_path, "c.pdf", annotated(f"/Subtype /Widget {at} /T (a) /FT /Sig")) == "Page"
+
+
+def test_files_in_a_pdf_are_counted(tmp_path: Path) -> None:
+    attached = annotated("/Subtype /FileAttachment /Rect [9 9 99 99] /FS << /Type /Filespec /F (x.txt) >>")
+    record, bad = read(tmp_path, "a.pdf", attached)
+    assert isinstance(record, Record)
+    assert isinstance(bad, PartLeftOut)
+    assert bad.reason.startswith("1 embedded file is not read")
 
 
 def test_workbook_names_units_as_it_shows_them(tmp_path: Path) -> None:

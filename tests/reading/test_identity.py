@@ -6,8 +6,8 @@ from datetime import date, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.reading.identity import NO_UNIT, Fields, Read, Reader, made_id
 from discreet.reading.records import BadRecord, Record
+from discreet.reading.units import NO_UNIT, Fields, Read, Reader, made_id
 from discreet.retrieval.documents import Document
 
 Rows = Sequence[Mapping[str, object]]

@@ -9,10 +9,9 @@ import pytest
 
 from discreet.errors import BadData, UsageError
 from discreet.reading import sandbox
-from discreet.reading.identity import NO_UNIT, Fields, Read
-from discreet.reading.intake import Intake
+from discreet.reading.intake import Intake, Judge, Known
 from discreet.reading.records import BadRecord, ReadingOptions
-from discreet.reading.units import UnitRules
+from discreet.reading.units import NO_UNIT, Fields, UnitRules
 from discreet.retrieval.documents import Document
 from tests.reading import samples
 
@@ -25,7 +24,7 @@ def intake(*paths: Path, fields: Fields = FIELDS, vault_unit: str = "patient", *
 
 
 def documents(found: Intake) -> list[Document]:
-    return [one.document for one in found.documents() if isinstance(one, Read)]
+    return [document for document, _ in found.documents()]
 
 
 def units(found: Intake) -> dict[str, str]:
@@ -288,22 +287,24 @@ def test_unreadable_parts_are_in_preview_and_reading(tmp_path: Path) -> None:
     files = folder(tmp_path / "files", a_dot_txt="A.", b_dot_xyz="x")
     found = intake(files, each_file=True)
     assert [bad.where for bad in found.preview.refused] == ["b.xyz"]
-    assert [one.where for one in found.documents() if isinstance(one, BadRecord)] == ["b.xyz"]
+    judge = Judge(Known())
+    assert [document.text for document, _ in found.documents(judge)] == ["A."]
+    assert [bad.where for bad in judge.left[BadRecord]] == ["b.xyz"]
 
 
 def test_office_documents_are_read_by_the_preview(tmp_path: Path) -> None:
     """It is the addition without writing."""
-    pytest.importorskip("kreuzberg")
+    pytest.importorskip("pypdfium2")
     files = folder(tmp_path / "files", ada_1_dot_html="<p>She is well.</p>", ada_2_dot_pdf="not a PDF")
     found = intake(files, pattern="{unit}_*")
     assert (found.preview.records, [bad.where for bad in found.preview.refused]) == (1, ["ada_2.pdf"])
-    read = list(found.documents())
-    assert [one.document.text.strip() for one in read if isinstance(one, Read)] == ["She is well."]
-    assert [one.where for one in read if isinstance(one, BadRecord)] == ["ada_2.pdf"]
+    judge = Judge(Known())
+    assert [document.text.strip() for document, _ in found.documents(judge)] == ["She is well."]
+    assert [bad.where for bad in judge.left[BadRecord]] == ["ada_2.pdf"]
 
 
 def test_one_process_reads_all_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("kreuzberg")
+    pytest.importorskip("pypdfium2")
     started: list[object] = []
     real = sandbox._Worker
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, UsageError
-from discreet.reading.identity import Fields
 from discreet.reading.intake import read_documents
 from discreet.reading.records import BadRecord, NoText
+from discreet.reading.units import Fields
 from discreet.retrieval.documents import Document
 
 

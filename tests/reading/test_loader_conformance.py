@@ -3,11 +3,12 @@
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from discreet.reading.loaders import BUILT_IN, BuiltInLoader, Loader
+from discreet.reading.files import BUILT_IN, BuiltInLoader, Loader
 from discreet.reading.sandbox import Sandbox
 from discreet.testing import LoaderSuite
 
@@ -76,7 +77,7 @@ class TestWorkbook(LoaderSuite):
     def loader(self) -> Iterator[Loader]:
         pytest.importorskip("openpyxl")
         with Sandbox() as sandbox:  # one for all files of a test, as where many files are read
-            yield built_in("xlsx").within(sandbox)
+            yield replace(built_in("xlsx"), sandbox=sandbox)
 
     def write(self, path: Path, records: Texts) -> None:
         import openpyxl

@@ -10,11 +10,20 @@ import pytest
 
 from discreet import plugins
 from discreet.errors import BadData, UsageError
-from discreet.reading.files import find_files, is_table, read_records
-from discreet.reading.identity import Fields
+from discreet.reading.files import (
+    BUILT_IN,
+    KINDS,
+    _plugins,
+    find_files,
+    find_loader,
+    is_table,
+    known_suffixes,
+    loader_failures,
+    read_records,
+)
 from discreet.reading.intake import read_documents
-from discreet.reading.loaders import BUILT_IN, KINDS, _plugins, find_loader, known_suffixes, loader_failures
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
+from discreet.reading.units import Fields
 from discreet.retrieval.documents import Document
 
 Declare = Callable[..., None]

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, UnknownName, UsageError
-from discreet.reading.files import read_records
+from discreet.reading.files import SOURCE, kept_stdin, read_records
 from discreet.reading.records import BadRecord, ReadingOptions, Record
-from discreet.reading.stdin import SOURCE, kept_stdin
 from tests.reading import samples
 
 

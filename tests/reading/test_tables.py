@@ -7,8 +7,7 @@ import pytest
 
 from discreet.errors import BadData, UsageError
 from discreet.reading.files import read_records
-from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
-from discreet.reading.tables import detect_dialect
+from discreet.reading.records import BadRecord, ReadingOptions, Record
 
 ROWS = [["unit", "text"], ["Zoë", "Schnupfen, stark; „schlimm“"], ["Ada", "fine"]]
 RECORDS = [dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]
@@ -37,8 +36,9 @@ def test_delimiters_and_encodings_are_detected(
     path = tmp_path / f"a.{ending}{'.gz' * packed}"
     path.write_bytes(gzip.compress(data) if packed else data)
     assert values(path) == RECORDS
-    dialect = detect_dialect(FoundFile(path, "a"), ReadingOptions())
-    assert (dialect.encoding, dialect.delimiter) == (encoding, delimiter)
+    mark = "a tab" if delimiter == "\t" else f"'{delimiter}'"
+    told = {record.written for record in read(path) if isinstance(record, Record)}
+    assert told == {f"encoding {encoding}, columns separated by {mark}"}
 
 
 def test_what_is_detected_can_be_overridden(tmp_path: Path) -> None:

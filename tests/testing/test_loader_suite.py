@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.reading.loaders import BUILT_IN, Loader
+from discreet.reading.files import BUILT_IN, Loader
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 from discreet.testing import LoaderSuite
 from tests.testing.harness import failing, fails

@@ -10,7 +10,7 @@ from discreet_example_plugin.notes_loader import NotesLoader
 from discreet_example_plugin.trigrams import Trigrams
 
 from discreet import Algorithm, StoreError
-from discreet.reading.loaders import Loader
+from discreet.reading.files import Loader
 from discreet.retrieval.embedding import Embedder
 from discreet.testing import AlgorithmSuite, AlwaysExact, EmbedderSuite, LoaderSuite, StoreSuite
 from discreet.testing.broken_stores import starving

@@ -15,9 +15,9 @@ from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing, doing_steps
 from discreet.errors import BadData, UsageError
 from discreet.planning.prices import too_few
+from discreet.reading.files import kept_stdin
 from discreet.reading.intake import Preview, grouped
 from discreet.reading.records import BadRecord, FoundFile
-from discreet.reading.stdin import kept_stdin
 from discreet.reading.units import UnitRules
 from discreet.system.plain import show_as
 from discreet.system.words import quoted
@@ -104,6 +104,9 @@ def add(
     without_quotes: Annotated[
         bool, typer.Option("--without-quotes", help="Of mails, keep what the sender wrote, without quoted mails.")
     ] = False,
+    ocr: Annotated[
+        bool, typer.Option("--ocr", help="Read pages of a PDF without text as pictures: seconds a page, with errors.")
+    ] = False,
     kind: Annotated[
         str | None,
         typer.Option("--format", help="The format of the standard input: csv, tsv, xlsx, ... Default: JSON."),
@@ -123,7 +126,7 @@ def add(
     rules = UnitRules(units, unit_from, each_file_a_unit, each_record_a_unit, tuple(unit_may_be or ()))
     how = How(text_field=text_field or "text", unit_field=unit_field, id_field=id_field, units=rules)
     how |= How(encoding=encoding, delimiter=delimiter, header_row=header_row, date_format=date_format)
-    how |= How(drop_bad_fields=drop_bad_fields, without_quotes=without_quotes)
+    how |= How(drop_bad_fields=drop_bad_fields, without_quotes=without_quotes, ocr=ocr)
     with _found(paths, kind) as files:
         with doing("Finding the files"):
             intake = opened.intake(*files, **how)

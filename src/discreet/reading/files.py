@@ -1,25 +1,46 @@
-"""The search for files, and their records. What cannot be read is reported with its reason, and does not end it."""
+"""The files of an addition: the search for them, their loaders, and their records.
+
+What cannot be read is reported with its reason, and does not end the search. The built-in loaders and those of plug-ins
+have one protocol.
+"""
 
 import os
+import re
+import shutil
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast
 
-from discreet.errors import DiscreetError, UsageError
-from discreet.reading.encodings import known_encoding
-from discreet.reading.loaders import (
-    BuiltInLoader,
-    Loader,
-    disguise,
-    find_loader,
-    known_suffixes,
-    loader_failures,
+from discreet import plugins
+from discreet.errors import DiscreetError, MissingPart, UnknownName, UsageError
+from discreet.reading.records import (
+    DAMAGE,
+    LONGEST,
+    BadRecord,
+    Doubtful,
+    FoundFile,
+    NoText,
+    PartLeftOut,
+    ReadingOptions,
+    Record,
+    Records,
+    check_encoding,
+    counted,
+    detect_encoding,
+    kind_of,
+    open_bytes,
+    told,
 )
-from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
-from discreet.reading.sandbox import Sandbox
+from discreet.reading.sandbox import Failed, Sandbox, read_bytes
+from discreet.reading.sandboxed import Extracted, Wanted
+from discreet.reading.tables import read_delimited, read_json, read_lines, read_parquet, read_workbook
 from discreet.system.words import is_unicode
 
 PASSED_OVER = (".DS_Store", "Thumbs.db", "desktop.ini", "._*", "~$*", ".~lock.*#", ".git", "__MACOSX")
@@ -41,8 +62,10 @@ class Found:
     unread: tuple[BadRecord, ...]
 
 
-def find_files(paths: Sequence[Path]) -> Found:
+def find_files(paths: Sequence[Path | FoundFile]) -> Found:
     """Return the files at `paths`, and those in folders. A file that is found twice counts once.
+
+    A file of an earlier search is returned unchanged.
 
     Raises:
         UsageError: if a path does not exist, if no file has a known format, or if two files would get one name.
@@ -50,13 +73,16 @@ def find_files(paths: Sequence[Path]) -> Found:
     files: dict[str, FoundFile] = {}
     unread: dict[str, BadRecord] = {}
     for path in paths:
+        if isinstance(path, FoundFile):
+            files.setdefault(os.path.abspath(path.path), path)
+            continue
         for found in _below(path) if _is_folder(path) else iter([_named(path, path.name)]):
             if isinstance(found, BadRecord):
                 unread.setdefault(f"{found.where} {found.reason}", found)
             else:
                 files.setdefault(os.path.abspath(found.path), found)
     _check_names(files.values())
-    if not files and all(bad.reason == UNKNOWN for bad in unread.values()):
+    if paths and not files and all(bad.reason == UNKNOWN for bad in unread.values()):
         some = ", ".join(str(path) for path in paths[:3])
         unusable = "".join(f" {failure}" for failure in loader_failures())
         raise UsageError(
@@ -135,15 +161,284 @@ def _printable(name: str) -> str:
     return name if is_unicode(name) else ascii(name)
 
 
+# --- texts and documents ---------------------------------------------------------------------------------------------
+
+_SCANNED = "no text: it may be scanned. --ocr reads scanned pages"
+
+
+def read_text(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
+    """Yield the text of a file."""
+    path, source = file
+    if path.stat().st_size > LONGEST:
+        yield BadRecord(source, f"larger than {LONGEST >> 20} MiB: split it into several files")
+        return
+    encoding = options.encoding or ""
+    try:
+        encoding = encoding or detect_encoding(lambda: path.open("rb"))
+        text = path.read_bytes().decode(encoding).removeprefix("\ufeff")
+    except Doubtful as error:
+        yield BadRecord(source, str(error))
+    except UnicodeError:
+        yield BadRecord(source, f"not {encoding.upper()}. Give the encoding: --encoding NAME")
+    else:
+        if "\0" in text:
+            yield BadRecord(source, "not a text: it contains zero bytes")
+        elif text.strip():
+            yield Record({"text": text}, source, source, whole=True, written=told(encoding))
+        else:
+            yield NoText(source, "no text")
+
+
+def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
+    """Yield the text of a document, and the parts that cannot be read."""
+    source, kind = file.source, kind_of(file.path)
+    try:
+        (found,) = _extracted(kind, file, options, sandbox)
+    except Failed as failure:
+        yield BadRecord(source, failure.reason)
+        return
+    if found.text.strip():
+        read_by = f"{counted(found.recognized, 'scanned page')} read by OCR" if found.recognized else ""
+        written = told(found.encoding) or read_by
+        yield Record({**found.fields, "text": found.text}, source, source, whole=True, written=written)
+    elif kind == "pdf":
+        yield BadRecord(source, "no text, and OCR found none" if options.ocr else _SCANNED)
+    else:
+        yield NoText(source, "no text")
+    yield from _left_out(found, source, kind, options)
+
+
+def read_mails(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
+    """Yield the mails of a box, each with the fields of its header: `from` is the address of the sender."""
+    source = file.source
+    try:
+        for number, found in enumerate(_extracted("mbox", file, options, sandbox), 1):
+            where = f"{source} mail {number}"
+            fields = {**found.fields, "id": found.fields.get("message-id", ""), "text": found.text}
+            yield Record(fields, where, source, written=told(found.encoding))
+            yield from _left_out(found, where, "eml", options)
+    except Failed as failure:
+        yield BadRecord(source, failure.reason)
+
+
+def _extracted(kind: str, file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Iterator[Extracted]:
+    """Yield what a process that has read an untrusted file sends; it is believed in nothing but its form."""
+    from pydantic import TypeAdapter, ValidationError  # later: tables need neither
+
+    form = TypeAdapter(Extracted)
+    wanted = Wanted(options.encoding or "", options.without_quotes, options.ocr)
+    for frame in sandbox.frames(kind, read_bytes(file.path), wanted):
+        try:
+            yield form.validate_python(frame)
+        except ValidationError:
+            raise Failed("unsound") from None
+
+
+def _left_out(found: Extracted, where: str, kind: str, options: ReadingOptions) -> Iterator[BadRecord]:
+    """Yield the parts of a document that were not read."""
+    left_out = PartLeftOut if found.text.strip() else BadRecord
+    thing, whole, remedy = _THINGS.get(kind, _OBJECT)
+    if found.text.strip() and found.pages:
+        pages = f"{counted(found.pages, 'page')} {'has' if found.pages == 1 else 'have'} no text"
+        scanned = "" if options.ocr else " and may be scanned (--ocr reads them)"
+        yield left_out(where, f"{pages}{scanned}; the others are read")
+    if found.attachments:
+        are = f"{counted(found.attachments, thing)} {'is' if found.attachments == 1 else 'are'} not read"
+        yield left_out(where, f"{are}{f', but {whole} is' if not found.bodiless else ''}: {remedy}")
+    if found.bodiless:
+        yield left_out(where, "the mail has no text of its own; its header is read")
+    if found.forms:
+        yield left_out(
+            where, "the values of form fields are not read, but the other text is: print the form to a new PDF"
+        )
+
+
+_OBJECT = "embedded object", "the text", "save embedded objects as files"
+_THINGS = {
+    "eml": ("attachment", "the mail", "save attachments as files"),
+    "pdf": ("embedded file", "the text", "save embedded files by themselves"),
+}
+
+
+# --- loaders ---------------------------------------------------------------------------------------------------------
+
+
+class Loader(Protocol):
+    """A reader of one format.
+
+    A record must depend only on its own part of the file: text must never move from one unit to another. A part that
+    cannot be read is yielded as a `BadRecord`, and later parts are still read.
+    """
+
+    @property
+    def name(self) -> str:
+        """Return the name of the loader, for messages."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Return the suffixes of its files, in lower case and with the dot, such as ".csv"."""
+
+    @property
+    def reads_tables(self) -> bool:
+        """Return whether a file contains records that name their units; False if it is one text (`Record.whole`)."""
+
+    def check_installed(self) -> None:
+        """Check the libraries that the loader needs, before any file is read.
+
+        Raises:
+            MissingPart, UsageError: if a library is not installed.
+        """
+
+    def read(self, file: FoundFile, options: ReadingOptions) -> Records:
+        """Yield each record of a file, and each part that cannot be read.
+
+        Raises:
+            OSError: if the file cannot be opened.
+            BadData: if a table has no text column, or has a needed column twice.
+        """
+
+
+@dataclass(frozen=True)
+class BuiltInLoader:
+    """A loader of this package.
+
+    Attributes:
+        name: the name of the loader.
+        suffixes: the suffixes of its files.
+        reads_tables: whether a file contains records that name their units.
+        function: the function that reads a file. It receives a sandbox for files of office programs.
+        library: the needed library; "" for none.
+        part: the part of discreet that installs the library.
+        sandbox: the sandbox of the function; None for a new sandbox for each file.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    reads_tables: bool
+    function: Callable[[FoundFile, ReadingOptions, Sandbox], Records]
+    library: str = ""
+    part: str = ""
+    sandbox: Sandbox | None = None
+
+    def check_installed(self) -> None:
+        """Check the needed library.
+
+        Raises:
+            MissingPart: if the library is not installed.
+        """
+        if self.library and find_spec(self.library) is None:
+            raise MissingPart(f"{self.name.upper()} files need {self.library}", self.part)
+
+    def read(self, file: FoundFile, options: ReadingOptions) -> Records:
+        """Yield each record of a file, and each part that cannot be read."""
+        with nullcontext(self.sandbox) if self.sandbox else Sandbox() as sandbox:
+            yield from self.function(file, options, sandbox)
+
+
+BUILT_IN = (
+    BuiltInLoader("jsonl", (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"), True, read_lines),
+    BuiltInLoader("json", (".json", ".json.gz"), True, read_json),
+    BuiltInLoader("csv", (".csv", ".csv.gz"), True, read_delimited),
+    BuiltInLoader("tsv", (".tsv", ".tsv.gz"), True, read_delimited),
+    BuiltInLoader("parquet", (".parquet",), True, read_parquet, "pyarrow", "parquet"),
+    BuiltInLoader("xlsx", (".xlsx",), True, read_workbook, "openpyxl", "files"),
+    BuiltInLoader("mbox", (".mbox",), True, read_mails),
+    BuiltInLoader("txt", (".txt",), False, read_text),
+    BuiltInLoader("md", (".md",), False, read_text),
+    BuiltInLoader("pdf", (".pdf",), False, read_document, "pypdfium2", "files"),
+    BuiltInLoader("document", (".docx", ".odt", ".pptx", ".html", ".htm", ".eml"), False, read_document),
+)
+"""The loaders of this package. Plug-ins cannot replace them."""
+KINDS = tuple(sorted((one for loader in BUILT_IN for one in loader.suffixes), key=lambda one: one.endswith(".gz")))
+"""All suffixes that the built-in loaders read."""
+
+
+def find_loader(path: Path) -> Loader | None:
+    """Return the loader of a file by its suffix; None if the suffix is unknown."""
+    return next((one for one in (*BUILT_IN, *_plugins()[0]) if path.name.lower().endswith(one.suffixes)), None)
+
+
 def is_table(path: Path) -> bool:
     """Return whether the suffix of a file states that it contains records."""
     loader = find_loader(path)
     return loader is not None and loader.reads_tables
 
 
+def known_suffixes() -> tuple[str, ...]:
+    """Return all suffixes that a loader reads."""
+    return (*KINDS, *(suffix for loader in _plugins()[0] for suffix in loader.suffixes))
+
+
+def loader_failures() -> tuple[str, ...]:
+    """Return one sentence for each loader of a plug-in that cannot be used."""
+    return _plugins()[1]
+
+
+@cache
+def _plugins() -> tuple[tuple[Loader, ...], tuple[str, ...]]:
+    reserved = {loader.name for loader in BUILT_IN}
+    failures = [str(failure) for failure in plugins.find_failures(plugins.LOADERS, reserved)]
+    taken, usable = set(KINDS), list[Loader]()
+    for name, declared in plugins.load_usable(plugins.LOADERS, reserved).items():
+        try:
+            usable.append(_made(declared, taken))
+            taken.update(usable[-1].suffixes)
+        except ValueError as defect:
+            failures.append(f"The loader '{name}' of a plug-in cannot be used: {defect}")
+    return tuple(usable), tuple(failures)
+
+
+def _made(declared: Any, taken: set[str]) -> Loader:
+    """Return the loader that an entry point declares.
+
+    Raises:
+        ValueError: if it cannot be used. The message is its defect.
+    """
+    try:
+        loader = declared()
+        suffixes = loader.suffixes
+        complete = all(hasattr(loader, name) for name in ("name", "reads_tables", "check_installed", "read"))
+    except Exception as error:  # the code of a plug-in may raise anything
+        raise ValueError(f"it raised {type(error).__name__}.") from error
+    if not complete or not isinstance(suffixes, tuple) or not suffixes:
+        raise ValueError("it is not a discreet.reading.files.Loader.")
+    for suffix in suffixes:
+        if not isinstance(suffix, str) or suffix[:1] != "." or suffix.lower() != suffix:
+            raise ValueError(f"its suffix {suffix!r} must be in lower case and begin with a dot.")
+    if twice := sorted(taken & set(suffixes)):
+        raise ValueError(f"another loader reads {', '.join(twice)}.")
+    return cast(Loader, loader)
+
+
+_SIGNS = (
+    (re.compile(rb"\s*%PDF-"), "a PDF"),
+    (re.compile(rb"\s*\{\\rtf"), "RTF"),
+    (re.compile(rb"PK\x03\x04"), "a ZIP file, such as DOCX or XLSX"),
+    (re.compile(rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "an encrypted file, or one of Office before 2007"),
+    (re.compile(rb"\x1f\x8b\x08"), "a packed file"),
+    (re.compile(rb"SQLite format 3\0|PAR1|\x89PNG|\xff\xd8\xff|GIF8"), "a file of another program"),
+    (re.compile(rb"(?=[\w-]+:)(?s:.{0,2000})^Content-Type:\s*multipart/related", re.I | re.M), "a web archive (MHTML)"),
+)
+_OF_TEXT = ("txt", "md", "html", "eml", "mbox", "csv", "tsv", "json", "jsonl")
+
+
+def _disguise(path: Path) -> str:
+    """Return what a file of text really is, by its first bytes; "" if it may be what its name tells."""
+    kind = kind_of(path)
+    if kind not in _OF_TEXT:
+        return ""
+    try:
+        with open_bytes(path) as file:
+            start = file.read(4096)
+    except DAMAGE:
+        return ""  # what is damaged is reported by its reader
+    signs = _SIGNS if kind in ("html", "txt", "md") else _SIGNS[:-1]
+    return next((what for sign, what in signs if sign.match(start)), "")
+
+
 def read_records(
     files: Sequence[Path | FoundFile], options: ReadingOptions | None = None, sandbox: Sandbox | None = None
-) -> Iterator[Record | BadRecord]:
+) -> Records:
     """Yield the records of files and folders, one at a time.
 
     Args:
@@ -160,42 +455,35 @@ def read_records(
         BadData: if a table has no text column, or has a needed column twice.
     """
     options = options or ReadingOptions()
-    found = [file for file in files if isinstance(file, FoundFile)]
-    paths = [file for file in files if not isinstance(file, FoundFile)]
-    more = find_files(paths) if paths else Found((), ())
-    found += more.files
-    _check(found, options)
-    return _read(found, more.unread, options, sandbox)
-
-
-def _check(files: Sequence[FoundFile], options: ReadingOptions) -> None:
+    found = find_files(files)
     if options.encoding:
-        known_encoding(options.encoding)
+        check_encoding(options.encoding)
     if options.delimiter is not None and len(options.delimiter) != 1:
         raise UsageError(f"--delimiter is '{options.delimiter}'. Give one character, such as ';' or a tab.")
     if options.header_row < 1:
         raise UsageError(f"--header-row is {options.header_row}. Rows are numbered from 1.")
-    loaders = {loader.name: loader for path, _ in files if (loader := find_loader(path))}
+    loaders = {loader.name: loader for path, _ in found.files if (loader := find_loader(path))}
     for name in sorted(loaders):
         loaders[name].check_installed()
+    if options.ocr and find_spec("rapidocr") is None:
+        raise MissingPart("Reading scanned pages needs rapidocr", "ocr")
+    return _read(found, options, sandbox)
 
 
-def _read(
-    files: Sequence[FoundFile], unread: tuple[BadRecord, ...], options: ReadingOptions, sandbox: Sandbox | None
-) -> Iterator[Record | BadRecord]:
-    yield from unread
+def _read(found: Found, options: ReadingOptions, sandbox: Sandbox | None) -> Records:
+    yield from found.unread
     with nullcontext(sandbox) if sandbox else Sandbox() as sandbox:
-        for file in files:
+        for file in found.files:
             loader = find_loader(file.path)
             if loader is None:
                 raise UsageError(f"The format of '{file.source}' is unknown. Check the suffix of the file.")
             try:
-                if what := disguise(file.path):
+                if what := _disguise(file.path):
                     yield BadRecord(
                         file.source, f"it is {what}, which its name does not tell. Rename it, or convert it"
                     )
                 elif isinstance(loader, BuiltInLoader):
-                    yield from loader.within(sandbox).read(file, options)
+                    yield from loader.function(file, options, sandbox)
                 else:
                     yield from _read_with_plugin(loader, file, options)
             except OSError as error:
@@ -234,3 +522,44 @@ def _find_defect(record: object) -> str:
 
 def _is_fields(values: object) -> bool:
     return isinstance(values, Mapping) and all(isinstance(name, str) for name in values)
+
+
+# --- the standard input ----------------------------------------------------------------------------------------------
+
+SOURCE = "standard input"
+FORMATS = tuple(one.strip(".") for one in KINDS if is_table(Path(f"a{one}")) or one in (".txt", ".md"))
+"""The formats of the standard input: all but the documents of office programs."""
+_PIECE = 2**20
+
+
+@contextmanager
+def kept_stdin(stream: BinaryIO, kind: str | None = None) -> Iterator[FoundFile]:
+    """Keep the standard input in a temporary file that only this user can read, until the `with` block ends.
+
+    The file is read several times: to detect its dialect, to check its units, and to add its records.
+
+    Args:
+        stream: the stream of bytes.
+        kind: one of `FORMATS`. None: JSON, as a list or as one object a line; the first line decides.
+
+    Raises:
+        UnknownName: if there is no such format.
+        UsageError: if no format was given, and the input is not JSON.
+    """
+    if kind is not None and kind not in FORMATS:
+        raise UnknownName("format", kind, FORMATS)
+    start = stream.read(_PIECE)
+    with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+        path = Path(folder, f"input.{kind or _json_kind(start)}")
+        with path.open("wb") as file:
+            file.write(start)
+            shutil.copyfileobj(stream, file)
+        yield FoundFile(path, SOURCE)
+
+
+def _json_kind(start: bytes) -> str:
+    first = start.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")
+    if first[:1] not in (b"{", b"["):
+        raise UsageError("The standard input is not JSON. Give its format: --format csv (or tsv, xlsx, parquet, txt).")
+    line = first.partition(b"\n")[0].rstrip(b"\0 \t\r")
+    return "jsonl" if first.startswith(b"{") and line.endswith(b"}") else "json"

@@ -1,9 +1,12 @@
-"""The files of one addition: a preview before anything is written, then their documents."""
+"""The files of one addition: a preview before anything is written, then their documents.
+
+A preview is the addition without writing: the same `Judge` says what becomes of each document.
+"""
 
 import re
-import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,9 +16,7 @@ from typing import Any
 
 from discreet.errors import BadData
 from discreet.reading.fields import is_empty, read_date, value_of
-from discreet.reading.files import Found, find_files, is_table, read_records
-from discreet.reading.identity import Fields, Read, Reader
-from discreet.reading.known import Judge, Known
+from discreet.reading.files import find_files, is_table, read_records
 from discreet.reading.records import (
     BadRecord,
     Erased,
@@ -28,17 +29,18 @@ from discreet.reading.records import (
     kind_of,
 )
 from discreet.reading.sandbox import Sandbox
-from discreet.reading.tables import detect_dialect, is_usual, suggestion
-from discreet.reading.units import FileUnits, UnitRules, WrongLabel, sidecar
-from discreet.retrieval.documents import Document
-from discreet.retrieval.indexer import Fate
+from discreet.reading.tables import is_usual, suggestion
+from discreet.reading.units import Fields, FileUnits, Read, Reader, UnitRules, WrongLabel, sidecar
+from discreet.retrieval.documents import Document, canonical_unit
+from discreet.retrieval.indexer import Admission, Fate
+from discreet.retrieval.store import Store
 from discreet.system.plain import to_plain
 from discreet.system.progress import Advance, stage
 from discreet.system.words import quoted
 
 _NEARLY_ALL, _SOME = 0.95, 20
 _FEW, _MANY = 20, 100
-_EXAMPLES = 5
+_EXAMPLES, _EXAMPLES_OF_NAMES = 5, 3
 
 
 @dataclass(frozen=True)
@@ -120,19 +122,6 @@ class Preview:
         return to_plain(self)
 
 
-def unit_figures(units: Counter[str]) -> dict[str, Any]:
-    """Return the attributes of a preview that depend on the number of documents of each unit."""
-    top = units.most_common(1)
-    return {
-        "records": units.total(),
-        "units": len(units),
-        "largest": top[0][1] if top else 0,
-        "largest_unit": top[0][0] if top else "",
-        "single": sum(count == 1 for count in units.values()),
-        "examples": tuple(list(units)[:_EXAMPLES]),
-    }
-
-
 def doubts_about(named: Counter[str], field: str) -> list[str]:
     """Return likely mistakes, from the number of documents of each unit.
 
@@ -175,8 +164,177 @@ def grouped(refused: Sequence[BadRecord]) -> list[str]:
     ]
 
 
+_REASONS = {
+    Fate.NAMELESS: "has no unit, but the stored document with its id has one. The stored document was kept. Set the "
+    "unit field, or remove the stored document first",
+    Fate.TAKEN: "the stored document with its id is about another individual. The stored document was kept. Give this "
+    "document an id of its own; if both are one document, remove the stored document first",
+    Fate.CONFLICT: "the same id as a record before it, with another text or unit; the first was kept. If the field "
+    "names no single record: --id-field ''",
+}
+_AT_ONCE = 256
+
+
+class Judge:
+    """What becomes of the records of one addition, before anything is written.
+
+    Args:
+        known: what is in the vault.
+
+    Attributes:
+        units, named: the number of admitted documents of each unit, and of each unit that is named.
+        fates: the number of documents by what becomes of them.
+        left: what is left out, by its kind.
+        conflicts: the ids that came twice with different content.
+        own_unit: the number of admitted documents without a unit, which become units.
+        repeated: the number of admitted records that repeat one of the same unit in the same file.
+        beside: the number of new documents without an id of individuals who are in the vault: perhaps corrected.
+        dropped: the number of documents without a declared field, as its value has another type, by field.
+    """
+
+    def __init__(self, known: "Known") -> None:
+        self._known, self._admission = known, Admission(known.store)
+        self.units, self.named, self.fates, self.dropped = (
+            Counter[str](),
+            Counter[str](),
+            Counter[Fate](),
+            Counter[str](),
+        )
+        self.left, self.conflicts = defaultdict[type[BadRecord], list[BadRecord]](list), list[str]()
+        self.own_unit = self.repeated = self.beside = 0
+
+    def admit(self, found: Iterable[Read | BadRecord]) -> Iterator[tuple[Document, Fate]]:
+        """Yield the documents that are added, or are stored already. Count them, and keep what is left out."""
+        rest, buried = iter(found), Counter[str]()
+        while group := list(islice(rest, _AT_ONCE)):
+            fates = iter(self._admission.fates([one.document for one in group if isinstance(one, Read)]))
+            for one in group:
+                if isinstance(one, BadRecord):
+                    self.left[type(one)].append(one)
+                    continue
+                fate, document = next(fates), one.document
+                self.fates[fate] += 1
+                if fate is Fate.BURIED:
+                    buried[document.unit] += 1
+                elif fate in _REASONS:
+                    self.conflicts += [document.id] * (fate is Fate.CONFLICT)
+                    self.left[BadRecord].append(BadRecord(one.where, _REASONS[fate]))
+                else:
+                    self._count(one, fate)
+                    yield document, fate
+        self.left[Erased] += (
+            Erased(
+                f"the individual '{name}'",
+                f"was erased on {self._admission.buried[name][:10]} (or joined to another name), and {number} of its "
+                "documents came again. They were refused. To accept an erased individual again: discreet readmit VAULT "
+                f"--unit {quoted(name)}",
+            )
+            for name, number in buried.items()
+        )
+
+    def _count(self, one: Read, fate: Fate) -> None:
+        unit, own = one.document.unit, one.document.own_unit
+        self.units[unit] += 1
+        self.named[unit] += not own
+        self.own_unit += own
+        self.repeated += one.repeated
+        self.dropped.update(one.dropped)
+        self.beside += fate is Fate.ADDED and one.nameless and unit in self._known.units
+
+    def reported(self) -> dict[str, tuple[BadRecord, ...]]:
+        """Return what is left out by the names under which an addition reports it, beside what is refused."""
+        refused = {one.where for one in self.left[BadRecord]}
+        in_part = tuple(one for one in self.left[PartLeftOut] if one.where not in refused)
+        return {"erased": tuple(self.left[Erased]), "empty": tuple(self.left[NoText]), "in_part": in_part}
+
+
+class Known:
+    """The documents of a vault, as an addition finds them.
+
+    Args:
+        store: the store; None if nothing was ever added.
+    """
+
+    def __init__(self, store: Store | None = None) -> None:
+        self.store = store
+
+    @cached_property
+    def units(self) -> set[str]:
+        """The names of the units that are in the vault."""
+        catalog = self.store.catalog if self.store else None
+        return {entry.unit for entry in catalog.list_units()} if catalog else set()
+
+    def doubts(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield likely mistakes: a name that looks like another one, like a stored one, or like that of an erased unit.
+
+        Args:
+            names: the names of the units that are about to be added.
+        """
+        own = list(dict.fromkeys(map(canonical_unit, names)))
+        new = [name for name in own if name not in self.units]
+        pairs = [(name, other, "") for name, other in _alike(own, own)]
+        pairs += [(name, other, ", which is in the vault") for name, other in _alike(new, sorted(self.units))]
+        if self.store is not None:
+            erased = _erased(islice(new, _TRIED), self.store)
+            pairs += [(name, other, ", which was erased") for name, other in erased]
+        if not pairs:
+            return
+        shown = [f"'{name}' looks like '{other}'{where}" for name, other, where in pairs[:_EXAMPLES_OF_NAMES]]
+        more = f"; and {len(pairs) - _EXAMPLES_OF_NAMES:,} more" if len(pairs) > _EXAMPLES_OF_NAMES else ""
+        name, other, _ = pairs[0]
+        yield (
+            f"{'; '.join(shown)}{more}. Two spellings of one individual count as two individuals, with two budgets, "
+            "and the erasure of one leaves the other. Give both the same name in the unit field, the pattern or the "
+            f"manifest; if both are in the vault: discreet units join VAULT {quoted(name)} {quoted(other)}"
+        )
+
+
+_TRIED = 10_000
+"""So many names are looked up among erased ones: that takes some tenths of a second."""
+_BETWEEN = (" ", "_", "-", ".")
+_BETWEEN_WORDS = re.compile(r"(?!^-\d)[\W_]+")  # but the sign of a number
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+_IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]*\d[^()\[\]]*)[)\]]")
+
+
+def _alike(names: Iterable[str], others: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the names that share a skeleton with one of `others`, each with the first such one."""
+    first: dict[str, str] = {}
+    for other in others:
+        for bones in _skeletons(other):
+            first.setdefault(bones, other)
+    for name in names:
+        alike = [first[bones] for bones in _skeletons(name) if first.get(bones, name) != name]
+        if alike:
+            yield name, alike[0]
+
+
+def _skeletons(name: str) -> list[str]:
+    """Return what a name keeps in other spellings: words without marks, leading zeros and dots of i, also in order.
+
+    A number in brackets behind a name may be the name elsewhere. Accents stay: among many people, they tell two apart.
+    """
+    plain = unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).replace("i\u0307", "i")).replace("ı", "i")
+    found = [plain, *(_IN_BRACKETS.findall(plain)[:1])]
+    if plain.count(",") == 1:
+        found.append(" ".join(reversed(plain.split(","))))
+    return [bones for one in found if (bones := _ZEROS.sub("", _BETWEEN_WORDS.sub(" ", one)).strip())]
+
+
+def _erased(names: Iterable[str], store: Store) -> Iterator[tuple[str, str]]:
+    """Yield the names of which another spelling was erased. Some are tried, since only digests of them are kept."""
+    tried = {other: name for name in names for other in _spellings(name) if other != name}
+    for other in sorted(store.buried(tried)):
+        yield tried[other], other
+
+
+def _spellings(name: str) -> Iterator[str]:
+    if _BETWEEN_WORDS.search(name) and not _BETWEEN_WORDS.sub(" ", name).strip().isdigit():
+        yield from (canonical_unit(_BETWEEN_WORDS.sub(mark, name)) for mark in _BETWEEN)
+    yield from (bones for bones in _skeletons(name) if bones != name)
+
+
 _SHOWN = 50
-_MOST_FORMATS = 20
 
 
 def _ignore_progress(_count: int) -> None:
@@ -209,16 +367,19 @@ class Intake:
         known: Known | None = None,
     ) -> None:
         self._fields, self._rules, self._vault_unit, self._known = fields, rules, vault_unit, known or Known()
-        columns = (fields.unit, fields.id, *fields.declared, *fields.more)
-        self._options = replace(options, text_field=fields.text, unit_field=fields.unit, needed=frozenset(columns))
-        named = [path for path in paths if not isinstance(path, FoundFile)]
-        found = find_files(named) if named else Found((), ())
-        every = (*found.files, *(path for path in paths if isinstance(path, FoundFile)))
-        read_records(every, self._options)  # raises at once if a library is missing, and reads nothing yet
-        texts = [file for file in every if not is_table(file.path)]
+        self._options = replace(
+            options,
+            text_field=fields.text,
+            unit_field=fields.unit,
+            may_be=frozenset(map(canonical_unit, rules.may_be)),
+            needed=frozenset((fields.unit, fields.id, *fields.declared, *fields.more)),
+        )
+        found = find_files(paths)
+        read_records(found.files, self._options)  # raises at once if a library is missing, and reads nothing yet
+        texts = [file for file in found.files if not is_table(file.path)]
         beside = {path: file.source for file in texts if (path := sidecar(file.path))}
         self._unread = found.unread
-        self._tables = [file for file in every if is_table(file.path) and file.path not in beside]
+        self._tables = [file for file in found.files if is_table(file.path) and file.path not in beside]
         self._texts = {file.source: file for file in texts}
         self._units = FileUnits(rules, texts, fields.unit, options)
         self._asked = 0  # files whose unit was looked for
@@ -235,38 +396,31 @@ class Intake:
         Raises:
             UsageError, BadData: if units are not named, or if a field is missing. Nothing was written.
         """
-        units, named, dropped = Counter[str](), Counter[str](), Counter[str]()
-        own = repeated = 0
-        left = dict[type[BadRecord], list[BadRecord]]()
-        notes, judge, written = list[str](), self._known.judge(), dict[str, list[str]]()
+        judge, notes, written = Judge(self._known), list[str](), dict[str, list[str]]()
         with self._stage() as (file_done, record_done):
-            for one in judge.sort(self.read(notes, file_done, written)):
+            for _ in judge.admit(self.read(notes, file_done, written)):
                 record_done(1)
-                if isinstance(one, BadRecord):
-                    left.setdefault(type(one), []).append(one)
-                    continue
-                units[one.document.unit] += 1
-                named[one.document.unit] += not one.document.own_unit
-                own += one.document.own_unit
-                repeated += one.repeated
-                dropped.update(one.dropped)
+        top = judge.units.most_common(1)
         return Preview(
             unit_field=self._fields.unit,
             files=len(self.files),
-            **unit_figures(units),
-            repeated=repeated,
-            own_unit=own,
+            records=judge.units.total(),
+            units=len(judge.units),
+            largest=top[0][1] if top else 0,
+            largest_unit=top[0][0] if top else "",
+            single=sum(count == 1 for count in judge.units.values()),
+            examples=tuple(islice(judge.units, _EXAMPLES)),
+            repeated=judge.repeated,
+            own_unit=judge.own_unit,
             new=judge.fates[Fate.ADDED],
             replaced=judge.fates[Fate.REPLACED],
             unchanged=judge.fates[Fate.UNCHANGED],
-            known=len(self._known.units & units.keys()),
-            refused=tuple(left.get(BadRecord, ())),
-            erased=tuple(left.get(Erased, ())),
-            empty=tuple(left.get(NoText, ())),
-            in_part=tuple(left.get(PartLeftOut, ())),
-            formats=(*self._formats(), *_encodings(written)),
-            doubts=tuple(self._doubts(+named)),
-            notes=(*notes, *self._notes(own, judge.beside, dropped)),
+            known=len(self._known.units & judge.units.keys()),
+            refused=tuple(judge.left[BadRecord]),
+            **judge.reported(),
+            formats=tuple(_written(written)),
+            doubts=tuple(self._doubts(+judge.named)),
+            notes=(*notes, *self._notes(judge)),
         )
 
     @contextmanager
@@ -277,14 +431,14 @@ class Intake:
         with stage(name, len(self.files) if many else None) as done:
             yield (done, _ignore_progress) if many else (_ignore_progress, done)
 
-    def documents(self, judge: Judge | None = None) -> Iterator[Read | BadRecord]:
-        """Return the documents, and the records that cannot be added.
+    def documents(self, judge: Judge | None = None) -> Iterator[tuple[Document, Fate]]:
+        """Return the documents to add, and those that are stored. `judge` keeps what cannot be added.
 
         Raises:
             UsageError, BadData: see `preview`, which runs first.
         """
         _ = self.preview
-        return (judge or self._known.judge()).sort(self.read())
+        return (judge or Judge(self._known)).admit(self.read())
 
     def read(
         self,
@@ -294,15 +448,15 @@ class Intake:
     ) -> Iterator[Read | BadRecord]:
         """Yield all documents and refused records, and report each finished file to `done`.
 
-        With `notes`, check the fields of tables, and that files name their units. `written` receives the files of each
-        encoding that is not UTF-8.
+        With `notes`, check the fields of tables, and that files name their units. `written` receives how files are
+        written, with the files of each way.
         """
         yield from self._unread
         yield from self._units.absent
         labelled, written = 0, {} if written is None else written
         with Sandbox() as sandbox:  # one for all files: starting a process takes longer than reading a file
             for file in self._tables:
-                yield from self._table(file, notes, sandbox)
+                yield from self._table(file, notes, sandbox, written)
                 done(1)
             for one in self._files(sandbox, written):
                 labelled += isinstance(one, Read | NoText)
@@ -311,9 +465,11 @@ class Intake:
         if notes is not None:
             self._units.check(labelled, self._asked)
 
-    def _table(self, file: FoundFile, notes: list[str] | None, sandbox: Sandbox) -> Iterator[Read | BadRecord]:
+    def _table(
+        self, file: FoundFile, notes: list[str] | None, sandbox: Sandbox, written: dict[str, list[str]]
+    ) -> Iterator[Read | BadRecord]:
         fields, met = self._fields, Counter[str]()
-        reader = Reader(fields, own_units=self._rules.each_record, may_be=self._rules.may_be)
+        reader = Reader(fields, own_units=self._rules.each_record, may_be=self._options.may_be)
         for record in read_records([file], self._options, sandbox):
             if isinstance(record, BadRecord):
                 yield record
@@ -321,19 +477,21 @@ class Intake:
             needed = (fields.text, *fields.more, fields.unit, fields.id, *fields.declared)
             met.update(name for name in needed if not is_empty(value_of(record.values, name)))
             met[_RECORDS] += 1
+            if record.written and file.source not in (own := written.setdefault(record.written, [])):
+                own.append(file.source)
             yield reader.read(record)
         if notes is not None and met:
             notes += self._check(file, met)
 
     def _files(self, sandbox: Sandbox, written: dict[str, list[str]]) -> Iterator[Read | BadRecord]:
-        reader = Reader(self._fields, own_units=self._rules.each_file, may_be=self._rules.may_be)
+        reader = Reader(self._fields, own_units=self._rules.each_file, may_be=self._options.may_be)
         for record in read_records([*self._texts.values()], self._options, sandbox):
             if isinstance(record, BadRecord):
                 yield record
                 continue
             self._asked += 1
-            if record.encoding:
-                written.setdefault(record.encoding, []).append(record.source)
+            if record.written:
+                written.setdefault(record.written, []).append(record.source)
             try:
                 path = self._texts[record.source].path
                 yield reader.read(replace(record, values=self._units.values(record, path)))
@@ -399,21 +557,10 @@ class Intake:
                 f"'{ambiguous[0]}' becomes '{taken}', but could be '{other}'. Use [0-9] or ???? instead of *."
             )
 
-    def _formats(self) -> Iterator[str]:
-        """Yield the dialect of each table of text, as detected or given."""
-        written = [file for file in self._tables if kind_of(file.path) in ("csv", "tsv")]
-        for file in written[:_MOST_FORMATS]:
-            try:
-                dialect = detect_dialect(file, self._options)
-            except (OSError, EOFError, ValueError, zlib.error):
-                continue  # the file is reported among those that cannot be read
-            mark = {"\t": "a tab", " ": "a space"}.get(dialect.delimiter, f"'{dialect.delimiter}'")
-            yield f"{file.source}: encoding {dialect.encoding}, columns separated by {mark}"
-
-    def _notes(self, own: int, beside: int, dropped: Counter[str]) -> Iterator[str]:
-        for name, number in dropped.items():
+    def _notes(self, judge: Judge) -> Iterator[str]:
+        for name, number in judge.dropped.items():
             yield f"The field '{name}' is left out of {counted(number, 'document')}, as its value has another type."
-        if beside:
+        if judge.beside:
             columns = [name for file in self._tables[:1] for name in self._columns(file)]
             likely = next((name for name in columns if _AN_ID.search(name) and name != self._fields.unit), "")
             ask = (
@@ -422,14 +569,14 @@ class Intake:
                 else "With --id-field they would replace them."
             )
             yield (
-                f"{counted(beside, 'text')} of individuals who are in the vault: if these are corrected texts, the old "
-                f"ones stay beside them. {ask}"
+                f"{counted(judge.beside, 'text')} of individuals who are in the vault: if these are corrected texts, "
+                f"the old ones stay beside them. {ask}"
             )
-        if own:
+        if judge.own_unit:
             option = "--each-record-a-unit" if self._rules.each_record else "--each-file-a-unit"
             yield (
-                f"{counted(own, 'document')} without '{self._fields.unit}': each becomes a unit ({option}). If several "
-                "belong to one individual, this individual has less protection than a receipt states."
+                f"{counted(judge.own_unit, 'document')} without '{self._fields.unit}': each becomes a unit ({option}). "
+                "If several belong to one individual, this individual has less protection than a receipt states."
             )
 
 
@@ -437,10 +584,10 @@ _AN_ID = re.compile(r"(?i)(^|[\W_])(id|nr|no|number|nummer|key|case)\b|nr\.?$|(?
 _RECORDS = "\0records"
 
 
-def _encodings(written: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield the encodings of texts and documents that are not UTF-8, with their files."""
-    for encoding, files in written.items():
-        yield f"{files[0]}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: encoding {encoding}"
+def _written(written: dict[str, list[str]]) -> Iterator[str]:
+    """Yield how files are written, with the first of each way."""
+    for way, files in written.items():
+        yield f"{files[0]}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: {way}"
 
 
 def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Document | BadRecord]:

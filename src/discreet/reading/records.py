@@ -1,11 +1,20 @@
-"""A file before its units are known: how it is read, its bytes and lines, and its records."""
+"""A file before its units are known: how it is read, its bytes, its encoding and its lines, and its records.
 
+The encoding of a text is as a mark, its bytes or its label tell. A doubtful one is refused, never guessed: a wrong
+encoding would give an individual a second name. Labels mean what browsers take them for (WHATWG, Encoding).
+"""
+
+import codecs
 import gzip
+import io
+import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, AnyStr, BinaryIO, NamedTuple, cast
+from typing import IO, AnyStr, BinaryIO, NamedTuple, TextIO, cast
+
+from discreet.errors import UsageError
 
 
 class FoundFile(NamedTuple):
@@ -24,14 +33,14 @@ class Record:
         where: the position, for messages: "notes.csv line 7", "letters/ada.pdf".
         source: the name of the file in the vault: its path relative to the given folder, or its file name.
         whole: whether the record is a whole file, which has no unit field.
-        encoding: the encoding of a text that is not UTF-8; "" for UTF-8, and for files of other kinds.
+        written: how its file is written, for the preview: its encoding, its delimiter; "" if there is nothing to say.
     """
 
     values: Mapping[str, object] = field(repr=False)
     where: str
     source: str
     whole: bool = False
-    encoding: str = ""
+    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,9 @@ class Erased(BadRecord):
     """Documents of an individual who was erased. They are refused, as the custodian wished, and it is no fault."""
 
 
+Records = Iterator[Record | BadRecord]
+
+
 def counted(number: int, what: str) -> str:
     """Return a number with its noun, in the plural if the number is not 1."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
@@ -66,8 +78,7 @@ def counted(number: int, what: str) -> str:
 
 def kind_of(path: Path) -> str:
     """Return the format of a file by its suffix: "csv" for "a.CSV.gz", "html" for "a.htm", "jsonl" for "a.ndjson"."""
-    name = path.name.lower()
-    kind = name.removesuffix(".gz").rpartition(".")[2]
+    kind = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     return {"htm": "html", "ndjson": "jsonl"}.get(kind, kind)
 
 
@@ -81,7 +92,9 @@ class ReadingOptions:
         delimiter: the delimiter of a CSV or TSV file, one character; None: it is detected for each file.
         header_row: the line of a table, or the row of each sheet, that has the names of the columns.
         without_quotes: whether the words of others that a mail quotes are left out.
+        ocr: whether pages of a PDF without text are read as pictures.
         unit_field: the column with the individual, whose form shows shifted rows of a table as text.
+        may_be: names of individuals, in their canonical spelling, that are names although they look like none.
         needed: the other needed columns (units, ids, fields). A table may have each of them once. None: all columns.
     """
 
@@ -91,7 +104,9 @@ class ReadingOptions:
     needed: frozenset[str] | None = None
     header_row: int = 1
     without_quotes: bool = False
+    ocr: bool = False
     unit_field: str = ""
+    may_be: frozenset[str] = frozenset()
 
     def wants(self, name: str) -> bool:
         """Return whether a column is needed, or a part of it: `subject.reference` is a part of `subject`."""
@@ -122,6 +137,11 @@ def open_bytes(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
+def open_text(path: Path, encoding: str, newline: str) -> TextIO:
+    """Open a text. Invalid bytes become surrogates, so that one bad record does not stop the whole file."""
+    return io.TextIOWrapper(open_bytes(path), encoding=encoding, errors="surrogateescape", newline=newline)
+
+
 def short_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
     """Yield the lines of a file, of bytes or of text.
 
@@ -132,3 +152,148 @@ def short_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
         if len(line) == LONGEST:
             raise TooLong
         yield line
+
+
+# --- encodings ---------------------------------------------------------------------------------------------------
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_AS_BROWSERS = {
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+}
+"""What browsers read for an encoding: a larger one, whose characters occur under its name."""
+_LABELS = {"x-sjis": "cp932", "x-gbk": "gb18030", "x-x-big5": "big5hkscs", "iso-8859-8-i": "iso8859-8"}
+_STRAY = re.compile("[\udc80-\udcff]")
+_BEYOND_ASCII = re.compile("[^\0-\x7f\udc80-\udcff]")
+_FOREIGN_WORD = re.compile(r"[^\W\d_\0-\x7f]{3}")
+_ALPHABETS = {"cp866", "cp874", "cp1251", "cp1253", "cp1255", "cp1256", "koi8-r", "koi8-u"} | {
+    f"iso8859-{number}" for number in (5, 6, 7, 8)
+}
+"""Encodings of one byte a letter, of other alphabets than the Latin one."""
+_FEW = 6
+_PIECE = 2**20
+
+
+class Doubtful(ValueError):  # noqa: N818 - it is a fact about a file
+    """A text of which two encodings are likely. The message is the reason to refuse it, and names them."""
+
+    def __init__(self, likely: str) -> None:
+        super().__init__(f"its encoding is in doubt ({likely}). Give it: --encoding NAME")
+
+
+def labelled(name: str) -> str:
+    """Return the encoding that browsers read under a label; "" if there is none, or if it is of no text."""
+    try:
+        found = codecs.lookup(_LABELS.get(name.lower(), name)).name
+        "".encode(found).decode(found)
+    except (LookupError, UnicodeError, ValueError):
+        return ""
+    return _AS_BROWSERS.get(found, found)
+
+
+def check_encoding(name: str) -> None:
+    """Check the name of an encoding.
+
+    Raises:
+        UsageError: if there is no such text encoding.
+    """
+    if not labelled(name):
+        raise UsageError(f"There is no encoding '{name}'. Give one such as utf-8, utf-16, cp1252, latin-1 or cp1250.")
+
+
+def detect_encoding(opened: Callable[[], BinaryIO]) -> str:
+    """Return the encoding of a text file.
+
+    A byte order mark decides. Without one, the encoding is UTF-16 if many of every second byte are zero, otherwise
+    UTF-8, unless the bytes that are invalid in UTF-8 outnumber the valid characters beyond ASCII. So a UTF-8 file with
+    some damaged lines remains UTF-8. The lines of other files that are not ASCII tell the encoding (`_legacy`).
+
+    Args:
+        opened: a function that opens the file again.
+
+    Raises:
+        Doubtful: if two encodings are likely.
+    """
+    with opened() as file:
+        piece = file.read(_PIECE)
+        for mark, name in _MARKS:
+            if piece.startswith(mark):
+                return name
+        start = piece[:4096]
+        for first, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+            if start[first::2].count(0) > len(start) / 5:
+                return name
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        stray, sound, telling = 0, 0, bytearray()
+        while piece:
+            if not piece.isascii() or stray or sound:
+                text = decoder.decode(piece)
+                stray += len(_STRAY.findall(text))
+                sound += len(_BEYOND_ASCII.findall(text))
+                if len(telling) < _PIECE:
+                    telling += b"\n".join(line for line in piece.splitlines() if not line.isascii())
+            try:
+                piece = file.read(_PIECE)
+            except DAMAGE:  # the part before the damage is still read
+                break
+        stray += len(_STRAY.findall(decoder.decode(b"", final=True)))
+    return _legacy(bytes(telling)) if stray > sound else "utf-8"
+
+
+def decode(data: bytes, declared: str = "") -> tuple[str, str]:
+    """Return a text and its encoding: as its mark or its label tells, or else as its bytes do.
+
+    Raises:
+        Doubtful: if two encodings are likely.
+    """
+    named = labelled(declared) if declared else ""
+    if named and named != "ascii":
+        try:
+            return data.decode(named).removeprefix("\ufeff"), named
+        except UnicodeError:
+            pass
+    found = detect_encoding(lambda: io.BytesIO(data))
+    return data.decode(found, "replace").removeprefix("\ufeff"), found
+
+
+def _legacy(data: bytes) -> str:
+    """Return the encoding of lines that are not UTF-8.
+
+    Raises:
+        Doubtful: if the letters fit two encodings.
+    """
+    from chardetng_py import EncodingDetector  # later: most texts are UTF-8
+
+    detector = EncodingDetector()
+    detector.feed(data, last=True)
+    found = labelled(detector.guess(tld=None, allow_utf8=False))
+    text = data.decode(found, "replace")
+    if found == "cp1252" and _FOREIGN_WORD.search(text):  # no Western word has three such letters in a row
+        raise Doubtful("cp1252, cp1251 or another alphabet")
+    if found in _ALPHABETS and sum(char.isalpha() and not char.isascii() for char in text) < _FEW:
+        raise Doubtful(f"{found} or another alphabet")
+    pair = ("cp1250", "iso8859-2")
+    if found in pair:
+        other = data.decode(pair[found == pair[0]], "replace")
+        differ = {two for one, two in zip(text, other, strict=False) if one != two}
+        if differ and all(char.isalpha() for char in differ):
+            raise Doubtful("cp1250 or iso-8859-2")
+    return found
+
+
+def told(encoding: str) -> str:
+    """Return an encoding as a custodian reads it; "" for UTF-8 and ASCII, which need no word."""
+    return "" if encoding.startswith("utf-8") or encoding in ("", "ascii") else f"encoding {encoding}"

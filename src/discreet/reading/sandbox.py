@@ -1,22 +1,23 @@
 """Processes that read files of office programs. Each file has a time limit, and a failure affects only its own file."""
 
-import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
-from threading import Timer
+from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
-from discreet.reading.sandboxed.extracted import Wanted
+from discreet.reading.sandboxed import Wanted
 
 SECONDS = 60.0
-"""The time limit for each file."""
+"""The time limit for each file; with OCR, for each page."""
+STARTING = 300.0
+"""The time limit for the start of a process, which loads its libraries."""
 LARGEST = 2**27
 """The largest file, in bytes."""
 LARGEST_FRAME = 2**28
@@ -24,11 +25,42 @@ SERVED = 500
 """The number of files that one process reads before a new process replaces it."""
 _GROUPS = (("pdf",), ("xlsx",), ("docx", "odt", "pptx", "html", "eml", "mbox"))
 """The formats that one process reads, grouped by library."""
-_CODES = frozenset({"", "damaged", "encrypted", "encrypted_or_old", "too_large", "doubtful"})
+_CODES = {
+    "damaged": "damaged, or of another format than its suffix states",
+    "encrypted": "encrypted: save it without a password",
+    "encrypted_or_old": "encrypted, or in a format from before 2007: save it again without a password",
+    "too_large": "too large, or it needs too much memory: split it into several files",
+    "doubtful": "its encoding is in doubt. Give it: --encoding NAME",
+}
+_REASONS = {
+    **_CODES,
+    "empty": "empty",
+    "too_long": "reading takes too long: split it into several files",
+    "died": "the reading process ended: the file is damaged, or needs too much memory",
+    "unsound": "damaged",
+}
 
 
 class Failed(Exception):  # noqa: N818 - it is a fact about a file
     """A file that could not be read. The message is one of a few codes."""
+
+    @property
+    def reason(self) -> str:
+        """The reason in words."""
+        return _REASONS[str(self)]
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the bytes of a file.
+
+    Raises:
+        Failed: if it is empty or too large.
+    """
+    with path.open("rb") as opened:
+        data = opened.read(LARGEST + 1)
+    if not data or len(data) > LARGEST:
+        raise Failed("too_large" if data else "empty")
+    return data
 
 
 class Sandbox:
@@ -41,7 +73,6 @@ class Sandbox:
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds
         self._workers: dict[tuple[str, ...], _Worker] = {}
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> "Sandbox":
         return self
@@ -49,12 +80,8 @@ class Sandbox:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for worker in self._workers.values():
-            worker.end()
-        self._workers.clear()
-        if self._folder:
-            self._folder.cleanup()
-            self._folder = None
+        for group in [*self._workers]:
+            self._workers.pop(group).end()
 
     def frames(self, kind: str, data: bytes, wanted: Wanted | None = None) -> Iterator[dict[str, Any]]:
         """Read a file of a format in the form that is wanted.
@@ -65,15 +92,17 @@ class Sandbox:
         Raises:
             Failed: if the file is damaged, encrypted or too large, or needs too much memory or time.
         """
-        group = next(group for group in _GROUPS if kind in group)
+        wanted = wanted or Wanted()
+        group: tuple[str, ...] = next(group for group in _GROUPS if kind in group)
+        group += ("ocr",) * (kind == "pdf" and wanted.ocr)
         worker = self._workers.get(group)
         if worker is None or worker.served >= SERVED:
             if worker:
                 worker.end()
-            worker = self._workers[group] = _Worker(group, self._own_folder())
+            worker = self._workers[group] = _Worker(group)
         sound = False
         try:
-            yield from worker.read({"kind": kind, **asdict(wanted or Wanted())}, data, self.seconds)
+            yield from worker.read({"kind": kind, **asdict(wanted)}, data, self.seconds)
             sound = True
         except Failed as failure:
             sound = str(failure) in _CODES
@@ -81,104 +110,79 @@ class Sandbox:
         finally:
             if not sound:  # the process died, was late, sent invalid frames, or has not finished the file
                 worker.end()
-                del self._workers[group]
-
-    def _own_folder(self) -> str:
-        # kreuzberg unpacks and loads a library there. In a shared folder, another user could replace the library.
-        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="discreet-")
-        return self._folder.name
+                self._workers.pop(group, None)
 
 
 class _Worker:
-    def __init__(self, kinds: tuple[str, ...], folder: str) -> None:
-        self.served = 0
-        path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-m", "discreet.reading.sandboxed.worker", *kinds],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=os.sep,
-            env={
-                "PYTHONPATH": path,
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "TMPDIR": folder,
-                "HOME": folder,
-            },
-            start_new_session=True,  # Ctrl-C must reach only the parent, which ends this process
-        )
-        assert self._process.stdin
-        assert self._process.stdout
-        self._in, self._out = self._process.stdin, self._process.stdout
+    def __init__(self, kinds: tuple[str, ...]) -> None:
+        self.served, self._left = 0, 0.0
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-s", "-m", "discreet.reading.sandboxed.worker", *kinds],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.DEVNULL,
+                cwd=os.sep,
+                env={
+                    "PYTHONPATH": os.pathsep.join(folder or os.getcwd() for folder in sys.path),
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                },
+                start_new_session=True,  # Ctrl-C must reach only the parent, which ends this process
+            )
 
     def end(self) -> None:
         """End the process in any state."""
         self._process.kill()
         self._process.wait()
-        for pipe in (self._in, self._out):
-            with contextlib.suppress(OSError):
-                pipe.close()
+        self._socket.close()
 
     def read(self, request: dict[str, Any], data: bytes, seconds: float) -> Iterator[dict[str, Any]]:
-        """Yield the frames of the process for a file."""
+        """Yield the frames of the process for a file. Its time counts while the parent waits for the process."""
+        self._left = seconds if self.served else STARTING
         self.served += 1
-        with self._within(seconds) as clock:
-            asked = json.dumps(request).encode()
-            self._in.write(len(asked).to_bytes(4, "big") + asked + len(data).to_bytes(8, "big"))
-            self._in.write(data)
-            self._in.flush()
-        while True:
-            with self._within(clock.left) as clock:
-                frame = _frame(self._out)
-            if "end" in frame:
-                break
-            yield frame
-        code = frame["end"]
-        if code:
-            raise Failed(code if code in _CODES else "unsound")
+        asked = json.dumps(request).encode()
+        self._send(len(asked).to_bytes(4, "big") + asked + len(data).to_bytes(8, "big"))
+        self._send(data)
+        while "end" not in (frame := self._receive()):
+            if "page" in frame:
+                self._left = seconds
+            else:
+                yield frame
+        if frame["end"]:
+            raise Failed(frame["end"] if frame["end"] in [*_CODES] else "unsound")
 
-    @contextlib.contextmanager
-    def _within(self, seconds: float) -> Iterator["_Clock"]:
-        clock = _Clock(seconds)
-        timer = Timer(seconds, self._process.kill)
-        timer.daemon = True
-        timer.start()
+    def _send(self, data: bytes) -> None:
+        begun = monotonic()
+        self._socket.settimeout(max(self._left, 0.001))
         try:
-            yield clock
-        except (OSError, ValueError, EOFError) as error:
-            raise Failed("too_long" if clock.left <= 0 else "died") from error
-        finally:
-            timer.cancel()
-            clock.stop()
+            self._socket.sendall(data)
+        except OSError as error:
+            raise self._failed(error) from error
+        self._left -= monotonic() - begun
 
+    def _receive(self) -> dict[str, Any]:
+        """Return the next frame."""
+        try:
+            size = int.from_bytes(self._exactly(4), "big")
+            frame = json.loads(self._exactly(size)) if size <= LARGEST_FRAME else None
+        except (OSError, ValueError, EOFError, RecursionError) as error:
+            raise self._failed(error) from error
+        if not isinstance(frame, dict):
+            raise Failed("died")
+        return frame
 
-class _Clock:
-    """The rest of a file's time. Time counts only while the parent waits for the process."""
+    def _exactly(self, size: int) -> bytes:
+        found = bytearray()
+        while len(found) < size:
+            begun = monotonic()
+            self._socket.settimeout(max(self._left, 0.001))
+            piece = self._socket.recv(min(size - len(found), 2**20))
+            self._left -= monotonic() - begun
+            if not piece:
+                raise EOFError
+            found += piece
+        return bytes(found)
 
-    def __init__(self, seconds: float) -> None:
-        self._end = monotonic() + seconds
-        self._stopped: float | None = None
-
-    def stop(self) -> None:
-        self._stopped = self.left
-
-    @property
-    def left(self) -> float:
-        return self._stopped if self._stopped is not None else self._end - monotonic()
-
-
-def _frame(pipe: IO[bytes]) -> dict[str, Any]:
-    size = int.from_bytes(_exactly(pipe, 4), "big")
-    if size > LARGEST_FRAME:
-        raise ValueError("too large a frame")
-    frame = json.loads(_exactly(pipe, size))
-    if not isinstance(frame, dict):
-        raise ValueError("not a frame")
-    return frame
-
-
-def _exactly(pipe: IO[bytes], size: int) -> bytes:
-    found = pipe.read(size)
-    if len(found) < size:
-        raise EOFError
-    return found
+    def _failed(self, error: Exception) -> Failed:
+        return Failed("too_long" if isinstance(error, TimeoutError) or self._left <= 0 else "died")

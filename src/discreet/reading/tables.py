@@ -1,36 +1,49 @@
-"""Tables: CSV and TSV with any usual delimiter, and Parquet. A table has the text column, and no needed column twice.
+"""Files of records: CSV and TSV with any usual delimiter, workbooks, Parquet and JSON.
 
-A row whose shape is odd is listed and not added, since its fields may be those of another column or individual.
-Suggestions for a missing column are for messages. They are never applied.
+A table has the text column, and no needed column twice. A row of text whose shape is odd is listed and not added, since
+its fields may be those of another column or individual. Suggestions for a missing column are for messages. They are
+never applied.
 """
 
 import csv
-import io
+import json
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import get_close_matches
-from itertools import chain, islice
-from typing import Any, TextIO, TypeVar
+from functools import partial
+from itertools import chain, groupby, islice
+from operator import itemgetter
+from typing import Any, NamedTuple, TextIO, TypeVar
 
-from discreet.errors import BadData, MissingPart
-from discreet.reading.encodings import Doubtful, detect_encoding, doubtful, told
+from discreet.errors import BadData
+from discreet.reading.fields import is_empty, value_of
 from discreet.reading.records import (
     DAMAGE,
     DAMAGED,
     LONGEST,
     BadRecord,
+    Doubtful,
     FoundFile,
+    PartLeftOut,
     ReadingOptions,
     Record,
+    Records,
     TooLong,
+    detect_encoding,
+    kind_of,
     open_bytes,
+    open_text,
     short_lines,
 )
-from discreet.system.words import quoted
+from discreet.reading.sandbox import Failed, Sandbox, read_bytes
+from discreet.retrieval.documents import canonical_unit
+from discreet.system.words import is_unicode, quoted
 
 _Any = TypeVar("_Any", bound=Hashable)
+
 _A_NAME = re.compile(r"[^\W\d_][\w./()#%-]{0,29}( [\w./()#%-]{1,30}){0,3}")
 
 
@@ -81,260 +94,6 @@ def _look_like_names(names: Sequence[str]) -> bool:
     )
 
 
-DELIMITERS = (",", ";", "\t", "|")
-_SEPARATOR = re.compile(r"\"?sep=(.)\"?\r?\n?")
-"""The first line that Excel writes to state the delimiter."""
-_EMPTY = "".join(DELIMITERS) + " \r\n"
-"""Of these consists a line without a cell, which is not the header."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What most of the first rows of a table have in common.
-
-    Attributes:
-        width: the number of fields; 0 if they differ.
-        unit: the place of the unit's column; -1 if there is none.
-        form: the form of the units, if it has digits; "" if not.
-        alike: the places of the columns behind it whose values usually have that form, too.
-        is_last: whether the next column is empty.
-    """
-
-    width: int = 0
-    unit: int = -1
-    form: str = ""
-    alike: frozenset[int] = frozenset()
-    is_last: bool = False
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """The encoding, the delimiter and the shape of a table as text.
-
-    Attributes:
-        encoding: the encoding of the file.
-        delimiter: the character between two columns.
-        shape: what most of its rows have in common.
-    """
-
-    encoding: str
-    delimiter: str
-    shape: Shape = Shape()
-
-
-def detect_dialect(file: FoundFile, options: ReadingOptions) -> Dialect:
-    """Return the dialect of a CSV or TSV file. Values in `options` take precedence.
-
-    The encoding depends on all bytes (`detect_encoding`), the delimiter only on the line of the header. A delimiter
-    that yields a text column comes first; among several, the one with the most columns.
-
-    Raises:
-        OSError: if the file cannot be opened.
-        EOFError, zlib.error: if a compressed file is damaged.
-        Doubtful: if two encodings are likely.
-    """
-    encoding = options.encoding or detect_encoding(lambda: open_bytes(file.path))
-    with _opened(file, encoding) as opened:
-        skipped, line, stated = _first_line(opened, options)
-        delimiter = options.delimiter or stated
-        if not delimiter:
-            marks = DELIMITERS if line else ()
-            starts = {mark: _names(chain([line], short_lines(opened)), mark) for mark in marks}
-            usual = "\t" if file.path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
-            known = sorted(DELIMITERS, key=lambda mark: mark != usual)
-            delimiter = max(known, key=lambda mark: (options.has_text(starts.get(mark, ())), len(starts.get(mark, ()))))
-    with _opened(file, encoding) as opened:
-        return Dialect(encoding, delimiter, _shape(opened, delimiter, skipped, options.unit_field))
-
-
-def _first_line(opened: TextIO, options: ReadingOptions) -> tuple[int, str, str]:
-    """Return the number of lines before the header, its line, and the delimiter that the first line states or ""."""
-    line, number = opened.readline(LONGEST).removeprefix("\ufeff"), 1
-    stated = _SEPARATOR.fullmatch(line)
-    while line and (number < options.header_row or (stated and number == 1) or not line.strip(_EMPTY)):
-        line, number = opened.readline(LONGEST), number + 1
-    return number - 1, line, stated[1] if stated else ""
-
-
-def _shape(opened: TextIO, delimiter: str, skipped: int, unit_field: str) -> Shape:
-    """Return what more than half of the first rows below the header have in common."""
-    rows = list[list[str]]()
-    reader = csv.reader(islice(opened, skipped, None), strict=True, delimiter=delimiter)
-    try:
-        rows += (row for row in islice(reader, _LOOKED_AT) if any(row))
-    except (csv.Error, *DAMAGE, UnicodeError):
-        pass  # the rows before are enough, and the row itself is listed when it is read
-    names, rows = (rows[0], rows[1:]) if rows else ([], [])
-    unit = names.index(unit_field) if unit_field in names else -1
-    whole = [row for row in rows if len(row) > unit]
-    form = _usual(form_of(row[unit]) for row in whole) if unit >= 0 else ""
-    return Shape(
-        _usual(map(len, rows)) or 0,
-        unit,
-        form if form and "9" in form else "",
-        frozenset(
-            n
-            for n in range(unit + 1, len(names))
-            if _usual(form_of(cell) for row in rows for cell in row[n : n + 1]) == form
-        ),
-        unit >= 0 and _usual(not any(map(str.strip, row[unit + 1 : unit + 2])) for row in whole) is True,
-    )
-
-
-def _usual(values: Iterable[_Any]) -> _Any | None:
-    """Return the value that more than half are; None if there is none."""
-    counts = Counter(values)
-    ((value, count),) = counts.most_common(1) or ((None, 0),)
-    return value if 2 * count > counts.total() else None
-
-
-_LOOKED_AT = 1000
-
-
-def read_delimited(file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
-    """Read the records of a CSV or TSV file.
-
-    Raises:
-        BadData: if the first line has wrong quotes, or lacks a needed column.
-    """
-    csv.field_size_limit(LONGEST)
-    try:
-        dialect = detect_dialect(file, options)
-        with _opened(file, dialect.encoding) as opened:
-            yield from _records(opened, dialect, file.source, options)
-    except (*DAMAGE, TooLong):
-        yield BadRecord(file.source, DAMAGED)
-    except Doubtful as error:
-        yield BadRecord(file.source, doubtful(error))
-    except UnicodeError:  # UTF-16 with a lone surrogate, or with an odd number of bytes
-        yield BadRecord(file.source, "the encoding could not be detected. Give it: --encoding NAME")
-
-
-def _opened(file: FoundFile, encoding: str) -> TextIO:
-    # Invalid bytes become surrogates, so that one bad record does not stop the whole file.
-    return io.TextIOWrapper(open_bytes(file.path), encoding=encoding, errors="surrogateescape", newline="")
-
-
-def _names(lines: Iterator[str], delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader(lines, strict=True, delimiter=delimiter), [])
-    except csv.Error:
-        return []
-
-
-class _Lines:
-    """The lines of a table, with those that were read since the last record."""
-
-    def __init__(self, lines: Iterator[str]) -> None:
-        self._lines, self.taken = lines, list[str]()
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._lines:
-            self.taken.append(line)
-            yield line
-
-
-def _records(opened: TextIO, dialect: Dialect, source: str, options: ReadingOptions) -> Iterator[Record | BadRecord]:
-    skipped, line, _ = _first_line(opened, options)
-    rest = short_lines(opened)
-    lines = _Lines(chain([line], rest))
-    # Strict: after an unclosed quote, the texts of other individuals would become part of one record.
-    reader = csv.reader(lines, strict=True, delimiter=dialect.delimiter)
-    try:
-        names = next((row for row in reader if row), [])
-    except csv.Error as error:
-        raise BadData(
-            f"The first line of {source} has wrong quotes. It must have the names of the columns. Correct the line. "
-            "Nothing was added."
-        ) from error
-    below = _below(rest, skipped + reader.line_num, dialect.delimiter) if not options.has_text(names) else ()
-    check_columns(source, names, options, are_names=False, delimiter=options.delimiter, below=below)
-    while True:
-        first = skipped + reader.line_num + 1
-        lines.taken.clear()
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error:
-            yield BadRecord(f"{source} line {first}", _misquoted(first, skipped + reader.line_num))
-            continue
-        last = skipped + reader.line_num
-        if not any(cell.strip() for cell in row):
-            continue
-        if odd := _oddity(row, names, dialect, lines.taken):
-            reach = f"; lines {first} to {last} are not added" if last > first else ""
-            yield BadRecord(f"{source} line {first if reach else last}", odd + reach)
-        else:
-            values = {name: value for name, value in zip(names, row, strict=False) if options.wants(name)}
-            yield Record(values, f"{source} line {last}", source, encoding=told(dialect.encoding))
-
-
-def _below(rest: Iterator[str], number: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield some lines below the first one with their numbers, cut at each usual delimiter."""
-    for line in islice(rest, 20):
-        number += 1
-        yield from ((number, _names(iter([line]), mark)) for mark in dict.fromkeys((delimiter, *DELIMITERS)))
-
-
-def _oddity(row: list[str], names: list[str], dialect: Dialect, lines: Sequence[str]) -> str:
-    """Return why the shape of a row is odd; "" if it is not."""
-    if any(row[len(names) :]):  # without this check, a text without quotes would be cut at its first comma
-        return "the record has more fields than the table has columns; put texts with commas in quotes"
-    shape = dialect.shape
-    if len(row) > len(names) and len(row) != shape.width:
-        return "the record has an empty field more than other records; put texts with commas in quotes"
-    if 0 <= shape.unit < len(row) - 1 and _is_shifted(row, shape):
-        return "the unit has another form than others, and a later field has theirs; put texts with commas in quotes"
-    if len(lines) > 1 and _has_rows(lines, row, dialect.delimiter):
-        return "a quote is not closed, or closed too late: the record contains lines that are records themselves"
-    return ""
-
-
-def _is_shifted(row: Sequence[str], shape: Shape) -> bool:
-    """Return whether a field that looks like a unit, in a column of others, is behind one that does not.
-
-    Then a text was cut at a comma.
-    """
-    form, unit, later = shape.form, row[shape.unit], range(shape.unit + 1, len(row))
-    if form:
-        return form_of(unit) != form and any(form_of(row[n]) == form for n in later if n not in shape.alike)
-    return shape.is_last and unit[:1].isspace() and bool(row[later[0]].strip())
-
-
-def _has_rows(lines: Sequence[str], row: list[str], delimiter: str) -> bool:
-    """Return whether a line within a record is a record itself: it has the same fields in the same forms.
-
-    A field of one line is evidence only for the other lines, since its own line always has it. The first line has the
-    fields before a quote in any case; it is looked at if the quote is in the first field.
-    """
-    at, own = 0, list[tuple[int, int, str]]()
-    for place, field in enumerate(row):
-        ends = len(_LINE_END.findall(field))
-        own += [(place, at, form_of(field))] * (not ends and bool(field))
-        at += ends
-    for number, line in list(enumerate(lines))[not _LINE_END.search(row[0]) :]:
-        cells = _names(iter([line.replace('"', "")]), delimiter)
-        others = [(place, form) for place, on, form in own if on != number]
-        if others and len(cells) == len(row) and all(form_of(cells[place]) == form for place, form in others):
-            return True
-    return False
-
-
-def form_of(name: str) -> str:
-    """Return the form of a value: "a" for letters, "9" for digits, and other characters unchanged."""
-    return _DIGITS.sub("9", _LETTERS.sub("a", name.rstrip()))
-
-
-_LINE_END = re.compile(r"\r\n?|\n")
-_LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
-
-
-def _misquoted(first: int, last: int) -> str:
-    lines = f"; lines {first} to {last} are not added" if last > first else ""
-    return f"not well-formed CSV: a quote is not closed, or text follows a closing quote{lines}"
-
-
 _OFTEN = {
     "--text-field": ("text", "note", "notes", "body", "content", "message", "comment", "letter", "report", "befund"),
     "--unit-field": (
@@ -365,32 +124,332 @@ def suggestion(name: str, columns: Sequence[str], option: str) -> str:
     return f"Did you mean {option} {quoted(folded[near[0]])}?" if near else f"Give the right column: {option} NAME."
 
 
-_BATCH = 1000
+# --- tables as text --------------------------------------------------------------------------------------------------
+
+DELIMITERS = (",", ";", "\t", "|")
+_SEPARATOR = re.compile(r"\"?sep=(.)\"?\r?\n?")
+"""The first line that Excel writes to state the delimiter."""
+_EMPTY = "".join(DELIMITERS) + " \r\n"
+"""Of these consists a line without a cell, which is not the header."""
+_AHEAD, _LOOKED_AT = 20, 1000
+"""The lines below the header in which names of columns are looked for, and the rows that tell the shape of a table."""
 
 
-def read_parquet(file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+class _Lines:
+    """The lines of a table up to its damage, with those since the last record."""
+
+    def __init__(self, opened: TextIO) -> None:
+        self._opened, self.taken, self.damage = opened, list[str](), ""
+
+    def read(self) -> Iterator[str]:
+        try:
+            yield from short_lines(self._opened)
+        except (*DAMAGE, TooLong):
+            self.damage = DAMAGED
+        except UnicodeError:  # UTF-16 with a lone surrogate, or with an odd number of bytes
+            self.damage = "the encoding could not be detected. Give it: --encoding NAME"
+
+    def record(self, lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            self.taken.append(line)
+            yield line
+
+
+class _Row(NamedTuple):
+    """A row of a table as text, with the numbers of its first and last line, and its lines. None: wrong quotes."""
+
+    first: int
+    last: int
+    cells: list[str] | None
+    lines: Sequence[str]
+
+
+def read_delimited(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
+    """Read the records of a CSV or TSV file. The encoding depends on all bytes (`detect_encoding`).
+
+    Raises:
+        BadData: if the first line has wrong quotes, or lacks a needed column.
+    """
+    csv.field_size_limit(LONGEST)
+    try:
+        encoding = options.encoding or detect_encoding(lambda: open_bytes(file.path))
+        with open_text(file.path, encoding, "") as opened:
+            yield from _delimited(_Lines(opened), encoding, file, options)
+    except DAMAGE:
+        yield BadRecord(file.source, DAMAGED)
+    except Doubtful as error:
+        yield BadRecord(file.source, str(error))
+
+
+def _delimited(lines: _Lines, encoding: str, file: FoundFile, options: ReadingOptions) -> Records:
+    rest = lines.read()
+    skipped, ahead, delimiter = _start(rest, options, "\t" if kind_of(file.path) == "tsv" else ",")
+    rows = _rows(lines, chain(ahead, rest), skipped, delimiter)
+    head = [*islice(rows, 1 + _LOOKED_AT)]
+    names = head[0].cells if head else []
+    if names is None and not lines.damage:
+        raise BadData(
+            f"The first line of {file.source} has wrong quotes. It must have the names of the columns. Correct the "
+            "line. Nothing was added."
+        )
+    if names:
+        marks = dict.fromkeys((delimiter, *DELIMITERS))
+        below = ((skipped + n, _names([line], mark)) for n, line in enumerate(ahead[1:], 2) for mark in marks)
+        check_columns(file.source, names, options, are_names=False, delimiter=options.delimiter, below=below)
+    elif not lines.damage:
+        check_columns(file.source, [], options, are_names=False)
+    shape = _shape([row.cells for row in head[1:] if row.cells], names or [], options)
+    mark = {"\t": "a tab", " ": "a space"}.get(delimiter, f"'{delimiter}'")
+    written = f"encoding {encoding}, columns separated by {mark}"
+    for row in chain(head[1:], rows):
+        first, last, cells, _ = row
+        reach = f"; lines {first} to {last} are not added" if last > first else ""
+        if cells is None:
+            odd = "not well-formed CSV: a quote is not closed, or text follows a closing quote"
+            yield BadRecord(f"{file.source} line {first}", odd + reach)
+        elif odd := _oddity(row, cells, names or [], shape, delimiter, options):
+            yield BadRecord(f"{file.source} line {first if reach else last}", odd + reach)
+        else:
+            values = {name: value for name, value in zip(names or [], cells, strict=False) if options.wants(name)}
+            yield Record(values, f"{file.source} line {last}", file.source, written=written)
+    if lines.damage:
+        yield BadRecord(file.source, lines.damage)
+
+
+def _start(lines: Iterator[str], options: ReadingOptions, usual: str) -> tuple[int, list[str], str]:
+    """Return the number of lines before the header, its line with some that follow, and the delimiter.
+
+    A delimiter that yields a text column comes first; among several, the one with the most columns.
+    """
+    line, number = next(lines, "").removeprefix("\ufeff"), 1
+    stated = _SEPARATOR.fullmatch(line)
+    while line and (number < options.header_row or (stated and number == 1) or not line.strip(_EMPTY)):
+        line, number = next(lines, ""), number + 1
+    ahead = [line, *islice(lines, _AHEAD)]
+    delimiter = options.delimiter or (stated[1] if stated else "")
+    if not delimiter:
+        columns = {mark: _names(ahead, mark) for mark in sorted(DELIMITERS, key=lambda mark: mark != usual)}
+        delimiter = max(columns, key=lambda mark: (options.has_text(columns[mark]), len(columns[mark])))
+    return number - 1, ahead, delimiter
+
+
+def _names(lines: Iterable[str], delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader(lines, strict=True, delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def _rows(lines: _Lines, rest: Iterable[str], skipped: int, delimiter: str) -> Iterator[_Row]:
+    """Yield the rows that are not empty, from the header on."""
+    # Strict: after an unclosed quote, the texts of other individuals would become part of one record.
+    reader = csv.reader(lines.record(rest), strict=True, delimiter=delimiter)
+    while True:
+        first, cells = skipped + reader.line_num + 1, None
+        lines.taken.clear()
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            if lines.damage:  # it ended the row
+                return
+        last = skipped + reader.line_num
+        if cells is None or any(cell.strip() for cell in cells):
+            yield _Row(first, last, cells, lines.taken.copy() if last > first else ())
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What most of the first rows of a table have in common.
+
+    Attributes:
+        width: the number of fields; 0 if they differ.
+        unit: the place of the unit's column; -1 if there is none.
+        form: the form of the units, if it has digits; "" if not.
+        others: the other forms that more than one unit in 20 has.
+        alike: the places of the columns behind it whose values usually have that form, too.
+        is_last: whether the next column is empty.
+    """
+
+    width: int
+    unit: int
+    form: str
+    others: frozenset[str]
+    alike: frozenset[int]
+    is_last: bool
+
+
+def _shape(rows: Sequence[list[str]], names: Sequence[str], options: ReadingOptions) -> _Shape:
+    unit = names.index(options.unit_field) if options.unit_field in names else -1
+    whole = [row for row in rows if len(row) > unit]
+    forms = Counter(form_of(row[unit]) for row in whole) if unit >= 0 else Counter[str]()
+    form = _usual(forms) or ""
+    behind = {n: _usual(Counter(form_of(row[n]) for row in rows if len(row) > n)) for n in range(unit + 1, len(names))}
+    return _Shape(
+        _usual(Counter(map(len, rows))) or 0,
+        unit,
+        form if "9" in form else "",
+        frozenset(other for other, count in forms.items() if count > max(1, len(whole) / 20)),
+        frozenset(n for n, usual in behind.items() if usual == form),
+        unit >= 0 and _usual(Counter(not any(map(str.strip, row[unit + 1 : unit + 2])) for row in whole)) is True,
+    )
+
+
+def _usual(counts: Counter[_Any]) -> _Any | None:
+    """Return the value that more than half are; None if there is none."""
+    return next((value for value, count in counts.most_common(1) if 2 * count > counts.total()), None)
+
+
+def _oddity(
+    row: _Row, cells: list[str], names: list[str], shape: _Shape, delimiter: str, options: ReadingOptions
+) -> str:
+    """Return why the shape of a row is odd; "" if it is not."""
+    quotes = "put texts with commas in quotes"
+    if any(cells[len(names) :]):  # without this check, a text without quotes would be cut at its first comma
+        return f"the record has more fields than the table has columns; {quotes}"
+    if len(cells) > len(names) and len(cells) != shape.width:
+        return f"the record has an empty field more than other records; {quotes}"
+    odd = _odd_unit(cells, shape) if 0 <= shape.unit < len(cells) else ""
+    if odd and canonical_unit(cells[shape.unit]) not in options.may_be:
+        return f"{odd}; {quotes} (a name all the same: --unit-may-be)"
+    if row.lines and _has_rows(row.lines, cells, delimiter):
+        return "a quote is not closed, or closed too late: the record contains lines that are records themselves"
+    return ""
+
+
+def _odd_unit(cells: Sequence[str], shape: _Shape) -> str:
+    """Return why a unit may be a part of a text that was cut at a comma; "" if it may not.
+
+    Then a later field has the form of units. In a column whose fields have it anyway, that says less: the unit has
+    no digit then, though units have, and it begins with the space behind a comma, or hardly another has its form.
+    """
+    unit, later = cells[shape.unit], range(shape.unit + 1, len(cells))
+    form = form_of(unit)
+    if not shape.form:
+        is_cut = shape.is_last and unit[:1].isspace() and bool(later and cells[later[0]].strip())
+    elif form == shape.form or is_empty(unit):
+        is_cut = False
+    else:
+        rare = "9" not in form and (form[0].isspace() > shape.form[0].isspace() or form not in shape.others)
+        is_cut = any(form_of(cells[n]) == shape.form for n in later if rare or n not in shape.alike)
+    return "the unit has another form than others, and a later field has theirs" if is_cut else ""
+
+
+def _has_rows(lines: Sequence[str], row: list[str], delimiter: str) -> bool:
+    """Return whether a line within a record is a record itself: it has the same fields in the same forms.
+
+    A field of one line is evidence only for the other lines, since its own line always has it. The first line has the
+    fields before a quote in any case; it is looked at if the quote is in the first field.
+    """
+    at, own = 0, list[tuple[int, int, str]]()
+    for place, field in enumerate(row):
+        ends = len(_LINE_END.findall(field))
+        own += [(place, at, form_of(field))] * (not ends and bool(field))
+        at += ends
+    for number, line in list(enumerate(lines))[not _LINE_END.search(row[0]) :]:
+        cells = _names([line.replace('"', "")], delimiter)
+        others = [(place, form) for place, on, form in own if on != number]
+        if others and len(cells) == len(row) and all(form_of(cells[place]) == form for place, form in others):
+            return True
+    return False
+
+
+def form_of(name: str) -> str:
+    """Return the form of a value: "a" for letters, "9" for digits, and other characters unchanged."""
+    return _DIGITS.sub("9", _LETTERS.sub("a", name.rstrip()))
+
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
+
+
+# --- workbooks and Parquet -------------------------------------------------------------------------------------------
+
+
+def read_workbook(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
+    """Yield the rows of a workbook's sheets. A row of each sheet, usually the first, has the names of its columns.
+
+    Raises:
+        BadData: if no sheet has a text column, or if a sheet has a needed column twice.
+    """
+    source, others, fits = file.source, list[tuple[str, list[str], list[tuple[int, list[object]]]]](), False
+    try:
+        for sheet, own in groupby(_sheet_rows(sandbox.frames("xlsx", read_bytes(file.path))), itemgetter(0)):
+            rows = ((number, cells) for _, number, cells in own if number >= options.header_row)
+            where = f"{source} sheet '{sheet}'"
+            names = ["" if cell is None else str(_value(cell)) for _, cells in islice(rows, 1) for cell in cells]
+            if not options.has_text(names):
+                below = [(number, [*map(_value, cells)]) for number, cells in islice(rows, _AHEAD)]
+                others += [(where, names, below)] * bool(names)
+                continue
+            check_columns(where, names, options, are_names=True)
+            fits = True
+            for number, cells in rows:
+                yield _row(names, cells, f"{where} row {number}", source, options)
+    except Failed as failure:
+        yield BadRecord(source, failure.reason)
+        return
+    if not fits and others:
+        has_text = (one for one in others if any(options.text_field in cells for _, cells in one[2]))
+        where, names, below = next(has_text, others[0])
+        check_columns(where, names, options, are_names=False, below=below)
+    for where, *_ in others:
+        yield BadRecord(where, f"not read: it has no column '{options.text_field}'")
+    if not fits and not others:
+        yield BadRecord(source, "empty")
+
+
+def _sheet_rows(frames: Iterable[dict[str, Any]]) -> Iterator[tuple[str, int, list[Any]]]:
+    """Yield the rows of all sheets, each with the name of its sheet and its number."""
+    sheet = ""
+    for frame in frames:
+        try:  # the frame comes from a process that has read an untrusted file
+            sheet = {**frame}.get("sheet", sheet)
+            rows = [(str.strip(sheet), int(number), list(cells)) for number, cells in frame.get("rows", ())]
+        except (TypeError, ValueError):
+            raise Failed("unsound") from None
+        yield from rows
+
+
+def _row(names: list[str], cells: list[Any], where: str, source: str, options: ReadingOptions) -> Record | BadRecord:
+    if any(cell is not None for cell in cells[len(names) :]):
+        return BadRecord(where, "the row has more cells than the sheet has columns: give each column a name")
+    given = [*cells, *[None] * (names.index(options.text_field) + 1 - len(cells) if options.text_field in names else 0)]
+    values = {name: cell for name, cell in zip(names, given, strict=False) if options.wants(name)}
+    if any(isinstance(cell, dict) and "error" in cell for cell in values.values()):
+        return BadRecord(where, "a cell has a spreadsheet error, such as #N/A")
+    return Record({name: _value(cell) for name, cell in values.items()}, where, source)
+
+
+def _value(cell: Any) -> object:
+    if not isinstance(cell, dict):
+        return cell
+    try:
+        return datetime.fromisoformat(cell["date"])
+    except (KeyError, TypeError, ValueError):
+        return "" if "error" in cell else None
+
+
+def read_parquet(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
     """Yield the records of a Parquet file.
 
     Raises:
         BadData: if the file lacks a needed column.
-        MissingPart: if pyarrow is not installed.
     """
+    import pyarrow
+    import pyarrow.parquet
+
+    source, number = file.source, 0
     try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingPart("Parquet files need pyarrow", "parquet") from error
-    path, source = file
-    try:
-        table = pyarrow.parquet.ParquetFile(path)
+        table = pyarrow.parquet.ParquetFile(file.path)
         names = table.schema_arrow.names
     except (pyarrow.ArrowException, OSError, ValueError):  # a name that is not UTF-8 is a ValueError
         yield BadRecord(source, "not a Parquet file, or damaged")
         return
     check_columns(source, names, options, are_names=True)
     wanted = [name for name in dict.fromkeys(names) if options.wants(name)]
-    number = 0
-    batches = table.iter_batches(batch_size=_BATCH, columns=wanted)
+    batches = table.iter_batches(batch_size=1000, columns=wanted)
     while True:
         try:
             batch = next(batches, None)
@@ -401,13 +460,150 @@ def read_parquet(file: FoundFile, options: ReadingOptions) -> Iterator[Record | 
             return
         for row in range(batch.num_rows):
             number += 1
-            yield _row(batch.slice(row, 1), f"{source} row {number}", source)
+            where = f"{source} row {number}"
+            try:  # each row alone: an invalid text or date must affect only its own record
+                (values,) = batch.slice(row, 1).to_pylist()
+            except (ValueError, OverflowError, KeyError):
+                yield BadRecord(where, "the row has a value that cannot be read")
+            else:
+                yield Record(values, where, source)
 
 
-def _row(row: Any, where: str, source: str) -> Record | BadRecord:
-    # Each row is converted alone: an invalid text or date must affect only its own record.
+# --- JSON ------------------------------------------------------------------------------------------------------------
+
+LARGEST = 2**28
+"""The largest JSON file in bytes, because it is read as a whole."""
+KEY = "_key"
+"""The field with the key of an object, if a file has objects by their keys."""
+_ILL = "not well-formed JSON"
+
+
+class _Twice(dict[str, Any]):
+    """An object with a repeated field. A reader of the file may not expect the value that a parser keeps."""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    return record if len(record) == len(pairs) else _Twice(record)
+
+
+parse_json = partial(json.loads, object_pairs_hook=_pairs)
+
+
+def has_repeated_field(value: object) -> bool:
+    """Return whether what `parse_json` returned contains an object with a repeated field."""
+    left = [value]
+    while left:
+        this = left.pop()
+        if isinstance(this, _Twice):
+            return True
+        left += this.values() if isinstance(this, dict) else this if isinstance(this, list) else ()
+    return False
+
+
+def _object(record: object, where: str, source: str) -> Record | BadRecord:
+    if has_repeated_field(record):
+        return BadRecord(where, "a field occurs twice, possibly with two values: remove one")
+    return Record(record, where, source) if isinstance(record, dict) else BadRecord(where, "not a JSON object")
+
+
+def _json_encoding(file: FoundFile, options: ReadingOptions) -> str:
+    """Return the encoding of a JSON file: as given, or UTF-8 if no mark says UTF-16."""
+    with open_bytes(file.path) as opened:
+        return options.encoding or ("utf-16" if opened.read(2) in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
+
+
+def read_lines(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
+    """Yield the records of a file of JSON lines."""
+    encoding = ""
     try:
-        (values,) = row.to_pylist()
-    except (ValueError, OverflowError, KeyError):
-        return BadRecord(where, "the row has a value that cannot be read")
-    return Record(values, where, source)
+        encoding = _json_encoding(file, options)
+        with open_text(file.path, encoding, "\n") as opened:
+            for number, line in enumerate(short_lines(opened), 1):
+                if line.strip("\ufeff \t\r\n"):
+                    yield _line(line.removeprefix("\ufeff"), f"{file.source} line {number}", file.source)
+    except (*DAMAGE, TooLong):
+        yield BadRecord(file.source, DAMAGED)
+    except UnicodeError:  # of UTF-16, which has no lines to go on with
+        yield BadRecord(file.source, f"not {encoding.upper()}. Give the encoding: --encoding NAME")
+
+
+def _line(line: str, where: str, source: str) -> Record | BadRecord:
+    if not is_unicode(line):
+        return BadRecord(where, "not UTF-8")
+    try:
+        return _object(parse_json(line), where, source)
+    except (ValueError, RecursionError):
+        return BadRecord(where, _ILL)
+
+
+def read_json(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
+    """Yield the records of a JSON file: a list of objects, an object with one such list, or one object.
+
+    An object with the text field is one record. A file with one object a line is read as JSON lines.
+    """
+    source = file.source
+    try:
+        encoding = _json_encoding(file, options)
+        with open_bytes(file.path) as opened:
+            data = opened.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            yield BadRecord(source, f"larger than {LARGEST >> 20} MiB: convert it to JSON lines (.jsonl)")
+            return
+        content = parse_json(data.decode(encoding).removeprefix("\ufeff"))
+    except DAMAGE:
+        yield BadRecord(source, DAMAGED)
+    except UnicodeError:
+        yield BadRecord(source, "not UTF-8")
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and error.lineno > 1:
+            yield from read_lines(file, options)
+        else:
+            yield BadRecord(source, f"{_ILL} at line {error.lineno}")
+    except (ValueError, RecursionError):
+        yield BadRecord(source, _ILL)
+    else:
+        yield from _listed(content, source, options)
+
+
+def _listed(content: object, source: str, options: ReadingOptions) -> Records:
+    if isinstance(content, dict):
+        if _has_text(content, options) or isinstance(content, _Twice):
+            yield _object(content, source, source)
+            return
+        lists = [value for value in content.values() if _holds_objects(value)]
+        keyed = [*_keyed(content, lists=KEY in (options.needed or ()))]
+        if any(_has_text(one, options) for one in keyed):
+            content = keyed
+        else:
+            named = [value for value in lists if any(_has_text(one, options) for one in value)] or lists
+            if len(named) > 1:
+                lead = f"{len(named)} lists of objects, but one is expected"
+                yield BadRecord(
+                    source, f"{lead}: write each list to a file, or --unit-field {KEY} if keys name individuals"
+                )
+                return
+            content = named[0] if named else [content]
+            if len(lists) > 1:
+                yield PartLeftOut(source, f"lists without the field '{options.text_field}' are not read")
+    if not isinstance(content, list):
+        yield BadRecord(source, "not a list of JSON objects")
+        return
+    for number, record in enumerate(content, 1):
+        yield _object(record, f"{source} item {number}", source)
+
+
+def _has_text(record: object, options: ReadingOptions) -> bool:
+    return isinstance(record, dict) and not is_empty(value_of(record, options.text_field))
+
+
+def _holds_objects(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
+
+
+def _keyed(content: dict[str, Any], *, lists: bool) -> Iterator[Any]:
+    """Yield the objects of an object of objects, or of `lists` of them, each with its key; nothing if it is another."""
+    if all(isinstance(value, dict) or (lists and _holds_objects(value)) for value in content.values()):
+        for key, value in content.items():
+            for one in value if isinstance(value, list) else [value]:
+                yield type(one)({KEY: key, **one}) if isinstance(one, dict) else one

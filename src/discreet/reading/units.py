@@ -1,112 +1,209 @@
-"""The units of files. They are never guessed: a manifest, a pattern, a label or the custodian names the unit.
+"""Whose a record is: documents from records, with the unit and the id of each, and the units of files.
 
-A manifest is a table with the unit of each file. A pattern takes the unit from the path, such as "{unit}/**" or
-"{unit}_[0-9]*.txt". A label is front matter in the text, or a JSON file beside it (a sidecar).
+Units are never guessed: a field, a manifest, a pattern, a label or the custodian names them. A manifest is a table with
+the unit of each file. A pattern takes the unit from the path, such as "{unit}/**" or "{unit}_[0-9]*.txt". A label is
+front matter in the text, or a JSON file beside it (a sidecar).
 """
 
+import hashlib
 import json
 import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, time
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from discreet.errors import BadData, UsageError
-from discreet.reading.fields import is_empty, means_nothing
+from discreet.reading.fields import Value, WrongField, is_empty, means_nothing, read_fields, value_of
 from discreet.reading.files import read_records
-from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
-from discreet.retrieval.documents import canonical_unit
+from discreet.reading.records import BadRecord, FoundFile, NoText, ReadingOptions, Record
+from discreet.reading.sandboxed.markup import text_of_html
+from discreet.reading.tables import has_repeated_field, parse_json
+from discreet.retrieval.documents import Document, canonical_name, canonical_unit
+from discreet.system.words import is_unicode
 
-PATH = "path"
-"""The column with the path of a file."""
+# --- documents -------------------------------------------------------------------------------------------------------
+
+NO_UNIT = "names no individual: the field '{}' is empty or missing, or says so (a name all the same: --unit-may-be)"
+"""The reason to refuse a record without a unit if others of its file have one."""
 
 
 @dataclass(frozen=True)
-class Manifest:
-    """The rows of a manifest by file.
+class Fields:
+    """The names of a record's fields. A name such as `subject.reference` is a part of a field.
 
     Attributes:
-        rows: the row of each file by its source: the unit under the vault's unit field, and all other columns.
-        absent: the paths of rows without a file, as spelled in the manifest.
+        text: the field with the text.
+        unit: the field with the individual.
+        id: the field with the document's id; "" for none.
+        declared: the vault's declared fields, with their types.
+        more: further fields with text, which follow the first one's after an empty line.
+        date_format: the form of dates, as of `strptime`; "" for all forms with one meaning.
+        drop_bad: whether a declared field with a wrong value is left out, and not its record.
     """
 
-    rows: Mapping[str, Mapping[str, object]]
-    absent: tuple[str, ...]
+    text: str = "text"
+    unit: str = "unit"
+    id: str = "id"
+    declared: Mapping[str, str] = field(default_factory=dict)
+    more: tuple[str, ...] = ()
+    date_format: str = ""
+    drop_bad: bool = False
 
 
-def read_manifest(
-    name: str, folder: Path, records: Iterable[Record | BadRecord], files: Mapping[str, Path], unit_field: str
-) -> Manifest:
-    """Match the rows of a manifest with files. Return the manifest.
+@dataclass(frozen=True)
+class Read:
+    """A document that was read.
+
+    Attributes:
+        document: the document.
+        where: the position of the record, for messages.
+        repeated: whether the text and fields are equal to those of an earlier record of the unit in the file.
+        nameless: whether the record has no id of its own.
+        dropped: the declared fields that were left out, because their values have another type.
+    """
+
+    document: Document
+    where: str
+    repeated: bool = False
+    nameless: bool = False
+    dropped: tuple[str, ...] = ()
+
+
+class Reader:
+    """A converter of the records of one file to documents, in their order.
+
+    A record without an id gets one from its unit, its text and its declared fields. Records of other units do not
+    change this id. Repeated records of a unit get a number, so that all are kept. The same file gives the same ids when
+    it is added again.
 
     Args:
-        name: the name of the manifest, for messages.
-        folder: the folder of the manifest. Paths may be relative to it, to the given folder, or to the current one.
-        records: the rows, with the columns `path` and `unit` (or the vault's unit field), and optionally `id`.
-        files: the path of each file by its source.
-        unit_field: the vault's unit field.
-
-    Raises:
-        BadData: if a row cannot be read, if it has no path or no unit, or if two rows name one file.
+        fields: the names of the fields.
+        own_units: whether a record without a unit becomes a unit. Otherwise it is refused.
+        may_be: the canonical spellings of names that are names, although they look like none.
     """
-    by_source = {unicodedata.normalize("NFC", source): source for source in files}
-    by_path = {path.resolve(): source for source, path in files.items()}
-    rows: dict[str, Mapping[str, object]] = {}
-    absent: list[str] = []
-    for record in records:
-        if isinstance(record, BadRecord):
-            raise BadData(
-                f"The manifest cannot be read: {record.where}: {record.reason}. Correct the row. Nothing was added."
-            )
-        values = _checked(name, record, unit_field)
-        path = str(values[PATH]).strip()
-        source = _source(path, folder, by_source, by_path)
-        if not source:
-            absent.append(path)
-        elif source in rows:
-            raise BadData(f"{record.where} names the same file as an earlier row. Keep one row for each file.")
-        else:
-            rows[source] = values
-    if not rows and not absent:
-        raise BadData(
-            f"The manifest {name} has no rows. Write one row for each file, with the columns {PATH} and {unit_field}."
-        )
-    return Manifest(rows, tuple(absent))
+
+    def __init__(self, fields: Fields, *, own_units: bool = False, may_be: Collection[str] = ()) -> None:
+        self._fields, self._own_units, self._may_be = fields, own_units, may_be
+        self._copies: Counter[str] = Counter()
+
+    def read(self, record: Record) -> Read | BadRecord:
+        """Return the document of a record, or the reason to refuse it. The reason never contains a value."""
+        fields, values = self._fields, record.values
+        texts = []
+        for name in ("text",) if record.whole else (fields.text, *fields.more):
+            text = _text_of(value_of(values, name), is_file=record.whole)
+            if text is None:
+                return BadRecord(record.where, f"the field '{name}' is not a text")
+            if not is_unicode(text):
+                return BadRecord(record.where, "not UTF-8")
+            texts += [text] * bool(text.strip())
+        named = {name: _name(value_of(values, name), self._may_be) for name in (fields.id, fields.unit) if name}
+        for name, found in named.items():
+            if isinstance(found, _NoName):
+                return BadRecord(record.where, f"the field '{name}' {found.reason}")
+            if not is_unicode(found):
+                return BadRecord(record.where, "not UTF-8")
+        identity, unit = (str(named.get(name, "")) for name in (fields.id, fields.unit))
+        identity, unit = "" if means_nothing(identity) else identity, canonical_unit(unit)
+        if means_nothing(unit) and unit not in self._may_be:
+            unit = ""
+        if not texts:
+            wanted = ("text",) if record.whole else (fields.text, *fields.more)
+            if any(name in values or "." in name for name in wanted):
+                return NoText(record.where, "no text")
+            return BadRecord(record.where, f"no field '{wanted[0]}'")
+        if not unit and not self._own_units:
+            return BadRecord(record.where, NO_UNIT.format(fields.unit))
+        dropped: list[str] | None = [] if fields.drop_bad else None
+        try:
+            declared = read_fields(values, fields.declared, fields.date_format, dropped)
+        except WrongField as error:
+            return BadRecord(record.where, str(error))
+        text, repeated, nameless = "\n\n".join(texts), False, not identity and not record.whole
+        if nameless:
+            identity, repeated = self._made_id(unit, text, declared)
+        identity = identity or record.source
+        document = Document(identity, unit or identity, text, not unit, record.source, declared)
+        return Read(document, record.where, repeated, nameless, tuple(dropped or ()))
+
+    def _made_id(self, unit: str, text: str, declared: Mapping[str, Value]) -> tuple[str, bool]:
+        made = made_id(unit, text, declared)
+        self._copies[made] += 1
+        copy = self._copies[made]
+        return made_id(unit, text, declared, copy), copy > 1
 
 
-def _checked(name: str, record: Record, unit_field: str) -> Mapping[str, object]:
-    values = dict(record.values)
-    if unit_field not in values and "unit" in values:
-        values[unit_field] = values.pop("unit")
-    missing = [column for column in (PATH, unit_field) if column not in values]
-    if missing:
-        raise BadData(
-            f"The manifest {name} has no column '{missing[0]}'. Its columns: {', '.join(record.values)}. It needs "
-            f"'{PATH}' and '{unit_field}' (or 'unit'); 'id' is optional. Nothing was added."
-        )
-    for column in (PATH, unit_field):
-        if is_empty(values[column]):
-            raise BadData(f"{record.where} has no value in the column '{column}'. Add the value. Nothing was added.")
-    return values
+def made_id(unit: str, text: str, declared: Mapping[str, Value], copy: int = 1) -> str:
+    """Return the id of a record that has none, from its unit, text, declared fields and number among equal records."""
+    content = json.dumps([unit, text, dict(sorted(declared.items())), copy])
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
-def _source(path: str, folder: Path, by_source: Mapping[str, str], by_path: Mapping[Path, str]) -> str:
-    """Return the source of the file that a row names; "" if there is no such file."""
-    spelled = unicodedata.normalize("NFC", path.replace("\\", "/"))
-    spelled = spelled.removeprefix("./")
-    if spelled in by_source:
-        return by_source[spelled]
-    try:
-        paths = [(folder / path).resolve(), Path(path).resolve()]
-    except (OSError, ValueError):
+_LARGEST_PAGE = 2**20  # the reader of HTML is slow for damaged pages
+_A_PAGE = re.compile(r"\s*<(!doctype|html|body|div|p|table|span|ul|ol|br|h[1-6])\b.*>\s*", re.IGNORECASE | re.DOTALL)
+
+
+def _text_of(value: object, *, is_file: bool = False) -> str | None:
+    """Return the text of a field, of HTML without its tags; "" if it is empty, and None if it is not a text."""
+    if is_empty(value):
         return ""
-    return next((by_path[one] for one in paths if one in by_path), "")
+    if isinstance(value, list):
+        texts = [text for one in value if (text := _text_of(one)) is None or text.strip()]
+        return None if None in texts else "\n\n".join(map(str, texts))
+    if not isinstance(value, str):
+        return None
+    return text_of_html(value) if not is_file and len(value) < _LARGEST_PAGE and _A_PAGE.fullmatch(value) else value
 
 
+@dataclass(frozen=True)
+class _NoName:
+    """A value that cannot be a name.
+
+    Attributes:
+        reason: why.
+    """
+
+    reason: str
+
+
+_ROUNDED = re.compile(r"[+-]?\d([.,]\d+)?e\+\d{2,}", re.IGNORECASE | re.ASCII)
+"""A large number as spreadsheets and programs write it: 1.23E+15. Without the sign it is an id such as 7e12."""
+_SHARED = "is a number that was rounded, so that several individuals may have it: export it as a text"
+_EXACT = 2**53
+"""From here on, not every whole number is a floating-point number."""
+
+
+def _name(value: object, may_be: Collection[str] = ()) -> "str | _NoName":
+    """Return a value as a name, "" if it is empty. Equal values have one name. Those in `may_be` are names."""
+    if isinstance(value, list):
+        names = [name for one in value if (name := _name(one, may_be))]
+        if any(isinstance(name, _NoName) for name in names) or len({canonical_unit(str(name)) for name in names}) < 2:
+            return next((name for name in names if isinstance(name, _NoName)), names[0] if names else "")
+        return _NoName("names several individuals, but a record belongs to one")
+    if is_empty(value):
+        return ""
+    if isinstance(value, (bool, tuple, dict, set, bytes)):
+        return _NoName("is neither a text nor a number")
+    if isinstance(value, float) and abs(value) >= _EXACT:
+        return _NoName(_SHARED)
+    if isinstance(value, str) and _ROUNDED.fullmatch(value.strip()) and canonical_unit(value) not in may_be:
+        return _NoName(f"{_SHARED} (a name all the same: --unit-may-be)")
+    if isinstance(value, float) and value.is_integer():  # a table with empty cells has 7 as 7.0
+        value = int(value)
+    if isinstance(value, datetime) and not value.tzinfo and value.time() == time():  # workbooks store a day like this
+        value = value.date()
+    return canonical_name(str(value))
+
+
+# --- the units of files ----------------------------------------------------------------------------------------------
+
+PATH = "path"
+"""The column of a manifest with the path of a file."""
 _LARGEST_SIDECAR = 2**20
 _TWO_FILES = "; if it is a table of records, rename one of the two files: neither is added"
 _MATTER = re.compile(r"---[ \t]*\r?\n(.{0,20000}?)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -162,31 +259,24 @@ def read_sidecar(path: Path) -> dict[str, object]:
     Raises:
         WrongLabel: if the sidecar is too large, is not a JSON object in UTF-8, has a field twice, or contains records.
     """
+    its = f"its sidecar {path.name!a}"
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_SIDECAR + 1)
-        if len(content) > _LARGEST_SIDECAR:
-            raise WrongLabel(f"its sidecar {path.name!a} is larger than 1 MiB")
-        record = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
-    except WrongLabel:
-        raise
+        record = parse_json(content.decode("utf-8-sig")) if len(content) <= _LARGEST_SIDECAR else None
     except OSError as error:
-        raise WrongLabel(f"its sidecar {path.name!a} cannot be read ({error.strerror})") from error
+        raise WrongLabel(f"{its} cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
-        raise WrongLabel(f"its sidecar {path.name!a} is not well-formed JSON") from error
-    if not isinstance(record, dict):
-        raise WrongLabel(f"its sidecar {path.name!a} is not a JSON object{_TWO_FILES}")
-    if "text" in record or any(
-        isinstance(value, list) and any(isinstance(one, dict) for one in value) for value in record.values()
-    ):
-        raise WrongLabel(f"its sidecar {path.name!a} contains records{_TWO_FILES}")
-    return record
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
+        raise WrongLabel(f"{its} is not well-formed JSON") from error
+    if len(content) > _LARGEST_SIDECAR:
+        raise WrongLabel(f"{its} is larger than 1 MiB")
+    if has_repeated_field(record):
         raise WrongLabel("a field occurs twice in its sidecar: remove one")
+    if not isinstance(record, dict):
+        raise WrongLabel(f"{its} is not a JSON object{_TWO_FILES}")
+    lists = (value for value in record.values() if isinstance(value, list))
+    if "text" in record or any(isinstance(one, dict) for value in lists for one in value):
+        raise WrongLabel(f"{its} contains records{_TWO_FILES}")
     return record
 
 
@@ -349,7 +439,11 @@ class FileUnits:
     def __init__(self, rules: UnitRules, files: Sequence[FoundFile], unit_field: str, options: ReadingOptions) -> None:
         self._rules, self._files, self._unit_field = rules, files, unit_field
         self.pattern = Pattern(rules.pattern) if rules.pattern else None
-        self._manifest = _manifest(rules.manifest, files, unit_field, options) if rules.manifest else None
+        self._rows: dict[str, Mapping[str, object]] = {}
+        self.absent: list[BadRecord] = []
+        """The rows of the manifest whose files were not found."""
+        if rules.manifest:
+            self._read_manifest(rules.manifest, options)
 
     def values(self, record: Record, path: Path) -> Mapping[str, object]:
         """Return the fields of a file: its text, and the values of a mail's header, front matter, sidecar and rules.
@@ -368,25 +462,67 @@ class FileUnits:
         return {**stated, **named, "text": text}
 
     def _named(self, source: str) -> Mapping[str, object]:
-        if self._manifest:
-            if source not in self._manifest.rows:
-                raise WrongLabel("not in the manifest")
-            return self._manifest.rows[source]
+        if self._rules.manifest and source not in self._rows:
+            raise WrongLabel("not in the manifest")
         if self.pattern:
             unit = self.pattern.unit(source)
             if not unit:
                 raise WrongLabel(f"does not match the pattern '{self.pattern.text}'")
             return {self._unit_field: unit}
-        return {}
+        return self._rows.get(source, {})
 
-    @property
-    def absent(self) -> list[BadRecord]:
-        """The rows of the manifest whose files were not found."""
-        return (
-            [BadRecord(path, "in the manifest, but there is no such file") for path in self._manifest.absent]
-            if (self._manifest)
-            else []
-        )
+    def _read_manifest(self, path: Path, options: ReadingOptions) -> None:
+        """Match the rows of a manifest with files. Paths may be relative to it, to the given folder, or to here.
+
+        Raises:
+            BadData: if a row cannot be read, if it has no path or no unit, or if two rows name one file.
+        """
+        if not path.is_file():
+            raise UsageError(f"There is no manifest at {path}. Check the path.")
+        field, needs = self._unit_field, f"'{PATH}' and '{self._unit_field}'"
+        by_source = {unicodedata.normalize("NFC", file.source): file.source for file in self._files}
+        by_path = {file.path.resolve(): file.source for file in self._files}
+        try:
+            for record in read_records([path], ReadingOptions(PATH, options.encoding, options.delimiter)):
+                if isinstance(record, BadRecord):
+                    raise BadData(
+                        f"The manifest cannot be read: {record.where}: {record.reason}. Correct the row. Nothing was "
+                        "added."
+                    )
+                values = dict(record.values)
+                if field not in values and "unit" in values:
+                    values[field] = values.pop("unit")
+                for column in (PATH, field):
+                    if column not in values:
+                        raise BadData(
+                            f"The manifest {path.name} has no column '{column}'. Its columns: "
+                            f"{', '.join(record.values)}. It needs {needs} (or 'unit'); 'id' is optional. Nothing was "
+                            "added."
+                        )
+                    if is_empty(values[column]):
+                        raise BadData(
+                            f"{record.where} has no value in the column '{column}'. Add the value. Nothing was added."
+                        )
+                named = str(values[PATH]).strip()
+                source = by_source.get(unicodedata.normalize("NFC", named.replace("\\", "/")).removeprefix("./"), "")
+                source = source or next((by_path[one] for one in _resolved(path.parent, named) if one in by_path), "")
+                if not source:
+                    self.absent.append(BadRecord(named, "in the manifest, but there is no such file"))
+                elif source in self._rows:
+                    raise BadData(f"{record.where} names the same file as an earlier row. Keep one row for each file.")
+                else:
+                    self._rows[source] = values
+        except BadData as error:
+            if "--text-field" not in str(error):
+                raise
+            raise BadData(
+                f"The manifest {path.name} has no column '{PATH}'. It needs {needs}. Nothing was added."
+            ) from error
+        if not self._rows and not self.absent:
+            raise BadData(
+                f"The manifest {path.name} has no rows. Write one row for each file, with the columns {PATH} and "
+                f"{field}."
+            )
 
     def check(self, named: int, asked: int) -> None:
         """Check that at least one file has a unit, unless none was `asked`.
@@ -403,6 +539,13 @@ class FileUnits:
         else:
             lead = "The files name no units, and discreet never guesses units."
         raise UsageError(f"{lead} {ways([file.source for file in self._files], self._unit_field)}")
+
+
+def _resolved(folder: Path, path: str) -> list[Path]:
+    try:
+        return [(folder / path).resolve(), Path(path).resolve()]
+    except (OSError, ValueError):
+        return []
 
 
 def ways(sources: Sequence[str], unit_field: str) -> str:
@@ -426,19 +569,3 @@ def ways(sources: Sequence[str], unit_field: str) -> str:
             "Nothing was added.",
         )
     )
-
-
-def _manifest(path: Path, files: Sequence[FoundFile], unit_field: str, options: ReadingOptions) -> Manifest:
-    reading = ReadingOptions(text_field=PATH, encoding=options.encoding, delimiter=options.delimiter)
-    if not path.is_file():
-        raise UsageError(f"There is no manifest at {path}. Check the path.")
-    paths = {file.source: file.path for file in files}
-    try:
-        return read_manifest(path.name, path.parent, read_records([path], reading), paths, unit_field)
-    except BadData as error:
-        if "--text-field" in str(error):
-            raise BadData(
-                f"The manifest {path.name} has no column '{PATH}'. It needs '{PATH}' and '{unit_field}'. Nothing was "
-                "added."
-            ) from error
-        raise

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from discreet.retrieval.embedding import Embedder, StreamingEmbedder, Vectors
 from discreet.retrieval.store import Piece, Store, digest
 from discreet.system.progress import stage
 
+_T = TypeVar("_T")
 _STORED = 256
 """Documents that are stored together."""
 _MANY = 1000
@@ -111,10 +113,27 @@ class Indexer:
             at_once: the number of documents that are embedded together; as the embedder prefers if 0. Those that are
                 ready are stored durably, at most `_STORED` together.
         """
-        counts = Counts()
         admission = Admission(self._store)
-        for group in _groups(documents, at_once or getattr(self._embedder, "documents_at_once", _STORED)):
-            fresh = self._fresh(group, admission, counts)
+        admitted = (
+            (document, fate)
+            for group in _groups(documents, at_once or self._at_once)
+            for document, fate in zip(group, admission.fates(group), strict=True)
+        )
+        return self.index_admitted(admitted, batch, progress, begin=begin, at_once=at_once)
+
+    def index_admitted(
+        self,
+        admitted: Iterable[tuple[Document, Fate]],
+        batch: int | None = None,
+        progress: Callable[[int], None] | None = None,
+        *,
+        begin: Callable[[], int] | None = None,
+        at_once: int = 0,
+    ) -> Counts:
+        """Index documents as `index` does, of which an `Admission` has told what becomes of each."""
+        counts = Counts()
+        for group in _groups(admitted, at_once or self._at_once):
+            fresh = [document for document, fate in group if self._count(document, fate, counts)]
             if progress:
                 progress(len(group) - len(fresh))
             if fresh:
@@ -124,21 +143,21 @@ class Indexer:
         self._store.settle()  # once for all replacements; after an interruption, when the store is next opened
         return counts
 
-    def _fresh(self, group: Sequence[Document], admission: Admission, counts: Counts) -> list[Document]:
-        """Return the documents of `group` to be stored, and count the others."""
+    @property
+    def _at_once(self) -> int:
+        return getattr(self._embedder, "documents_at_once", _STORED)
+
+    def _count(self, document: Document, fate: Fate, counts: Counts) -> bool:
+        """Count a document. Return whether it is to be stored."""
         refused = {Fate.CONFLICT: counts.conflicts, Fate.NAMELESS: counts.nameless, Fate.TAKEN: counts.taken}
-        fresh = []
-        for document, fate in zip(group, admission.fates(group), strict=True):
-            if fate is Fate.BURIED:
-                counts.buried[document.unit, admission.buried[document.unit]] += 1
-            elif fate in refused:
-                refused[fate].append(document.id)
-            else:
-                counts.added += fate is Fate.ADDED
-                counts.replaced += fate is Fate.REPLACED
-                counts.unchanged += fate is Fate.UNCHANGED
-                fresh += [document] * (fate is not Fate.UNCHANGED)
-        return fresh
+        if fate is Fate.BURIED:
+            counts.buried[document.unit, self._store.buried({document.unit})[document.unit][0]] += 1
+        elif fate in refused:
+            refused[fate].append(document.id)
+        counts.added += fate is Fate.ADDED
+        counts.replaced += fate is Fate.REPLACED
+        counts.unchanged += fate is Fate.UNCHANGED
+        return fate in (Fate.ADDED, Fate.REPLACED)
 
     def _add(self, documents: Sequence[Document], batch: int, progress: Callable[[int], None] | None) -> None:
         """Embed and store documents."""
@@ -166,7 +185,7 @@ class Indexer:
             yield from np.asarray(self._embedder.embed(texts))
 
 
-def _groups(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
-    iterator = iter(documents)
+def _groups(some: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    iterator = iter(some)
     while group := list(islice(iterator, size)):
         yield group

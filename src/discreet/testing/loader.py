@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData
-from discreet.reading.loaders import Loader
+from discreet.reading.files import Loader
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 
 CANARY = "zeugma-canary-0417"

@@ -8,11 +8,9 @@ from typing import TypedDict, Unpack
 from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.planning.prices import no_longer_empty
-from discreet.reading.identity import Fields, Read
-from discreet.reading.intake import Intake
-from discreet.reading.known import Judge, Known
-from discreet.reading.records import BadRecord, Erased, FoundFile, NoText, PartLeftOut, ReadingOptions
-from discreet.reading.units import UnitRules
+from discreet.reading.intake import Intake, Judge, Known
+from discreet.reading.records import BadRecord, FoundFile, ReadingOptions
+from discreet.reading.units import Fields, Read, UnitRules
 from discreet.retrieval.documents import Document, canonical_unit
 from discreet.retrieval.indexer import Fate, Indexer
 from discreet.retrieval.store import Store
@@ -51,6 +49,7 @@ class How(TypedDict, total=False):
         date_format: the form of dates, such as %d/%m/%Y; by default all forms with one meaning.
         drop_bad_fields: whether a declared field with a wrong value is left out, and not its record.
         without_quotes: whether the words of others that a mail quotes are left out.
+        ocr: whether pages of a PDF without text are read as pictures.
     """
 
     text_field: str | Sequence[str]
@@ -63,6 +62,7 @@ class How(TypedDict, total=False):
     date_format: str
     drop_bad_fields: bool
     without_quotes: bool
+    ocr: bool
 
 
 def open_intake(paths: Sequence[str | Path | FoundFile], how: How, settings: VaultConfig, known: Known) -> Intake:
@@ -89,6 +89,7 @@ def open_intake(paths: Sequence[str | Path | FoundFile], how: How, settings: Vau
         how.get("delimiter"),
         header_row=how.get("header_row", 1),
         without_quotes=how.get("without_quotes", False),
+        ocr=how.get("ocr", False),
     )
     files = [path if isinstance(path, FoundFile) else Path(path) for path in paths]
     return Intake(files, fields, options, how.get("units", UnitRules()), settings.unit_field, known)
@@ -102,54 +103,38 @@ def add_files(
     Raises:
         UsageError, BadData: if units are not named, or a field is missing. Nothing was written.
     """
-    judge = Known(store).judge()
+    judge = Judge(Known(store))
     with unfinished.addition(store, intake.files) as begin:
-        return _add(indexer, intake.documents(judge), judge, progress, begin)
+        return _add(indexer, judge, intake.documents(judge), progress, begin)
 
 
 def add_documents(indexer: Indexer, store: Store, documents: Iterable[Document], progress: Progress | None) -> Added:
     """Add documents from a program."""
-    judge = Known(store).judge()
+    judge = Judge(Known(store))
     read = (Read(document, f"the document '{document.id}'") for document in documents)
-    return _add(indexer, judge.sort(read), judge, progress)
+    return _add(indexer, judge, judge.admit(read), progress)
 
 
 def _add(
     indexer: Indexer,
-    found: Iterable[Read | BadRecord],
     judge: Judge,
+    admitted: Iterable[tuple[Document, Fate]],
     progress: Progress | None,
     begin: Callable[[], int] | None = None,
 ) -> Added:
-    own_unit = repeated = 0
-    left = dict[type[BadRecord], list[BadRecord]]()
-
-    def good() -> Iterator[Document]:
-        nonlocal own_unit, repeated
-        for one in found:
-            if isinstance(one, BadRecord):
-                left.setdefault(type(one), []).append(one)
-                continue
-            own_unit += one.document.own_unit
-            repeated += one.repeated
-            yield one.document
-
     done = None if progress is None else lambda count: progress("documents", count)
-    counts = indexer.index(good(), progress=done, begin=begin)
-    refused = {one.where for one in left.get(BadRecord, ())}
+    counts = indexer.index_admitted(admitted, progress=done, begin=begin)
     return Added(
         counts.added,
         counts.replaced,
         counts.unchanged,
-        own_unit,
-        tuple(left.get(BadRecord, ())),
+        judge.own_unit,
+        tuple(judge.left[BadRecord]),
         tuple(judge.conflicts),
-        repeated,
+        judge.repeated,
         buried=judge.fates[Fate.BURIED],
         batch=counts.batch,
-        in_part=tuple(one for one in left.get(PartLeftOut, ()) if one.where not in refused),
-        erased=tuple(left.get(Erased, ())),
-        empty=tuple(left.get(NoText, ())),
+        **judge.reported(),
     )
 
 

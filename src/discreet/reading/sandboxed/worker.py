@@ -3,9 +3,9 @@
     python -m discreet.reading.sandboxed.worker KIND ...
 
 Its standard input has the length of a request in 4 bytes, the request as JSON, the length of a file in 8 bytes, and the
-file. Its standard output has frames: the length in 4 bytes, and one JSON object. The last frame of a file is
-`{"end": ...}`. The process sends codes instead of error messages, which could contain text of the file. Its standard
-error is closed.
+file. Its standard output has frames: the length in 4 bytes, and one JSON object. `{"page": 0}` states that the process
+is ready, `{"page": number}` that a page was read; the last frame of a file is `{"end": code}`. The process sends codes
+instead of error messages, which could contain text of the file. Its standard error is closed.
 """
 
 import codecs
@@ -16,41 +16,47 @@ import os
 import pkgutil
 import resource
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from importlib import import_module
+from typing import BinaryIO
 
-from discreet.reading.encodings import Doubtful
-from discreet.reading.sandboxed.extracted import Extracted, Unreadable, Wanted
-from discreet.reading.sandboxed.mail import read_eml, read_mbox
-from discreet.reading.sandboxed.markup import read_html
-from discreet.reading.sandboxed.office import read_docx, read_odt, read_pptx
+from discreet.reading.records import Doubtful
+from discreet.reading.sandboxed import Extracted, Unreadable, Wanted
+from discreet.reading.sandboxed.markup import read_eml, read_html, read_mbox
+from discreet.reading.sandboxed.office import read_docx, read_odt, read_pptx, read_xlsx
 from discreet.reading.sandboxed.pdf import SMALL, read_pdf
-from discreet.reading.sandboxed.workbook import read_xlsx
 
 MEMORY = 2**31
 """The limit of the address space, in bytes."""
 PROCESSOR = 3600
 """The limit of processor time, in seconds. It ends a busy process whose parent died."""
 Frames = Iterator[dict[str, object]]
-Reader = Callable[[bytes, Wanted], Iterator[Extracted] | Frames]
+Reader = Callable[[bytes, Wanted], Iterator[Extracted | dict[str, object]] | Iterator[Extracted] | Frames]
 
 
 def main() -> None:
     """Answer requests until the standard input ends."""
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # the output of a library must not mix with answers
+    ocr = "ocr" in sys.argv[1:]
     for kind in sys.argv[1:]:
-        _make_ready(kind)
-    _limit()
+        _make_ready(kind, ocr)
+    _limit(PROCESSOR * (24 if ocr else 1))
+    _send(sink, [{"page": 0}])
     while len(header := source.read(4)) == 4:
         request = json.loads(source.read(int.from_bytes(header, "big")))
         data = source.read(int.from_bytes(source.read(8), "big"))
-        for frame in _answer(READERS[request.pop("kind")], data, Wanted(**request)):
-            content = json.dumps(frame).encode()
-            sink.write(len(content).to_bytes(4, "big") + content)
-        sink.flush()
+        _send(sink, _answer(READERS[request.pop("kind")], data, Wanted(**request)))
+
+
+def _send(sink: BinaryIO, frames: Iterable[dict[str, object]]) -> None:
+    for frame in frames:
+        content = json.dumps(frame).encode()
+        sink.write(len(content).to_bytes(4, "big") + content)
+        if "page" in frame:
+            sink.flush()
+    sink.flush()
 
 
 def _answer(read: Reader, data: bytes, wanted: Wanted) -> Frames:
@@ -80,7 +86,7 @@ READERS: dict[str, Reader] = {
 }
 
 
-def _make_ready(kind: str) -> None:
+def _make_ready(kind: str, ocr: bool) -> None:
     """Load all modules that the first file needs. Later, the process cannot open files."""
     for module in pkgutil.iter_modules(encodings.__path__):
         try:
@@ -93,16 +99,15 @@ def _make_ready(kind: str) -> None:
         made = io.BytesIO()
         Workbook().save(made)
         list(read_xlsx(made.getvalue(), Wanted()))
-    else:
-        list(_answer(READERS[kind], SMALL, Wanted()))
-    with suppress(ImportError):  # without it, pages and mails that are not UTF-8 are refused
-        import_module("chardetng_py")
+    elif kind in READERS:
+        list(_answer(READERS[kind], SMALL, Wanted(ocr=ocr)))
+    import_module("chardetng_py")
     import_module("xml.etree.ElementTree").fromstring("<a>&#65;</a>")
 
 
-def _limit() -> None:
+def _limit(seconds: int = PROCESSOR) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR, PROCESSOR))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))  # no file and no socket can be opened
