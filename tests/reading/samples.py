@@ -82,6 +82,20 @@ def _rc4(key: bytes, data: bytes) -> bytes:
     return bytes(made)
 
 
+def scanned(*lines: str) -> bytes:
+    """A PDF of one page that is a picture of some lines."""
+    import matplotlib
+    from PIL import Image, ImageDraw, ImageFont
+
+    letters = ImageFont.truetype(f"{matplotlib.get_data_path()}/fonts/ttf/DejaVuSans.ttf", 30)
+    page = Image.new("L", (1240, 1754), 255)
+    for number, line in enumerate(lines):
+        ImageDraw.Draw(page).text((120, 150 + 70 * number), line, font=letters, fill=0)
+    made = io.BytesIO()
+    page.save(made, "PDF", resolution=150)
+    return made.getvalue()
+
+
 def packed(files: Mapping[str, bytes | str]) -> bytes:
     """A ZIP file."""
     made = io.BytesIO()

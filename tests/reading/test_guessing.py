@@ -1,12 +1,16 @@
 """A column that is missing: the one that may have been meant is named, and nothing that may be a document."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from discreet.errors import BadData
+from discreet.errors import BadData, UsageError
 from discreet.reading.files import read_records
+from discreet.reading.intake import Intake
+from discreet.reading.records import ReadingOptions
 from discreet.reading.tables import suggestion
+from discreet.reading.units import Fields, UnitRules
 
 
 @pytest.mark.parametrize(
@@ -41,3 +45,27 @@ def test_first_line_is_shown_only_if_it_looks_like_names(header: str, shown: boo
         list(read_records([tmp_path / "a.csv"]))
     assert (header.replace(",", ", ") in str(caught.value)) == shown
     assert "secret" not in str(caught.value)
+
+
+def test_parts_of_fields_are_shown_and_suggested(tmp_path: Path) -> None:
+    """But those that few records have are not: they may be names of individuals."""
+    records = [
+        {"resource": {"subject": {"reference": f"Patient/{n}"}, "note": [{"text": "Cold"}], "by": {f"Dr{n % 3}": 1}}}
+        for n in range(9)
+    ]
+    (tmp_path / "b.json").write_text(json.dumps({"entry": records}))
+    with pytest.raises(BadData) as caught:
+        _ = Intake([tmp_path / "b.json"], Fields(unit="patient"), ReadingOptions(), UnitRules(), "patient").preview
+    assert "Its fields: resource.subject.reference, resource.note.text." in str(caught.value)
+    assert "Did you mean --text-field resource.note.text?" in str(caught.value)
+    fields = Fields(text="resource.note.text", unit="reference")
+    with pytest.raises(BadData, match=r"Did you mean --unit-field resource\.subject\.reference"):
+        _ = Intake([tmp_path / "b.json"], fields, ReadingOptions(), UnitRules(), "patient").preview
+
+
+def test_nearest_path_is_suggested(tmp_path: Path) -> None:
+    (tmp_path / "my clinic.csv").write_text("text\n")
+    with pytest.raises(UsageError, match=r"Did you mean '.*/my clinic\.csv'\?"):
+        list(read_records([tmp_path / "my clinik.csv"]))
+    with pytest.raises(UsageError, match=r"Check the path\.$"):
+        list(read_records([tmp_path / "none" / "a.csv"]))

@@ -21,20 +21,6 @@ LINES = (
 )
 
 
-def scanned(*lines: str) -> bytes:
-    """A PDF of one page that is a picture of some lines."""
-    image, draw, font = (pytest.importorskip(f"PIL.{name}") for name in ("Image", "ImageDraw", "ImageFont"))
-    import matplotlib
-
-    letters = font.truetype(f"{matplotlib.get_data_path()}/fonts/ttf/DejaVuSans.ttf", 30)
-    page = image.new("L", (1240, 1754), 255)
-    for number, line in enumerate(lines):
-        draw.Draw(page).text((120, 150 + 70 * number), line, font=letters, fill=0)
-    made = io.BytesIO()
-    page.save(made, "PDF", resolution=150)
-    return made.getvalue()
-
-
 def joined(*parts: bytes) -> bytes:
     """The pages of several PDF files in one."""
     pdfium = pytest.importorskip("pypdfium2")
@@ -69,7 +55,7 @@ def test_ocr_without_its_part_is_refused_before_anything_is_read(
 
 def test_scanned_pages_are_read_and_named_in_the_preview(tmp_path: Path) -> None:
     pytest.importorskip("rapidocr")
-    (tmp_path / "P1.pdf").write_bytes(joined(scanned(*LINES), samples.pdf("A page of text"), samples.pdf("")))
+    (tmp_path / "P1.pdf").write_bytes(joined(samples.scanned(*LINES), samples.pdf("A page of text"), samples.pdf("")))
     record, left = read(tmp_path / "P1.pdf", ocr=True)
     assert isinstance(record, Record)
     assert str(record.values["text"]).split("\n") == [*LINES, "", "A page of text"]

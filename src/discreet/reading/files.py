@@ -10,8 +10,9 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatch
 from functools import cache
 from importlib.util import find_spec
@@ -41,7 +42,7 @@ from discreet.reading.records import (
 from discreet.reading.sandbox import Failed, Sandbox, read_bytes
 from discreet.reading.sandboxed import Extracted, Wanted
 from discreet.reading.tables import read_delimited, read_json, read_lines, read_parquet, read_workbook
-from discreet.system.words import is_unicode
+from discreet.system.words import is_unicode, quoted
 
 PASSED_OVER = (".DS_Store", "Thumbs.db", "desktop.ini", "._*", "~$*", ".~lock.*#", ".git", "__MACOSX")
 """Files and folders of operating systems and office programs. They are skipped without a report."""
@@ -95,7 +96,11 @@ def _is_folder(path: Path) -> bool:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
-        raise UsageError(f"There is no file or folder at {path}. Check the path.") from error
+        near = list[str]()
+        with suppress(OSError):
+            near = get_close_matches(path.name, os.listdir(path.parent), 1)
+        mend = f"Did you mean {quoted(path.with_name(near[0]))}?" if near else "Check the path."
+        raise UsageError(f"There is no file or folder at {path}. {mend}") from error
     except OSError as error:  # a name that is too long, a loop of links, a folder without permission
         raise UsageError(f"The path {path} cannot be opened: {error.strerror}. Check the path.") from error
     return stat.S_ISDIR(mode)

@@ -6,7 +6,7 @@ A preview is the addition without writing: the same `Judge` says what becomes of
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -115,7 +115,9 @@ class Preview:
     @property
     def _noun(self) -> str:
         noun = self.unit_field.removesuffix("_id")
-        return noun if noun.isalpha() and not noun.endswith(("s", "y")) and noun != "from" else "unit"
+        return (
+            noun if noun.isalpha() and noun.islower() and not noun.endswith(("s", "y")) and noun != "from" else "unit"
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the preview as plain data."""
@@ -530,14 +532,15 @@ class Intake:
 
     def _columns(self, file: FoundFile) -> list[str]:
         """Return the names of a table's fields. In JSON, a name that one record has alone may be an individual's."""
-        names, every = Counter[str](), replace(self._options, needed=None)
+        names, every, seen = Counter[str](), replace(self._options, needed=None), 0
         for record in islice(read_records([file], every), 1000):
             if isinstance(record, Record):
-                names.update(str(name) for name in record.values)
-        alone = kind_of(file.path) in ("json", "jsonl")
-        return [name for name, times in names.items() if not alone or times > 1 or "_" in name or is_usual(name)][
-            :_SHOWN
-        ]
+                seen += 1
+                names.update(iter(dict.fromkeys(_names_in(record.values))))
+        if kind_of(file.path) in ("json", "jsonl"):
+            usual = {name for name, times in names.items() if times > 1 or "_" in name or is_usual(name)}
+            return [name for name in names if name in usual and ("." not in name or 2 * names[name] > seen)][:_SHOWN]
+        return [*names][:_SHOWN]
 
     def _doubts(self, named: Counter[str]) -> Iterator[str]:
         """Yield likely mistakes in the names of units."""
@@ -578,6 +581,18 @@ class Intake:
                 f"{counted(judge.own_unit, 'document')} without '{self._fields.unit}': each becomes a unit ({option}). "
                 "If several belong to one individual, this individual has less protection than a receipt states."
             )
+
+
+def _names_in(value: object, before: str = "") -> Iterator[str]:
+    """Yield the names of fields, of objects within them the parts that have a value: `resource.subject.reference`."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _names_in(part, f"{before}.{name}" if before else str(name))
+    elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+        for one in value[:_SHOWN]:
+            yield from _names_in(one, before)
+    else:
+        yield before
 
 
 _AN_ID = re.compile(r"(?i)(^|[\W_])(id|nr|no|number|nummer|key|case)\b|nr\.?$|(?-i:(Id|ID|Nr)$)")

@@ -95,7 +95,10 @@ def _look_like_names(names: Sequence[str]) -> bool:
 
 
 _OFTEN = {
-    "--text-field": ("text", "note", "notes", "body", "content", "message", "comment", "letter", "report", "befund"),
+    "--text-field": (
+        *("text", "note", "notes", "body", "content", "message", "comment", "letter", "report", "conclusion"),
+        *("befund", "notiz", "freitext", "bemerkung", "kommentar", "nachricht"),
+    ),
     "--unit-field": (
         *("unit", "_key", "patient", "person", "subject", "individual", "user", "client", "customer", "member", "from"),
         *("patientennummer", "pat.-nr.", "patnr", "personalnummer", "kunde"),
@@ -116,11 +119,12 @@ def is_usual(name: str) -> bool:
 def suggestion(name: str, columns: Sequence[str], option: str) -> str:
     """Return a sentence with the nearest column, or a request for a name."""
     folded = {column.casefold(): column for column in columns}
-    near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
+    near = [column for column in folded if column.endswith(f".{name.casefold()}")]
+    near = near or get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
     if not near:
         words = _OFTEN[option]
         near = [word for word in words if word in folded]
-        near += [column for word in words for column in folded if word in column.replace("-", "_").split("_")]
+        near += [column for word in words for column in folded if word in re.split("[-_.]", column)]
     return f"Did you mean {option} {quoted(folded[near[0]])}?" if near else f"Give the right column: {option} NAME."
 
 

@@ -31,6 +31,10 @@ class Experiment:
 
 
 EXPERIMENTS = {
+    "files": Experiment(
+        "Files of custodians: exports to play the first hour with, and how fast files are read and added",
+        {"exports": "files:write_exports", "speed": "files:time_files", "scans": "files:time_scans"},
+    ),
     "accuracy": Experiment(
         "How often answers are right at a price, and how many votes a price takes",
         {
