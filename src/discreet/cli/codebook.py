@@ -157,7 +157,7 @@ def check(
 ) -> None:
     """Compare the codes of a sample of records with your own labels: for the custodian alone.
 
-    It writes nothing that an answer reads. Whoever has seen the records and then changes the codebook says so:
+    It writes nothing that an answer reads. If you change the codebook after a look at the records, say so:
     `discreet code --made-with-records`.
     """
     opened = Vault.open(vault)

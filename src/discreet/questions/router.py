@@ -261,7 +261,7 @@ class Router:
         forms = ("summary",) if kind == "summary" and first else ("list", "trend") if kind == "trend" else ("list",)
         if kind == "summary" and SUMMED.match(text):  # what all say of themselves: it names no population
             text, forms = SUMMED.sub("what do ", text), ("list",)
-        # As it was said first: "complaints of patients with breathing problems" names its attribute.
+        # In its own words first: "complaints of patients with breathing problems" names its attribute.
         texts = dict.fromkeys((text, VAGUE.sub(first, text, 1) if vague else text))
         for text, form in product(texts, forms):
             with suppress(UsageError):

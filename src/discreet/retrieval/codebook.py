@@ -251,7 +251,7 @@ class Codebook(_Part):
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """What a receipt says of the book: whether someone who saw records may have changed it."""
+        """What a receipt says of the book: whether a person who saw records may have changed it."""
         said = "the codebook was changed after records were coded; that this was done without a look at them: {}"
         return (said.format(self.changed),) if self.changed else ()
 

@@ -25,7 +25,7 @@ from discreet.system.words import quoted
 from discreet.vault.components import VaultComponents, VaultParts
 
 CODER = "minilm"
-"""The embedder of the usual coder: the packaged one, whatever embedder the vault has."""
+"""The embedder of the usual coder: the packaged one, also where the vault has another."""
 RESTORED = "restored.json"
 """The file of a vault that was restored from a backup (`operations.restore`)."""
 _WORST = ("not declared", "declared")
@@ -81,7 +81,7 @@ def settle_book(
             if declared is None:
                 raise UsageError(
                     "The codebook changes after records were coded. A book that follows from records may tell of them, "
-                    "so say on each receipt how it was changed: --made-without-records if nobody who changed it looked "
+                    "so say on each receipt how it was changed: --made-without-records if no one who changed it looked "
                     "at records or at `codebook check`, else --made-with-records. Nothing was changed."
                 )
             marks.add("declared" if declared else "not declared")
@@ -182,7 +182,7 @@ class VaultReading(VaultParts):
         Args:
             book: the book, its file, or the name of a packaged one; None to drop the vault's.
             made_without_records: for a book that changes after records were coded: whether the custodian declares that
-                nobody who changed it looked at them. Each receipt says it.
+                no one who changed it looked at them. Each receipt says it.
 
         Raises:
             UsageError: if there is no such file, or if nothing is declared of a changed book.
