@@ -157,6 +157,7 @@ __all__ = [
     "NonRAG",
     "Share",
     "Summary",
+    "Themes",
     "Trend",
     "Typical",
     "make_algorithm",

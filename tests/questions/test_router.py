@@ -106,17 +106,22 @@ BOOK = Codebook.parse(
 THEMES = ["What are the main complaints?", "What are the main topics by clinic?", "What do patients complain about?"]
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("router") / "v"
+def vault_at(place: Path) -> Vault:
     fields = {"sex": "category", "day": "date", "age": "number", "clinic": "category(north, south)"}
     vault = Vault.create(place, epsilon=20, delta=1e-6, embedder="hashing", unit_field="patient", fields=fields)
     own: dict[str, str | float] = {"sex": "w", "day": "2026-01-05", "age": 30.0}
     texts = ("Fever. Winter Hand.", "A rash.")
     vault.add_documents(Document(f"d{n}", f"p{n}", texts[n % 2], fields=own) for n in range(60))
+    return vault
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vault whose records are coded."""
+    vault = vault_at(tmp_path_factory.mktemp("router") / "v")
     vault.use_book(BOOK)
     vault.code(lambda *_: None, coder=WordCoder())
-    return place
+    return vault.path
 
 
 def faced(decide: Callable[[], tuple[str, float]]) -> tuple[Said, str]:
@@ -252,9 +257,10 @@ def test_constructors_of_python_make_requests(path: Path) -> None:
         discreet.count("of the")
 
 
-def test_table_of_what_was_wrong(path: Path) -> None:
-    """Part 1 of the design: right, or refused unpaid."""
-    vault = Vault.open(path, model=ToyModel())
+def test_table_of_what_was_wrong(path: Path, tmp_path: Path) -> None:
+    """Part 1 of the design: right, or refused unpaid. The last one is right in a vault whose records are coded."""
+    assert str(Vault.open(path).decide("What is the main problem?").request) == "themes: complaint"
+    vault = Vault.open(vault_at(tmp_path / "v").path, model=ToyModel())
     right = {
         "How many patients have Winter Hand or Glass Knee?": 'count: "Winter Hand" or "Glass Knee"',
         "How many patients have numb thumbs and a weak grip?": 'count: "numb thumbs" and "weak grip"',

@@ -131,7 +131,9 @@ def check_each_unit_adds_its_own_cells(folder: Path) -> None:
             assert bool(groups) == ("payers" in counts)  # who has no influence does not pay
     for size in (2, 3, len(PEOPLE)):
         for units in combinations(PEOPLE, size):
-            sums = [sum(one, Counter()) for one in zip(*(alone[unit] for unit in units), strict=True)]
+            sums: list[Counter[str]] = [
+                sum(one, Counter()) for one in zip(*(alone[unit] for unit in units), strict=True)
+            ]
             assert cells_of(folder / "-".join(units), units) == sums, units
 
 

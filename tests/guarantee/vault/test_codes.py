@@ -324,7 +324,7 @@ class Letters(HashingEmbedder):
 
     name = "letters"
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Any:
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             for letter in text:
@@ -361,7 +361,7 @@ class Merging:
 class Centred(Letters):
     """A twin: vectors around the mean of those in one call."""
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Any:
         rows = super().embed(texts)
         return rows - rows.sum(axis=0) / max(1, len(rows)) / 2
 
