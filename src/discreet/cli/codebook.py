@@ -30,7 +30,7 @@ Written = Annotated[Path, typer.Argument(metavar="BOOK.yaml", help="The file tha
 
 @_group.callback()
 def codebook() -> None:
-    """Make, show, fit and check the public codebook under which records are coded."""
+    """Make, show, fit and check a codebook: it is public, and records are coded under it."""
 
 
 @dataclass(frozen=True, kw_only=True)
