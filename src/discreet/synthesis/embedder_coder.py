@@ -46,7 +46,7 @@ KEPT = 100_000
 """So many clauses are kept with their likenesses, at most."""
 GRID = tuple(round(0.1 + 0.01 * step, 2) for step in range(61))
 """The thresholds that are tried."""
-ENOUGH, WITHIN = 10, 0.1
+ENOUGH, WITHIN = 30, 0.1
 """So many texts must state a value that gets a threshold of its own, which is this near to its attribute's."""
 NOWHERE = -9.0
 """The likeness of a value to a text without a clause that counts."""

@@ -4,6 +4,7 @@ import argparse
 import itertools
 import time
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 from unittest import mock
 
@@ -18,6 +19,7 @@ from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, Likeness
 from discreet_lab.experiments.clinic import make_clinic
 from discreet_lab.experiments.coded_texts import (
     SYSTEMS,
+    TICKETS,
     CodedText,
     code_clinic,
     code_dialogues,
@@ -29,7 +31,7 @@ from discreet_lab.experiments.coded_texts import (
 from discreet_lab.experiments.common import TableWriter, add_csv_option, name_part
 
 COLUMNS = ("texts", "attribute", "number", "labels", "F1", "precision", "recall", "error of shares")
-SPEED = ("numbers", "notes", "characters", "notes a second", "time of embedding whole notes")
+SPEED = ("numbers", "notes", "characters", "notes a second", "times embedding whole notes")
 LABELS = (300, 1_000)
 FOLDS = 5
 SHORTEST, LONGEST, NOTES = 380, 500, 300
@@ -50,19 +52,29 @@ def measure_codes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     F1, precision, recall   over all values of an attribute and all texts
     error of shares         the mean difference of a value's share among the texts, in percentage points
 
-    The second table is about whole dialogues of about 440 characters, in one thread. A processor with instructions for
-    bfloat16 is timed in both kinds of numbers. Its last column is a ratio within the run.
+    The second table is about whole dialogues of about 440 characters, in one thread, by processor time. A processor
+    with instructions for bfloat16 is timed in both kinds of numbers. The last column is a ratio within the run.
     """
     parser.add_argument("chatdoctor", type=Path, help="documents.jsonl.gz of chatdoctor")
-    parser.add_argument("--tickets", type=int, default=2_000, help="how many tickets are coded")
+    parser.add_argument("--dialogues", type=int, help="how many dialogues are judged; default: all but the labels")
+    parser.add_argument("--tickets", type=int, default=2_000, help="how many tickets are judged, of 20,000")
+    parser.add_argument(
+        "--fit",
+        type=Path,
+        metavar="BOOKS",
+        help="fit the packaged books on their test sets, and write them to a folder",
+    )
     add_csv_option(parser)
     given = parser.parse_args(arguments)
     import torch
 
     torch.set_num_threads(1)
     coder = EmbedderCoder(_Remembering(MiniLM()))
+    if given.fit:
+        write_thresholds(coder, given.fit)
+        return
     table = TableWriter(COLUMNS, given.csv)
-    for row in _judge_all(coder, given.chatdoctor, given.tickets):
+    for row in _judge_all(coder, given.chatdoctor, given.dialogues, given.tickets):
         table.write(row)
     print()
     notes = [one.text for one in code_dialogues(given.chatdoctor, whole=True)]
@@ -87,20 +99,39 @@ class _Remembering:
         return np.array([self._known[text] for text in texts], dtype=np.float32).reshape(-1, self.dimension)
 
 
-def _judge_all(coder: EmbedderCoder, chatdoctor: Path, tickets: int) -> Iterator[list[str]]:
+def _judge_all(coder: EmbedderCoder, chatdoctor: Path, number: int | None, tickets: int) -> Iterator[list[str]]:
     most = max(LABELS)
     dialogues = code_dialogues(chatdoctor)
-    systems = _with_values(find_book("medical-visit"), SYSTEMS)
-    survey, ticket = find_book("employee-survey"), find_book("support-ticket")
-    clinic = code_clinic(make_clinic())
-    yield from _judge(coder, "chatdoctor", systems, "medical-visit", dialogues[most:], dialogues[:most])
-    yield from _judge(coder, "survey", survey, "employee-survey", make_survey(), make_survey(most, seed=1))
-    yield from _judge(
-        coder, "tickets", ticket, "support-ticket", make_tickets()[:: 20_000 // tickets], make_tickets(most, 400, 1)
-    )
-    yield from _judge(coder, "clinic", find_book("medical-visit"), "medical-visit", clinic, ())
+    judged = dialogues[most:][:number]
+    sold = make_tickets()[:: TICKETS // tickets]
+    body = _with_values(find_book("medical-visit"), SYSTEMS)
+    yield from _judge(coder, "survey", find_book("employee-survey"), make_survey(), make_survey(most, seed=1))
+    yield from _judge(coder, "tickets", find_book("support-ticket"), sold, make_tickets(most, 400, seed=1))
     for name in packaged_books():
         yield from _judge_folds(coder, name)
+    yield from _judge(coder, "chatdoctor", body, judged, dialogues[:most])
+    yield from _judge(coder, "clinic", find_book("medical-visit"), code_clinic(make_clinic()), ())
+
+
+def write_thresholds(coder: EmbedderCoder, folder: Path) -> None:
+    """Write the packaged books, with thresholds that are fitted on their test sets, to a folder."""
+    for name in packaged_books():
+        fitted = fit(_unfitted(find_book(name)), _labelled(read_test_set(name)), coder)
+        lines = []
+        attribute = fitted.attributes[0]
+        for line in (files("discreet") / "books" / f"{name}.yaml").read_text(encoding="utf-8").splitlines():
+            if line.lstrip().startswith("threshold:"):
+                continue
+            lines.append(line)
+            called = line.removeprefix("  ").removeprefix("- name: ")
+            if line.startswith("- name: "):
+                attribute = fitted.attributes[fitted.names.index(called)]
+                lines += [f"  threshold: {attribute.threshold:g}"] if attribute.threshold is not None else []
+            elif line.startswith("  - name: "):
+                value = attribute.values[attribute.names.index(called)]
+                lines += [f"    threshold: {value.threshold:g}"] if value.threshold is not None else []
+        (folder / f"{name}.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+        assert find_book(folder / f"{name}.yaml") == fitted
 
 
 def _with_values(book: Codebook, names: Sequence[str]) -> Codebook:
@@ -124,16 +155,13 @@ def _unfitted(book: Codebook) -> Codebook:
     return book.model_copy(update={"attributes": bare})
 
 
-def _judge(
-    coder: EmbedderCoder, texts: str, book: Codebook, packaged: str, judged: Texts, alike: Texts
-) -> Iterator[list[str]]:
+def _judge(coder: EmbedderCoder, texts: str, book: Codebook, judged: Texts, alike: Texts) -> Iterator[list[str]]:
     """Yield the rows of one kind of texts.
 
     Args:
         coder: the coder.
         texts: what the texts are called.
-        book: the book.
-        packaged: the name of the packaged book, whose stock gives the labels.
+        book: a packaged book, or a part of one.
         judged: the texts that are coded.
         alike: other texts of the same kind, for labels; none if there are no others.
     """
@@ -141,7 +169,8 @@ def _judge(
     likenesses = list(coder.likenesses([one.text for one in judged], book))
     books = {f"none ({THRESHOLD:g})": book}
     for number in LABELS:
-        books[f"{number:,}"] = fit(book, _labelled(make_test_set(packaged, number, seed=1)), coder)
+        public = make_test_set(book.name.replace(" ", "-"), number, seed=1)
+        books[f"{number:,}"] = fit(book, _labelled(public), coder)
     if alike:
         books[f"{len(alike):,} alike"] = fit(book, _labelled(alike), coder)
     for (labels, fitted), place in itertools.product(books.items(), range(len(book.coded))):
@@ -195,11 +224,11 @@ def _time(embedder: Embedder, notes: Sequence[str]) -> list[str]:
     coder, book = EmbedderCoder(embedder), find_book("medical-visit")
     coder.about(book)  # what the book says is embedded once for all texts
     embedder.embed(notes[:8])
-    start = time.perf_counter()
+    start = time.process_time()
     embedder.embed(notes)
-    whole = time.perf_counter() - start
-    start = time.perf_counter()
+    whole = time.process_time() - start
+    start = time.process_time()
     coded = sum(1 for _ in coder.code(notes, book))
-    took = time.perf_counter() - start
+    took = time.process_time() - start
     length = sum(map(len, notes)) / len(notes)
     return [str(coded), f"{length:.0f}", f"{coded / took:.0f}", f"{took / whole:.2f}"]
