@@ -9,6 +9,7 @@ import pytest
 from discreet.errors import UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.toy import ToyModel
+from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import MuRAGAda
 from discreet.retrieval.codebook import Attribute, Codebook
 from discreet.retrieval.documents import Document
@@ -24,7 +25,7 @@ from discreet_lab.attacks.suite import run_attack
 from discreet_lab.attacks.targets import AS_ASKED
 from discreet_lab.attacks.verdict import exceeded
 from discreet_lab.evaluation.experiment import as_asked
-from discreet_lab.experiments.attacks import every_vote
+from discreet_lab.experiments.attacks import EveryVote, every_vote
 from tests.synthesis.test_schema_readings import Asked as AskedToy
 
 PEOPLE = 12
@@ -85,6 +86,14 @@ def test_broken_release_is_seen_and_the_sound_one_is_not(notes: Vault) -> None:
     cheap = replace(broken, target=replace(broken.target, epsilon=0.1))
     assert exceeded(replace(findings, results=[cheap])) == ["broken, epsilon 0.1 (by what was read)"]
     assert report.shown(findings).targets[0].private_answers == sound.private
+
+
+def test_broken_release_says_how_many_gave_the_first_vote() -> None:
+    """A curve releases no count, so a twin of it that only named the votes would not show one person among many."""
+    found = EveryVote(None).draw([("a",), "b", ("a",), None, "a"], InsecureSeededNoise(0))
+    assert found is not None
+    assert (found.answer, found.count) == ("a; b", 3)
+    assert EveryVote(None).draw([None, ()], InsecureSeededNoise(0)) is None
 
 
 def test_copy_is_read_as_the_vault_was(notes: Vault) -> None:

@@ -32,6 +32,7 @@ from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.counting import GaussianHistogram, KeywordCounts
+from discreet.privacy.mechanisms.optimal_selection import CountedAnswer
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Change, Private
 from discreet.query.answer_cache import AnswerCache
@@ -61,7 +62,7 @@ from discreet_lab.experiments.common import (
 
 @dataclass(frozen=True)
 class EveryVote:
-    """BROKEN: every answer that a voter gave, without noise and without a threshold."""
+    """BROKEN: every answer that a voter gave, and how many gave the first, without noise and without a threshold."""
 
     sound: Any
 
@@ -70,11 +71,12 @@ class EveryVote:
         cost: Cost = self.sound.cost(change)
         return cost
 
-    def draw(self, shares: Sequence[Any], noise: Noise) -> str | None:
-        """Return the votes, the most frequent one first."""
+    def draw(self, shares: Sequence[Any], noise: Noise) -> CountedAnswer | None:
+        """Return the votes, the most frequent one first, with its count."""
         named = (share if isinstance(share, tuple) else (share,) for share in shares)
-        counts = Counter(vote for votes in named for vote in votes if vote)
-        return "; ".join(str(vote) for vote, _ in counts.most_common()) or None
+        counts = Counter(vote for votes in named for vote in votes if vote).most_common()
+        said, count = "; ".join(str(vote) for vote, _ in counts), counts[0][1] if counts else 0
+        return CountedAnswer(said, count, count, count) if said else None
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class LeakyFilter:
 
     privacy: PrivacyFilter
 
-    def release(self, mechanism: Any, votes: Private[Any]) -> str | None:
+    def release(self, mechanism: Any, votes: Private[Any]) -> CountedAnswer | None:
         """Release the votes at the price of the mechanism."""
         return self.privacy.release(EveryVote(mechanism), votes)
 
@@ -302,12 +304,12 @@ def budget_of_question(attacked: Attacked, budget: Budget) -> VotingBudget:
     return rounds
 
 
-def half_released(rounds: VotingBudget) -> int:
-    """How many votes are released half of the time."""
+def accomplices_of(rounds: VotingBudget) -> int:
+    """How many votes are released less than half of the time, and with the person's half of the time or more."""
     assert rounds.inner is not None
     selection = rounds.inner.mechanisms(rounds.epsilon, rounds.delta, rounds.change, 0)[0]
     needed: int = selection.votes_needed(0.5)  # type: ignore[attr-defined]
-    return needed
+    return needed - 1
 
 
 def drawn_votes(
@@ -364,10 +366,10 @@ def attack_votes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> N
 
     VAULT was read (`discreet code`). Two copies of it have made-up accomplices, who all state the same made-up
     treatment, and one copy has one more: the person. There are so many accomplices that their answer is released
-    half of the time, and at the default price also twice as many. Both copies are asked for that treatment, with
-    fresh noise each time, at the price of the vault's default and at each epsilon. The attacker sees the answer and
-    its support: how many gave it, of how many. Its score is how many gave it, and less than any if it is not
-    released. (Of how many says less: it depends on the bins that were visited.)
+    less than half of the time without the person, and half of the time or more with it; at the default price also
+    twice as many. Both copies are asked for that treatment, with fresh noise each time, at the price of the vault's
+    default, with the count and without it, and at each epsilon. The attacker sees the answer and its support: how
+    many gave it, if a count is released. Its score is how many gave it, and less than any if it is not released.
 
     "advantage": true less false positives at the threshold that one half of the draws chooses, counted on the other
     half. "most": what (epsilon, delta) allows. "shown": the lower bound of epsilon, at confidence 0.95. BROKEN
@@ -388,14 +390,16 @@ def attack_votes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> N
     opened = open_vault(given.vault, given.model)
     vault = Vault.open(given.vault, model=opened.model, embedder=KeptVectors(opened.embedder))
     usual = MuRAGAda(inner=Consensus(readings=True))
-    attacked = [Attacked("default price", usual), *(Attacked("sound", usual.scaled_to(e)) for e in given.epsilon)]
+    counted = MuRAGAda(inner=Consensus(readings=True, with_count=True))
+    attacked = [Attacked("default price", usual), Attacked("and its count", counted)]
+    attacked += [Attacked("sound", usual.scaled_to(epsilon)) for epsilon in given.epsilon]
     twins = [
         Attacked("BROKEN: every vote", every_vote(readings=True)),
         Attacked("BROKEN: a tenth of noise", usual, 0.1),
     ]
     table = TableWriter(VOTE_HEADINGS, given.csv)
-    cells = [(half_released(budget_of_question(one, vault.ledger.budget)), one) for one in [*attacked, *twins]]
-    cells += [(2 * half, one) for half, one in cells if one is attacked[0]]
+    cells = [(accomplices_of(budget_of_question(one, vault.ledger.budget)), one) for one in [*attacked, *twins]]
+    cells += [(2 * number, one) for number, one in cells if one in attacked[:2]]
     for accomplices, group in groupby(sorted(cells, key=itemgetter(0)), key=itemgetter(0)):
         with copies(vault, given.others, accomplices) as pair:
             for _, one in group:
