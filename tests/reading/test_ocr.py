@@ -2,6 +2,7 @@
 
 import importlib.util
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,8 @@ import pytest
 
 from discreet.errors import MissingPart
 from discreet.reading import files
-from discreet.reading.intake import Intake
 from discreet.reading.records import BadRecord, PartLeftOut, ReadingOptions, Record
-from discreet.reading.units import Fields, UnitRules
+from discreet.reading.sandbox import Sandbox
 from tests.reading import samples
 
 LINES = (
@@ -32,20 +32,21 @@ def joined(*parts: bytes) -> bytes:
     return made.getvalue()
 
 
-def read(path: Path, *, ocr: bool) -> list[Record | BadRecord]:
-    return list(files.read_records([path], ReadingOptions(ocr=ocr)))
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One process for all tests: it takes seconds to start."""
+    pytest.importorskip("rapidocr")
+    with Sandbox() as one:
+        yield one
 
 
-def test_scanned_page_is_listed_with_the_option_that_reads_it(tmp_path: Path) -> None:
+def test_scanned_page_is_listed_with_its_option(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(samples.pdf(""))
-    assert read(tmp_path / "a.pdf", ocr=False) == [
-        BadRecord("a.pdf", "no text: it may be scanned. --ocr reads scanned pages")
-    ]
+    (bad,) = files.read_records([tmp_path / "a.pdf"])
+    assert bad == BadRecord("a.pdf", "no text: it may be scanned. --ocr reads scanned pages")
 
 
-def test_ocr_without_its_part_is_refused_before_anything_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ocr_without_its_part_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.pdf").write_bytes(samples.pdf(""))
     found: Any = importlib.util.find_spec
     monkeypatch.setattr(files, "find_spec", lambda name: None if name == "rapidocr" else found(name))
@@ -53,19 +54,17 @@ def test_ocr_without_its_part_is_refused_before_anything_is_read(
         files.read_records([tmp_path / "a.pdf"], ReadingOptions(ocr=True))
 
 
-def test_scanned_pages_are_read_and_named_in_the_preview(tmp_path: Path) -> None:
-    pytest.importorskip("rapidocr")
-    (tmp_path / "P1.pdf").write_bytes(joined(samples.scanned(*LINES), samples.pdf("A page of text"), samples.pdf("")))
-    record, left = read(tmp_path / "P1.pdf", ocr=True)
+def test_scanned_pages_are_read_and_named(tmp_path: Path, sandbox: Sandbox) -> None:
+    """The preview has what is said of a record: how its file is written, and that it was read by OCR."""
+    (tmp_path / "a.pdf").write_bytes(joined(samples.scanned(*LINES), samples.pdf("A page of text"), samples.pdf("")))
+    record, left = files.read_records([tmp_path / "a.pdf"], ReadingOptions(ocr=True), sandbox)
     assert isinstance(record, Record)
     assert str(record.values["text"]).split("\n") == [*LINES, "", "A page of text"]
-    assert left == PartLeftOut("P1.pdf", "1 page has no text; the others are read")
-    rules = UnitRules(pattern="{unit}.pdf")
-    seen = Intake([tmp_path], Fields(), ReadingOptions(ocr=True), rules, "unit").preview
-    assert (seen.records, seen.formats) == (1, ("P1.pdf: 1 scanned page read by OCR",))
+    assert record.written == "1 scanned page read by OCR"
+    assert left == PartLeftOut("a.pdf", "1 page has no text; the others are read")
 
 
-def test_page_without_letters_has_no_text(tmp_path: Path) -> None:
-    pytest.importorskip("rapidocr")
+def test_page_without_letters_has_no_text(tmp_path: Path, sandbox: Sandbox) -> None:
     (tmp_path / "a.pdf").write_bytes(samples.pdf(""))
-    assert read(tmp_path / "a.pdf", ocr=True) == [BadRecord("a.pdf", "no text, and OCR found none")]
+    found = list(files.read_records([tmp_path / "a.pdf"], ReadingOptions(ocr=True), sandbox))
+    assert found == [BadRecord("a.pdf", "no text, and OCR found none")]
