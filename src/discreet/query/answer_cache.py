@@ -280,6 +280,12 @@ def _state(found: os.stat_result) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
+def said(released: Sequence[Released]) -> tuple[str, ...]:
+    """Return the words of questions, and of what was released to them."""
+    texts = (text for one in released for text in (one.question, *one.released, *([] if one.table else [one.answer])))
+    return tuple(dict.fromkeys(filter(None, texts)))
+
+
 def as_record(released: Sequence[Released]) -> str:
     """Return earlier answers as a text for the public prompt."""
     return " ".join(f"{one.question} {one.answer}".strip() for one in released)

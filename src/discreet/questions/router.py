@@ -148,6 +148,7 @@ class Router:
         schema: the book under which its documents were read; None if there is none.
         book: the book of its codes; None if the records were not coded.
         parser: what makes requests of questions in doubt; None if the custodian named none.
+        earlier: the caller's own earlier questions, and what was released to the caller; never another caller's.
     """
 
     settings: VaultConfig
@@ -155,6 +156,7 @@ class Router:
     schema: Codebook | None
     parser: ModelParser | None = None
     book: Codebook | None = None
+    earlier: tuple[str, ...] = ()
 
     def decide(
         self,
@@ -282,7 +284,8 @@ class Router:
         return bool(names) and re.match(asks, sentence_of(question), re.IGNORECASE) is not None
 
     def _named(self) -> Iterator[str]:
-        """Yield the words that are public in the vault."""
+        """Yield the words that are public in the vault, and those of the caller's own earlier questions."""
+        yield from self.earlier
         for name, declared in self.settings.fields.items():
             yield name
             for value, labels in field_values(declared).items():

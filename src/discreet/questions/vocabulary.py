@@ -1,8 +1,9 @@
 """Public words: what is one typing error away from one is asked back, unpaid, and synonyms widen a question.
 
 A phrase that no text says is paid for nothing. So its words are compared with what is public: the vocabulary of the
-packaged embedder, the declared values and their labels, and the names of fields and attributes. They are never compared
-with texts, nor with the questions of others: a suggestion would tell of them. A phrase in quotes is taken as written.
+packaged embedder, the declared values and their labels, the names of fields and attributes, and the caller's own
+earlier questions with their released answers. They are never compared with texts, nor with the questions of others: a
+suggestion would tell of them. A phrase in quotes is taken as written.
 """
 
 import importlib.util
@@ -43,7 +44,7 @@ def check_spelling(question: str, phrases: Iterable[str], named: Iterable[str]) 
     Args:
         question: the question, in words.
         phrases: its phrases.
-        named: words that are public in this vault, such as declared values.
+        named: words that are public in this vault, such as declared values, or that the caller has read or written.
 
     Raises:
         CannotAnswer: if there is such a word; it names the question that may be meant.
@@ -51,7 +52,7 @@ def check_spelling(question: str, phrases: Iterable[str], named: Iterable[str]) 
     own = frozenset(word for one in named for word in re.findall(r"\w+", one.casefold()))
     quoted = " ".join(quoted_in(question))
     for word in (one for phrase in phrases for one in re.findall(r"[^\W\d_]+", phrase)):
-        if len(word) < _SHORTEST or not word.isascii() or not word.islower() or word in quoted:
+        if len(word) < _SHORTEST or not word.isascii() or word in quoted:
             continue
         if meant := nearest(word, own):
             asked = re.sub(rf"\b{re.escape(word)}\b", meant, question)
@@ -68,12 +69,16 @@ def quoted_in(question: str) -> list[str]:
 
 
 def nearest(word: str, own: frozenset[str] = frozenset()) -> str:
-    """Return the public word that a word is one typing error away from; "" if it is one itself, or near none."""
-    known = public_words() | own if own else public_words()
+    """Return the public word that a word is one typing error away from; "" if it is one itself, or near none.
+
+    A capitalised word is a name ("Zonkitis"), and is compared with the vault's and the caller's own words alone.
+    """
+    known, name, word = public_words() | own if own else public_words(), not word.islower(), word.casefold()
     if not known or any(stem in known for stem in _stems(word)):
         return ""
     edited = {*_edits(word), *(one for one in own if len(word) >= _LONG and _replaces_one(one, word))}
-    near = sorted({one for one in edited if one in known and one[0] == word[0] and len(one) >= _SHORTEST - 1})
+    wanted = own if name else known
+    near = sorted({one for one in edited if one in wanted and one[0] == word[0] and len(one) >= _SHORTEST - 1})
     return min(near, key=lambda one: (one not in own, abs(len(one) - len(word)), one)) if near else ""
 
 

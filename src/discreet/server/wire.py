@@ -389,6 +389,7 @@ class Question(Call[Answered]):
             in an estimate.
         begun, quantum: when the reply leaves: at a multiple of the quantum after `begun`, in seconds since 1970.
         lane: of which lane the quantum is; a question that turns out to be of another one is refused, unpaid.
+        earlier: the caller's own messages before it, and the replies to them: words that are no misspelled ones.
     """
 
     id: Id
@@ -403,6 +404,7 @@ class Question(Call[Answered]):
     begun: Size = 0.0
     quantum: Size = 0.0
     lane: Lane = "voters"
+    earlier: Annotated[tuple[Annotated[str, Field(max_length=LONGEST_TURN)], ...], Field(max_length=MOST_TURNS)] = ()
 
 
 class Estimate(Call[Estimated]):

@@ -31,7 +31,7 @@ from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import Receipt, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.admission import Odometer
-from discreet.query.answer_cache import AnswerCache
+from discreet.query.answer_cache import AnswerCache, said
 from discreet.query.latency import at_a_multiple
 from discreet.query.pipeline import AskOptions, Price, QueryPipeline, Simulation
 from discreet.query.proposals import check_hears
@@ -414,7 +414,9 @@ class Vault(VaultDocuments, VaultReading):
         Raises:
             CannotAnswer: as `algorithm_for`.
         """
-        return self.router.decide(question, self.usual, given=lambda: given)
+        parts = self.components
+        router = replace(self.router, earlier=parts.history.made_of_all(said)) if self.settings.history else self.router
+        return router.decide(question, self.usual, given=lambda: given)
 
     def usual(self, question: str, choices: Sequence[str] = ()) -> Algorithm:
         """Return the algorithm of a question that asks for no statistic, with its public choices."""

@@ -36,7 +36,7 @@ from discreet.server.front.replay import Boarding, Flight, Flights, meaning, rec
 from discreet.server.front.replies import Outcome, stored_error, task_outcome
 from discreet.server.front.requests import ChatRequest
 from discreet.server.front.telling import note_failure
-from discreet.server.wire import Answered, Charge, Estimated, Question, Refused
+from discreet.server.wire import LONGEST_TURN, MOST_TURNS, Answered, Charge, Estimated, Question, Refused
 
 RESTART = 120.0
 """Seconds in which a keeper that went away in mid-question is asked what became of it."""
@@ -152,6 +152,7 @@ class Asker:
             epsilon=request.epsilon,
             max_tokens=request.max_tokens,
             anew=request.anew and not again,
+            earlier=tuple(turn.text[:LONGEST_TURN] for turn in request.turns[-MOST_TURNS:]),
         )
         return Asked(key, request, model, question, idempotency, again)
 

@@ -226,7 +226,8 @@ class Served:
             reads = not preset.name and readings.complete and names_attribute(asked, readings.schema)
             return algorithm.with_readings() if reads else algorithm
 
-        found = self.vault.router.decide(
+        router = replace(self.vault.router, earlier=question.earlier)  # never the history: it has others' questions
+        found = router.decide(
             question.question,
             usual,
             given=lambda: {} if question.epsilon is None else {"epsilon": question.epsilon},
