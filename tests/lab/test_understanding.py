@@ -71,6 +71,7 @@ def test_refusals_are_judged_by_what_they_offer(clinic: Clinic, vault: Vault) ->
     assert judge.judge(QUESTIONS[8], truth, Said(error=plain)).name == REFUSED
     assert judge.judge(QUESTIONS[8], truth, Said(error=offer)).name == ASKED_BACK
     assert judge.judge(QUESTIONS[20], None, Said(error=offer)).name == RIGHTLY
+    assert judge.right_offer(QUESTIONS[8], CannotAnswer("misspelled", "Then ask: How many have diabetes? Or ask a."))
     assert 'count: "a"' in offers('Did you mean count: "a" or count: "b"?')
 
 

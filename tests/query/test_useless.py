@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.query.useless import useless
+from discreet.query.recall import useless
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,9 @@ def test_words_of_a_frame_many_times_are_read_to_an_end(word: str, before: str, 
         ("How many patients aged 60 or over smoke?", 'count: "smoke", among age >= 60'),
         ("How many 30-year-olds have fever?", 'count: "fever", among age = 30'),
         ("How many patients took 60 mg of aspirin?", 'count: "60 mg of aspirin"'),
+        ("How many patients had fever only in March 2026?", 'count: "fever", among visit = 2026-03'),
+        ("How many patients came from north korea?", 'count: "came from north korea"'),
+        ("What do patients ask for?", "list: requests"),
     ],
 )
 def test_tests_of_fields_stand_in_any_place(question: str, request_: str) -> None:
@@ -92,11 +95,19 @@ def test_tests_of_fields_stand_in_any_place(question: str, request_: str) -> Non
         "Prices of patients how often?",
         "How many patients have fever by street and by doctor?",
         "How many patients had fever last week?",
+        "Fever by ward over time",
+        "New cases of fever by month",
     ],
 )
 def test_what_the_grammar_leaves_over_is_refused(question: str) -> None:
     with pytest.raises(UsageError):
         understand(question, "count")
+
+
+def test_refusal_has_the_words_of_the_question() -> None:
+    """A mark of a test is a sign of the grammar's own."""
+    with pytest.raises(CannotAnswer, match=r"'still'.* ask: How many patients over 60 have fever\?"):
+        understand("How many patients over 60 still have fever?")
 
 
 def test_word_with_a_typing_error_is_asked_back() -> None:

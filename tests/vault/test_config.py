@@ -55,6 +55,15 @@ def test_what_was_promised_or_added_stays(tmp_path: Path) -> None:
     assert "epsilon: 10 " in run("config", path)[1]
 
 
+def test_label_of_common_words_is_refused(tmp_path: Path) -> None:
+    """Each question would test it."""
+    given = ["--unit-field", "patient", "--epsilon", 10, "--delta", 1e-6, "--embedder", "hashing", "--field"]
+    code, said = run("init", tmp_path / "v", *given, "ward:category(n=patients in, s=south)")
+    assert (code, "label 'patients in'" in said, (tmp_path / "v").exists()) == (2, True, False)
+    Vault.create(tmp_path / "w", epsilon=10, delta=1e-6, embedder="hashing")
+    assert run("config", tmp_path / "w", "--field", "ward:category(n=in the)")[0] == 2
+
+
 def test_synonyms_are_named_later_and_replaced(tmp_path: Path, files: Path) -> None:
     path, file = tmp_path / "v", tmp_path / "synonyms.txt"
     Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing", unit_field="patient").add(files)

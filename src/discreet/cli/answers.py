@@ -13,9 +13,9 @@ from discreet.cli.output import counted, err, out, print_error, print_json
 from discreet.cli.progress import doing
 from discreet.errors import DiscreetError, Interrupted, UsageError
 from discreet.planning.plot import check_plot
-from discreet.query.words import could_not_pay, minutes, nothing_released, part_of_grant, unit_word, who_said_so
 from discreet.questions.sentences import NOT_SAID
 from discreet.system.output_path import check_output_path
+from discreet.system.words import could_not_pay, minutes, nothing_released, part_of_grant, unit_word, who_said_so
 from discreet.vault import Vault
 
 _OF_A_PHRASE = ("count", "share", "compare")

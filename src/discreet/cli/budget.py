@@ -15,10 +15,9 @@ from discreet.planning.prices import too_few
 from discreet.privacy.filter import ReceiptShown
 from discreet.query.known_answers import read_questions
 from discreet.query.threshold_tuning import Tuning
-from discreet.query.words import percent, unit_word
 from discreet.retrieval.store_registry import count_units
 from discreet.system.plain import show_as
-from discreet.system.words import can_still_take_part
+from discreet.system.words import can_still_take_part, percent, unit_word
 from discreet.vault import Vault
 from discreet.vault.budget_report import BudgetReport, BudgetShown
 

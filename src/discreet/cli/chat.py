@@ -16,9 +16,9 @@ from discreet.cli.kinds import Chooser
 from discreet.cli.output import err, explained, out, print_error
 from discreet.cli.parameters import Params, accept_parameters
 from discreet.errors import CannotAnswer, DiscreetError, Interrupted
-from discreet.query.words import unit_word
 from discreet.registry import ALGORITHMS
 from discreet.server.wire import Turn
+from discreet.system.words import unit_word
 from discreet.vault import Vault
 
 _HELP = """Type a question. Its price is shown, and nothing is paid before you type y.

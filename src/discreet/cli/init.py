@@ -15,10 +15,9 @@ from discreet.errors import UsageError
 from discreet.planning.grants import SUGGESTED_EPSILON, check_grant, check_people, odds, suggested_delta
 from discreet.planning.models import check_parts
 from discreet.planning.prices import fewest_units, times, usual_algorithm, vault_budget
-from discreet.query.words import unit_word
 from discreet.reading.fields import check_types
 from discreet.system.plain import show_as
-from discreet.system.words import quoted
+from discreet.system.words import quoted, unit_word
 from discreet.vault import Vault
 
 _ANY_VOCABULARY = 1000  # costs do not depend on it

@@ -14,10 +14,10 @@ from discreet.parameters import read_assignments
 from discreet.planning.prices import times
 from discreet.planning.statistics import open_questions_left
 from discreet.privacy.accounting import Spending
-from discreet.query.words import such_questions, unit_word
 from discreet.questions.request import FACT, KINDS, check_known
 from discreet.questions.router import Decision
 from discreet.system.plain import Sparse, Unbounded
+from discreet.system.words import such_questions, unit_word
 from discreet.vault import Vault
 
 _HOW_IT_READS = {"units_per_voter", "document_tokens", "passage_tokens", "max_tokens"}

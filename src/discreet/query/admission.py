@@ -13,7 +13,7 @@ from discreet.privacy.accounting import Budget, Spending, how_many
 from discreet.privacy.admission import STEP, largest_step
 from discreet.privacy.filter import Receipt
 from discreet.query.recall import Releases
-from discreet.query.words import percent
+from discreet.system.words import percent
 
 
 def question_budget(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary: int) -> Budget:

@@ -1,6 +1,7 @@
 """The reuse of released answers: find them, derive numbers from them, and keep new ones."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
@@ -16,14 +17,14 @@ from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.share import Share, say_share
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
+from discreet.algorithms.text.normalize import ARTICLES, LABELS, LINKS, words_of
 from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
 from discreet.query.latency import AT_ONCE, Pace
-from discreet.query.useless import useless
-from discreet.query.words import minutes
 from discreet.questions.request import KINDS
 from discreet.retrieval.public import PublicTexts
+from discreet.system.words import minutes
 
 RELATED, ALIKE = 3, 0.5
 """The number of released answers in the public prompt, and the least similarity of their questions to the new one."""
@@ -411,3 +412,74 @@ def _say(statistic: Statistic, counted: Counted, sums: list[dict[int, int]]) -> 
     if isinstance(statistic, Difference):
         return say_difference(counted, statistic.groups, (sums[0], sums[1]))
     return say_count(counted, sums[0])
+
+
+# --- answers without information --------------------------------------------------------------------------------------
+# Public rules find them. They read the question and the released text alone, and cost nothing. In doubt, an answer is
+# useful.
+
+_POLAR = frozenset(("yes", "no"))
+_YES_NO = frozenset(
+    "is are was were am do does did can could will would should has have had may might must shall".split()
+)
+# Words that carry no answer by themselves, for any question.
+_EMPTY = (
+    ARTICLES
+    | LABELS
+    | LINKS
+    | _YES_NO
+    | frozenset(
+        """
+        not no yes nor none nothing unknown unclear unsure known said stated given mentioned specified
+        provided available there here be being and or but so as if of for in on at to from with by among
+        within about than into per both text note summary information detail description report say state
+        mention describe summarize summarise contain provide include refer use i you we who what which when
+        where why how following based according regarding
+        """.split()
+    )
+)
+_YEAR = re.compile(r"\s*(?:(?:in|since|until|by) )?(?:which|what) year\b(?! of)", re.IGNORECASE)
+# The words of `_EMPTY` that may answer "A or B?".
+_ALTERNATIVES = ARTICLES | frozenset(("both", "none"))
+
+
+def useless(question: str, text: str, released: Sequence[str] = (), choices: Sequence[str] = ()) -> str:
+    """Return the reason why a released answer has no information; an empty text if it may have some.
+
+    Args:
+        question: the question.
+        text: the released answer.
+        released: the short answer or the keywords in it.
+        choices: the public choices of the answer. A choice always has information.
+    """
+    asked = words_of(question)
+    if choices:
+        return ""
+    either = "or" in asked  # the answer to "A or B?" is a word of the question
+    said = [words_of(one) for one in (text, *released)]
+    if asked and asked[0] in _YES_NO and any(_decides(words) for words in said):
+        return ""
+    forms = {form for word in asked for form in _forms(word)}
+    empty = _EMPTY - _ALTERNATIVES if either else _EMPTY
+    new = [word for words in said for word in words if not _forms(word) & empty]
+    if not new:
+        return "it says nothing"
+    if _YEAR.match(question) and not any(letter.isdigit() for one in (text, *released) for letter in one):
+        return "it names no year"
+    if not either and all(_forms(word) & forms for word in new):
+        return "it only repeats the question"
+    return ""
+
+
+def _decides(words: Sequence[str]) -> bool:
+    """Return whether an answer begins with yes or no, and does not repeat these words alone."""
+    return bool(words) and words[0] in _POLAR and (len(words) == 1 or not set(words) <= _POLAR)
+
+
+def _forms(word: str) -> frozenset[str]:
+    """Return a word and its possible stems."""
+    stems = [word]
+    for ending in ("s", "es", "d", "ed", "ing", "'s"):
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            stems.append(word[: -len(ending)])
+    return frozenset(stems)

@@ -8,22 +8,26 @@ import re
 from dataclasses import replace
 
 from discreet.errors import CannotAnswer
-from discreet.questions.counts import (
+from discreet.questions.marks import MARKED
+from discreet.questions.sentences import FLAGS, Nouns
+from discreet.questions.statements import (
     AMONG,
+    AND,
     NOTED,
     SHARE,
     Slots,
+    Statement,
     condition_first,
     counted,
+    group,
+    holds,
     joined,
     stated,
+    statement,
     whom,
     with_verb,
     without_closing,
 )
-from discreet.questions.marks import MARKED
-from discreet.questions.sentences import FLAGS, Nouns
-from discreet.questions.statements import AND, Statement, group, holds, statement
 
 _MORE = (
     r"(?:(?:just )?as (?:often|common|frequent|frequently)(?= )|any |much |far |even |significantly |a lot "
@@ -52,10 +56,9 @@ _SEEN_OFTEN = (
     r"there))+$"
 )
 _OPEN = re.compile(
-    r"^(?:which \w+ (?:has|have|mentions?|shows?|reports?) (?:the )?|"
-    r"(?:which|what|who)(?: (?:of|one of) (?:the two|these|those|the following|the))?(?: (?:group|groups|ones?|of "
-    r"these))?\b\s*|"
-    r"(?:in|for|with|among) which(?: of the)?(?: \w+)?\b\s*)",
+    r"^(?:which \w+ (?:has|have|mentions?|shows?|reports?) (?:the )?|(?:which|what|who)(?: (?:of|one of) (?:the two|"
+    r"these|those|the following|the))?(?: (?:group|groups|ones?|of these))?\b\s*|(?:in|for|with|among) which(?: of "
+    r"the)?(?: \w+)?\b\s*)",
     FLAGS,
 )
 _COMPARED = re.compile(

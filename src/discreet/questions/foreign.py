@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from discreet.questions.counts import Kind, Slots, joined
 from discreet.questions.marks import MARKED
 from discreet.questions.sentences import FLAGS, FOREIGN_UNITS, LONGEST, Nouns, sentences_of
-from discreet.questions.statements import AND
+from discreet.questions.statements import AND, Kind, Slots, joined
 
 _SIGNS = {
     "de": r"wie|viele?\w*|wievie\w+|der|die|das|den|mit|bei|und|haben|hat|welche\w*|von|anteil|pro|im|oder|häufigst\w+",

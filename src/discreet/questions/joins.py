@@ -6,7 +6,7 @@ ask: a comparison with a number, a month, a second question, or joins that can b
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from discreet.algorithms.statistics.conditions import Condition, all_of, any_of, is_text_form, says
@@ -44,8 +44,8 @@ _PLAIN = re.compile(
 )
 """A piece that says the same alone as beside others: names of things, and nothing that may belong to another piece."""
 _LOST = re.compile(
-    r"\b(?:still|sometimes|only|again|once|no longer|any ?more|currently|can(?:no|')t|could(?:n't| not)|"
-    r"(?:how many|number of) times|distinct|unique|(?:how many|number of) different)\b",
+    r"\b(?:new(?= cases\b)|still|sometimes|only|again|once|no longer|any ?more|currently|can(?:no|')t|"
+    r"could(?:n't| not)|(?:how many|number of) times|distinct|unique|(?:how many|number of) different)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
@@ -119,21 +119,27 @@ def check_words(part: str, question: str) -> None:
         CannotAnswer: if it has one.
     """
     if lost := _LOST.search(part):
-        raise left_out(lost[0], part, " ".join(part.replace(lost[0], "").split()), question)
+        asked = " ".join(re.sub(rf"\b{re.escape(lost[0])}\b", "", question, count=1).split()).rstrip(".")
+        raise CannotAnswer(
+            "left-out",
+            f"Texts would not be searched for '{lost[0]}'. A time or a number is tested by a declared field: --where "
+            f"'day>=2026-03-01'. If the rest alone is what you mean, ask: {asked}{'' if asked[-1:] == '?' else '.'}",
+        )
 
 
-def as_condition(part: str, language: str, question: str) -> Condition:
+def as_condition(part: str, language: str, question: str, things: Collection[str] = ()) -> Condition:
     """Return a part of a question as a condition.
 
     Args:
         part: such as "fever or chills".
         language: "de", "fr" or "es"; English if empty.
         question: the question, for the advice of an error.
+        things: names of things, in lower case: a piece that is one lacks no word of another piece.
 
     Raises:
         CannotAnswer: if it states none.
     """
-    found = _read(part, language, question)
+    found = _read(part, language, question, things)
     return says(_without_articles(part, _LANGUAGES[language]), language) if found is None else found
 
 
@@ -141,15 +147,16 @@ def _without_articles(part: str, joins: "_Joins") -> str:
     return _bare(part, joins) or part
 
 
-def _read(part: str, language: str, question: str) -> Condition | None:
+def _read(part: str, language: str, question: str, things: Collection[str] = ()) -> Condition | None:
     """Return the condition of a part; None for one phrase."""
     joins, whole = _LANGUAGES[language], " ".join(part.split()).strip(" ,")
     neither = re.fullmatch(rf"(?:(?P<first>.+?),? (?:{joins.but}|{joins.both}) )?{joins.neither}", whole, re.IGNORECASE)
     if neither and not re.search(r",| (?:noch|ni|nor|or) ", neither["b"]):
         pieces = [_bare(one, joins) for one in (neither["a"], neither["b"])]
-        _check_pieces(whole, pieces, ["or"], question, language)
+        if not all(one.casefold() in things for one in pieces):
+            _check_pieces(whole, pieces, ["or"], question, language)
         first = neither["first"]
-        begun = [_read(first, language, question) or says(_bare(first, joins), language)] if first else []
+        begun = [_read(first, language, question, things) or says(_bare(first, joins), language)] if first else []
         return all_of(*begun, *(~says(one, language) for one in pieces))
     _check_phrase(whole, language, question)
     join = rf"\s*(?:,\s*)?(?<![\w'-])({joins.either}|{joins.both}|{joins.but})(?![\w'-])\s*|\s*(,)\s*"
@@ -169,7 +176,8 @@ def _read(part: str, language: str, question: str) -> Condition | None:
         for one in parts
     ]
     shared = len(parts) == 2 and len(pieces[-1].split()) > len(pieces[0].split()) and not denied[-1]
-    if language or not all(apart[1:]) or shared or not (len(parts) == 2 or all(apart)) or denied[0]:
+    alike = language or not all(apart[1:]) or shared or not (len(parts) == 2 or all(apart)) or denied[0]
+    if alike and not all(one.casefold() in things for one in pieces):
         _check_pieces(whole, pieces, between, question, language)
     if denied[0] and not any(denied[1:]):  # "no asthma or eczema": neither
         return ~any_of(*(says(one, language) for one in pieces))

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from discreet.errors import CannotAnswer
-from discreet.questions.counts import AMONG, FRAME_WORDS, NOTED, Slots, condition_first, joined, whom
 from discreet.questions.marks import MARKED
 from discreet.questions.sentences import FLAGS, Nouns, is_plural, phrase
-from discreet.questions.statements import statement
+from discreet.questions.statements import AMONG, FRAME_WORDS, NOTED, Slots, condition_first, joined, statement, whom
 
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 _VALUES = {name: number for number, name in enumerate(_NUMBERS, 1)} | {"fifteen": 15, "twenty": 20, "dozen": 12}
@@ -27,9 +26,8 @@ _RANK = (
 )
 _LIST_LEAD = re.compile(
     r"(?:(?:what|which)(?:'s|'re| is| are| were| was)? |list |name |give |show |rank |state |enumerate |itemi[sz]e |"
-    r"find |tell |what |which |me |us |"
-    r"i need |i want |an? |the |our |all |some |full |complete |short |ranked |(?:list|ranking|overview|breakdown|"
-    r"distribution) (?:of|by) |of )*"
+    r"find |tell |what |which |me |us |i need |i want |an? |the |our |all |some |full |complete |short |ranked |"
+    r"(?:list|ranking|overview|breakdown|distribution) (?:of|by) |of )*"
     rf"(?:top[- ](?P<n>{_N}) |(?P<k>{_N}) |(?P<top>top ))?(?:{_COMMON} )*(?:(?P<m>{_N}) )?(?:{_COMMON} )*",
     FLAGS,
 )
@@ -41,12 +39,10 @@ _LIST_VERBS = (
     r"(?>(?:paid|brought(?: against)?|turn up|turned up|tend to|tends to|is|are|was|were|have|has|had|do|does|did|get|"
     rf"got|been|being|can|could|may|should|{NOTED}|given|named|made|tried|ordered|"
     r"chosen|recommended|taken|offered|cited|claimed|requested|raised|listed|wanted|needed|occurring|frequent|common|"
-    r"there|cause|causes|"
-    r"report|receive|received|show|bring|come with|come up|came up|come|give|name|buy|use|take|took|need|ask(?:ed)? "
-    r"for|wish for|complain(?:ed)? (?:of|about)|"
-    r"suffer(?:ed)? from|experience[sd]?|mention|file[sd]?|raise[sd]?|make|prescribe|present with|want(?:ed)?|"
-    r"express(?:ed)?|see|saw|lead to|we|you|they|often|most|frequently|"
-    r"commonly|usually|typically|mostly|generally|also)\b)"
+    r"there|cause|causes|report|receive|received|show|bring|come with|come up|came up|come|give|name|buy|use|take|"
+    r"took|need|ask(?:ed)? for|wish for|complain(?:ed)? (?:of|about)|suffer(?:ed)? from|experience[sd]?|mention|"
+    r"file[sd]?|raise[sd]?|make|prescribe|present with|want(?:ed)?|express(?:ed)?|see|saw|lead to|we|you|they|often|"
+    r"most|frequently|commonly|usually|typically|mostly|generally|also)\b)"
 )
 _STOP = re.compile(rf" (?:{_OF}|{_LIST_VERBS}|that|which|why|who|whom|when)\b", FLAGS)
 _REASONS = re.compile(
@@ -146,7 +142,7 @@ def _action(text: str, nouns: Nouns) -> Slots | None:
     for verb, attribute in _ACTIONS:
         found = re.fullmatch(
             r"what (?:(?:things|kinds of things) )?(?:do|did|are|were|does) (?P<who>.+?) (?:(?:most|usually|"
-            rf"typically|mostly|often|frequently|commonly) )*{verb}"
+            rf"typically|mostly|often|frequently|commonly) )*(?:{verb})"
             rf"(?P<rest>(?: (?:for|against|with|in|on) .+)?)(?: (?:the )?most(?: (?:often|frequently|commonly))?)?",
             text,
             FLAGS,

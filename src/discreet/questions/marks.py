@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import cast
 
 from discreet.algorithms.statistics.conditions import FieldTest, Relation
 from discreet.config import field_type, field_values
-from discreet.errors import CannotAnswer
-from discreet.questions.sentences import FLAGS, FOREIGN_UNITS, Nouns
+from discreet.errors import CannotAnswer, UsageError
+from discreet.questions.sentences import FLAGS, FOREIGN_UNITS, Nouns, nouns_of
 
 MARK = "\u16d7"
 """A rune: a letter, so that a mark is a word, and no letter of a question."""
@@ -87,8 +88,14 @@ _ABOVE = {
     r"older than|beyond": ">",
     r"exactly|equal to|=|of|is|:": "=",
 }
+_OF_A_NAME = (
+    r" (?:of|side|america|africa|asia|europe|korea|carolina|dakota|ireland|sea|pole|entrance)\b| (?-i:[A-Z][a-z])"
+)
+"""What makes of "north" a part of another name: "from north America"."""
 _CALLED = r" (?:surgery|clinic|hospital|doctors?|health|hormones?|nurses?)"
 """Nouns before which a label is a part of a name."""
+_COMMON = r"how|many|what|which|who|have|has|had|with|is|are|was|were|in|on|at|from|of|for|by|the|an?|all|our|and|or"
+"""Words of which a label alone would be found in every question."""
 _MOST_TESTS = 26
 """A mark has one letter."""
 _YEARS = r"(?: years?(?: old| of age)?|[- ]?y/?o| ?yrs?(?: old)?)?"
@@ -206,7 +213,7 @@ def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns, *, foreign: bool) 
             alone = r"(?:(?<=, )|(?<=\bvs )|(?<=\bversus )|(?<=\bthan )|(?<=\bor )|(?<=\band )|(?<=: ))"
             if words:
                 forms += [
-                    rf"\b(?:in|on|at|from) (?:the |our )?(?:{some})\b(?! (?:of|side|america|africa|asia|europe)\b)",
+                    rf"\b(?:in|on|at|from) (?:the |our )?(?:{some})\b(?!{_OF_A_NAME})",
                     rf"{alone}(?:the )?(?:only )?(?:{some})(?: only)?(?=,|$| (?:vs|versus|or|and)\b|:)",
                 ]
             if not foreign and any(len(one) > 2 for one in words):
@@ -214,6 +221,22 @@ def _mark_labels(marks: Marks, fields: _Fields, nouns: Nouns, *, foreign: bool) 
             for form in forms:
                 while one := re.search(form, marks.text, FLAGS):
                     marks.put(one.start(), one.end(), test, people="who" in one.re.groupindex)
+
+
+def check_labels(fields: Mapping[str, str], unit_field: str) -> None:
+    """Refuse a label of common words alone ("patients in"): every question would test it.
+
+    Raises:
+        UsageError: if a declared field has one.
+    """
+    common = rf"(?:(?:{nouns_of(unit_field, ()).people}|{_COMMON})(?:\s+|$))+"
+    for name, kind in fields.items():
+        for label in chain(*field_values(kind).values()):
+            if re.fullmatch(common, label, FLAGS):
+                raise UsageError(
+                    f"The label '{label}' of '{name}' has only words that stand in most questions, so each of these "
+                    "would test it. Give it a word of its own, such as: north ward."
+                )
 
 
 def _called(name: str, values: Mapping[str, Sequence[str]], nouns: Nouns) -> list[str]:

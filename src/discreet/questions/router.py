@@ -62,8 +62,7 @@ NAMES: tuple[Name, ...] = get_args(Name)
 _ADVICE: dict[str, str] = {
     "count": "It asks for a number, and voters say no number of many. A statistic is asked of the vault's own model, "
     "where each unit pays for itself. For shares among the nearest documents, name public choices: --choice A "
-    "--choice B "
-    "--vote-shares.",
+    "--choice B --vote-shares.",
     "comparison": "It compares numbers, and voters know their own documents alone. Ask the vault's own model, for "
     "example: How many more patients have fever than chills?",
     "list": "It asks for several things. An answer holds one. Ask for one thing at a time, for example: Name one "
@@ -310,7 +309,9 @@ class Router:
     @cached_property
     def _nouns(self) -> Nouns:
         numbers = [one.called for one in self.schema.attributes if one.type == "number"] if self.schema else []
-        return nouns_of(self.settings.unit_field, (*self.settings.fields, *chain(*numbers)))
+        nouns = nouns_of(self.settings.unit_field, (*self.settings.fields, *chain(*numbers)))
+        words = chain(self.settings.synonyms, *self.settings.synonyms.values())
+        return replace(nouns, things=frozenset(one.partition("@")[0].casefold() for one in words))
 
     def _decide_by_model(
         self, parser: ModelParser, question: str, decide: Callable[..., Decision], *, check: bool

@@ -16,9 +16,8 @@ FLAGS = re.IGNORECASE
 
 _PEOPLE = (
     "patient client customer employee resident inmate pupil participant member viewer user borrower tenant renter "
-    "policyholder "
-    "respondent buyer passenger student worker colleague subject outpatient inpatient person individual plaintiff "
-    "claimant"
+    "policyholder respondent buyer passenger student worker colleague subject outpatient inpatient person individual "
+    "plaintiff claimant"
 ).split()
 _NARROW = "women men girls boys children adults".split()
 _RECORDS = (
@@ -46,6 +45,7 @@ class Nouns:
         counted: all words for units and documents.
         fields: the names of declared fields.
         plural: the word for several units: "patients".
+        things: names of things that the custodian's synonyms have, in lower case.
     """
 
     people: str
@@ -53,6 +53,7 @@ class Nouns:
     counted: str
     fields: tuple[str, ...]
     plural: str = "people"
+    things: frozenset[str] = frozenset()
 
     def field(self, text: str) -> str:
         """Return the name of the field that a text names, or ""."""
@@ -107,14 +108,12 @@ _SHORT = re.compile(
 )
 _KEYWORDS = tuple(
     "patients people customers clients employees percentage proportion fraction average median quartiles common "
-    "frequent number "
-    "symptoms treatments diagnoses complaints compare typical increasing between which among share months "
-    "quarter".split()
+    "frequent number symptoms treatments diagnoses complaints compare typical increasing between which among share "
+    "months quarter".split()
 )
 _OTHER = frozenset(
     "patents patent patient commons medial medians numbers client custom customer diagnosis topical friction month "
-    "peoples "
-    "shares shared employee employer employers typically commonly frequently averages treatment complaint "
+    "peoples shares shared employee employer employers typically commonly frequently averages treatment complaint "
     "symptom".split()
 )
 _NEGATED = "don't doesn't didn't haven't hasn't hadn't isn't aren't wasn't weren't can't won't couldn't".split()

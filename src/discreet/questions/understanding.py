@@ -11,22 +11,18 @@ from discreet.algorithms.statistics.conditions import ALL, All, Condition, Field
 from discreet.config import field_values
 from discreet.errors import CannotAnswer, UsageError
 from discreet.questions.comparisons import EACH_VALUE, compare
-from discreet.questions.counts import AMONG, Kind, Slots, count, counted, share, stated, whom, without_closing
 from discreet.questions.foreign import foreign_slots
 from discreet.questions.joins import as_condition, check_words
 from discreet.questions.lists import list_values, typical
 from discreet.questions.marks import AGES, MARKED, Marks, mark
 from discreet.questions.request import Request
 from discreet.questions.sentences import FLAGS, Nouns, phrase, points_back, sentence_of, sentences_of
-from discreet.questions.statements import AND
+from discreet.questions.statements import AMONG, AND, Kind, Slots, count, counted, share, stated, whom, without_closing
 
 _NOTHING = re.compile(
-    r"(?:(?>(?:treated|cared for|admitted|admitted to|"
-    r"who|that|which|were|was|are|is|have|had|been|seen|came|come|visited|registered|recorded|documented|a "
-    r"visit|visits?|in|"
-    r"on|at|with|of|and|the|there|we|have|working|work|employed|staying|stayed|living|aged?|from|for|people|patients|"
-    r"team|"
-    r"department|staff)\b)\s*)*",
+    r"(?:(?>(?:treated|cared for|admitted|admitted to|who|that|which|were|was|are|is|have|had|been|seen|came|come|"
+    r"visited|registered|recorded|documented|a visit|visits?|in|on|at|with|of|and|the|there|we|have|working|work|"
+    r"employed|staying|stayed|living|aged?|from|for|people|patients|team|department|staff)\b)\s*)*",
     FLAGS,
 )
 """Words that say nothing beside the test of a field."""
@@ -63,8 +59,9 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     if len(sentences_of(question)) > 1:
         raise CannotAnswer("two-things", "Only one of its sentences would be asked. Ask each by itself, in whole.")
     marks = mark(sentence_of(question), fields, nouns)
+    marks.text = re.sub(rf"({MARKED}) only\b|\bonly (in {MARKED})", r"\1\2", marks.text)
     if kind != "summary":
-        check_words(re.sub(rf"({MARKED}) only\b|\bonly (in {MARKED})", r"\1\2", marks.text), question)
+        check_words(marks.text, question)
     _check_denials(marks, nouns)
     if kind in ("count", "share") and (records := _RECORDS.search(marks.text)) and records[1] not in nouns.plural:
         raise CannotAnswer(
@@ -213,8 +210,7 @@ class _Reading:
             raise CannotAnswer(
                 "summary",
                 f"'{slots.attribute}' is a summary of many documents. Ask for one attribute, for example: What "
-                "are the most "
-                "common symptoms of ...? Or summarise: Summarise what the notes say about ...",
+                "are the most common symptoms of ...? Or summarise: Summarise what the notes say about ...",
             )
         if slots.kind in ("list", "typical"):
             own["attribute"] = self._attribute(slots.attribute)
@@ -283,7 +279,7 @@ class _Reading:
                 "its subject. `discreet chat` knows the question before; for `discreet ask`, name it: "
                 "--after QUESTION.",
             )
-        return as_condition(part, self._slots.language, self._question)
+        return as_condition(part, self._slots.language, self._question, self._nouns.things)
 
     def _condition(self, part: str) -> Condition | None:
         said, tests = self._parted(part)
@@ -307,12 +303,9 @@ class _Reading:
 
 _FRAMES = re.compile(
     r"\b(?:since|until|have|has|had|outside|besides|older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|"
-    r"where|why|when|more|most|less|"
-    r"fewer|fewest|than|average|median|percentage|"
-    r"proportion|share of|number of|"
-    r"rate of|compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|"
-    r"\b(?:patients|people|customers|"
-    r"clients|employees|tenants|users|persons|everyone)\b(?!')|[?!:;]",
+    r"where|why|when|more|most|less|fewer|fewest|than|average|median|percentage|proportion|share of|number of|rate of|"
+    r"compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|\b(?:patients|"
+    r"people|customers|clients|employees|tenants|users|persons|everyone)\b(?!')|[?!:;]",
     FLAGS,
 )
 """Words that frame a question, and that stand in no phrase of a text: the grammar left them over."""
@@ -345,8 +338,7 @@ def check_whole(request: Request, nouns: Nouns) -> None:
             raise CannotAnswer(
                 "unsure",
                 f"It would be asked as {request}, and '{one}' is hardly a phrase of a text, for {why}. Ask in "
-                "simpler "
-                "words, or write what is meant as a request, with quotes: " + f"{request.kind}: ...",
+                "simpler words, or write what is meant as a request, with quotes: " + f"{request.kind}: ...",
             )
 
 
@@ -403,7 +395,7 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
         text, by = _without_period(re.sub(r" an? (?=(?:month|quarter|year)$)", " per ", text, flags=FLAGS))
     if EACH_VALUE.search(text) and (kind in ("count", "share", "list") or (kind == "trend" and not by)):
         kind = "compare"
-    if EACH_VALUE.search(text) and (by or kind != "compare"):
+    if EACH_VALUE.search(text) and (by or kind != "compare" or _COURSE.search(text)):
         raise CannotAnswer("two-things", "Counts and shares alone are asked by group. Ask about each group by itself.")
     found = _trend(text, nouns, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind](text, nouns)
     return found and replace(found, by=by or found.by)
@@ -427,20 +419,16 @@ _ADJECTIVE = re.compile(
 _NAMED = {"yr": "year", "mont": "month", "quar": "quarter", "year": "year", "annu": "year"}
 _COURSE = re.compile(
     r"(?:[\s,]+(?:over (?:the course of )?(?:time|the (?:months|quarters|years))|in recent times|(?:and )?how (?:has|"
-    r"did) (?:it|that|this) "
-    r"(?:change|changed|develop|developed)))+",
+    r"did) (?:it|that|this) (?:change|changed|develop|developed)))+",
     FLAGS,
 )
 _CHANGE = (
     r"(?:been |become |became |getting |gotten |got |gone |going )*(?:(?:more|less)(?: and (?:more|less))? (?:common|"
-    r"frequent|often|"
-    r"prevalent|widespread|frequently|likely)|rarer|commoner|increas(?:ed?|ing)|decreas(?:ed?|ing)|grow(?:n|ing)?|grew|"
-    r"ris(?:e|en|ing)|rose|fall(?:en|ing)?|fell|declin(?:ed?|ing)|dropp?(?:ed|ing)?|chang(?:ed?|ing)|develop(?:ed|"
-    r"ing)?|evolv(?:ed?|ing)|"
-    r"var(?:y|ied)|moved?|look(?:s|ed)?(?: like)?|up|down|on the (?:rise|increase|decline|way up|way down)|up or "
-    r"down|shift(?:ed)?|"
-    r"spread(?:ing)?|worse|better|trend(?:ed|ing)?)(?: or (?:up|down|decreas\w+|fall\w*|declin\w+|drop\w*|less "
-    r"\w+))?(?: (?:now|today|lately|recently))?"
+    r"frequent|often|prevalent|widespread|frequently|likely)|rarer|commoner|increas(?:ed?|ing)|decreas(?:ed?|ing)|"
+    r"grow(?:n|ing)?|grew|ris(?:e|en|ing)|rose|fall(?:en|ing)?|fell|declin(?:ed?|ing)|dropp?(?:ed|ing)?|chang(?:ed?|"
+    r"ing)|develop(?:ed|ing)?|evolv(?:ed?|ing)|var(?:y|ied)|moved?|look(?:s|ed)?(?: like)?|up|down|on the (?:rise|"
+    r"increase|decline|way up|way down)|up or down|shift(?:ed)?|spread(?:ing)?|worse|better|trend(?:ed|ing)?)(?: or "
+    r"(?:up|down|decreas\w+|fall\w*|declin\w+|drop\w*|less \w+))?(?: (?:now|today|lately|recently))?"
 )
 _HELP = r"(?:has|have|had|did|does|do|is|are|was|were)"
 _TREND = tuple(
@@ -465,9 +453,8 @@ _TREND = tuple(
     )
 )
 _NUMBERS_OF = re.compile(
-    r"^(?:the |an? |new )*"
-    r"(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|for|"
-    r"with) ",
+    r"^(?:the |an? |new )*(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|"
+    r"for|with) ",
     FLAGS,
 )
 _ALL_UNITS = re.compile(
@@ -524,13 +511,11 @@ def _parted_marks(text: str) -> tuple[str, list[str]]:
 
 _SUMMARY = re.compile(
     r"^(?:(?>(?:summari[sz]e|sum up|give|write|show|describe|tell|overview|summary|digest|recap|gist|profile|picture|"
-    r"state of things|what(?:'s)?|do|does|"
-    r"can|could|be|found|is|are|known|we|you|i|i'd|know|everything|anything|all|more|me|us|an?|the|short|"
-    r"brief(?:ly)?|quick|general|outline|provide|like|kind|"
-    r"kinds|sort|typical|characteri[sz]es?|how|of|on|about|say|says|said|that|there|should|for|in|my|our|these|in "
-    r"general|main points|notes|"
-    r"documents|records|letters|e?-?mails|files|reports|texts|vault|data|collection|feedback|reviews|comments|survey|"
-    r"responses|content|contents)\b)[\s,:]*)+",
+    r"state of things|what(?:'s)?|do|does|can|could|be|found|is|are|known|we|you|i|i'd|know|everything|anything|all|"
+    r"more|me|us|an?|the|short|brief(?:ly)?|quick|general|outline|provide|like|kind|kinds|sort|typical|"
+    r"characteri[sz]es?|how|of|on|about|say|says|said|that|there|should|for|in|my|our|these|in general|main points|"
+    r"notes|documents|records|letters|e?-?mails|files|reports|texts|vault|data|collection|feedback|reviews|comments|"
+    r"survey|responses|content|contents)\b)[\s,:]*)+",
     FLAGS,
 )
 _SUMMED = re.compile(

@@ -3,7 +3,7 @@
 import re
 import shlex
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 
 def unit_word(field: str) -> str:
@@ -106,3 +106,8 @@ def is_unicode(text: str) -> bool:
 def quoted(word: object) -> str:
     """Return a path, a name or a column as one word of a shell."""
     return shlex.quote(str(word))
+
+
+def minutes(moments: Iterable[str]) -> list[str]:
+    """Return moments to the minute, in order, each once: "2026-03-01 10:02"."""
+    return sorted({moment[:16].replace("T", " ") for moment in moments})

@@ -37,6 +37,7 @@ from discreet.query.pipeline import AskOptions, Price, QueryPipeline, Simulation
 from discreet.query.proposals import check_hears
 from discreet.query.recall import check_sample, widen_answer
 from discreet.query.threshold_tuning import Tuning, release_threshold
+from discreet.questions.marks import check_labels
 from discreet.questions.request import FACT, Request, is_request, parse_request
 from discreet.questions.router import Decision, Router
 from discreet.questions.vocabulary import Synonyms
@@ -67,6 +68,7 @@ def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None
     if settings.people:
         check_people(settings.people)
     settings = replace(settings, fields=check_types(settings.fields, settings.unit_field))
+    check_labels(settings.fields, settings.unit_field)
     if not settings.unit_field.strip():
         raise UsageError("The name of the unit field is empty. Name the field of the individual, such as 'patient'.")
     from discreet.ledger.ledger import create_ledger  # its library takes 0.2 seconds to import
@@ -121,6 +123,7 @@ def change_settings(
         )
     if model and not is_plugin_model(model):
         check_spelling("language model", model, [PACKAGED, *find_names(MODELS)])
+    check_labels(fields, settings.unit_field)
     fields = check_types({**settings.fields, **fields}, settings.unit_field)
     words = settings.synonyms if synonyms is None else {name: list(others) for name, others in synonyms.items()}
     return write_config(path, replace(settings, fields=fields, model=model or settings.model, synonyms=words))

@@ -44,7 +44,7 @@ MOST = 0.8
 RANGE: dict[str, Any] = {"low": 0.0, "high": 100.0}
 FEW, FIRST = 3, 8
 """A list is useful with so many of so many most frequent values."""
-_OFFER = re.compile(r"(?:count|share|difference|compare|trend|typical|list|summary): [^\n]+")
+_OFFER = re.compile(r"(?:count|share|difference|compare|trend|typical|list|summary): [^\n]+|(?<=\b[Aa]sk: )[^\n]+")
 _FIELDS = {"north ward": "Nord", "south ward": "Süd", "east ward": "Ost"}
 
 
@@ -145,14 +145,14 @@ class Judge:
         return self.vault.decide(request, **(RANGE if request.kind == Typical.name else {})).algorithm
 
     def right_offer(self, question: ClinicQuestion, error: DiscreetError) -> str:
-        """Return the request that a refusal offers and that is right; "" if there is none."""
+        """Return the request or the question that a refusal offers and that is right; "" if there is none."""
         for offer in offers(str(error)):
             try:
                 found = self.vault.decide(offer)
             except DiscreetError:
                 continue
             if self.is_right(question, found.algorithm):
-                return str(found.request)
+                return offer
         return ""
 
     @staticmethod
@@ -267,7 +267,7 @@ def match(truth: TrueNumbers, table: Iterable[Figure]) -> Iterator[Pair]:
 
 
 def offers(message: str) -> list[str]:
-    """Return the requests that a message offers, in their text form, each cut where it may end."""
+    """Return the requests that a message offers, in their text form, each cut where it may end, and the questions."""
     found = [one.strip() for line in _OFFER.findall(message) for one in (line, *_cuts(line))]
     return list(dict.fromkeys(found))
 

@@ -8,11 +8,12 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from discreet.algorithms.common.algorithm import Answer, UnitCost
+from discreet.algorithms.common.algorithm import Answer
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.follow_ups import complete, turn
 from discreet.errors import BudgetExhausted, DiscreetError
@@ -100,16 +101,20 @@ class Session:
         return Judge(self.clinic, self.vault)
 
     def _ask(self, question: ClinicQuestion, text: str) -> tuple[Said, Verdict]:
-        state = self.other.with_name("state")
+        state, first = self.other.with_name("state"), self.other.with_name("first")
         _copy_state(self.vault.path, state)
+        if not first.exists():
+            _copy_state(state, first)
         said, asked = self._say(text, question.after)
+        if said.answer and not said.epsilon and not said.answer.unable:
+            state = first  # it repeats or combines what was released when all could pay
         truth, verdict, drawn = true_numbers(self.clinic, question), Verdict(""), list[Answer]()
         for more in (self.draws, AGAIN * self.draws):
             if said.decision and said.answer:
                 model = self.vault.model if said.decision.algorithm.needs_model else None
                 fact = not isinstance(said.decision.algorithm, Statistic)
                 number = more // (SLOW if model else FEWER if fact else 1)
-                drawn += self._draw(asked, state, model, number, said.answer.cost)
+                drawn += self._draw(asked, state, model, number, said.answer.unable)
             verdict = self._judge.judge(question, truth, said, drawn)
             if not (verdict.name == WRONG and MISSES in verdict.why):
                 break
@@ -127,19 +132,23 @@ class Session:
             return Said(decision, error), asked
 
     def _draw(
-        self, text: str, state: Path, model: VotingModel | None, number: int, cost: UnitCost | None
+        self, text: str, state: Path, model: VotingModel | None, number: int, unable: int | None
     ) -> Iterator[Answer]:
-        """Yield answers from the state before a question: so many together cost a unit a tenth of its grant at most."""
-        together = max(1, (cost.uses if cost and cost.uses else 200) // 10)
-        for place in range(number):
-            if place % together == 0:
+        """Yield answers from the state before a question.
+
+        A copy of the state serves until its own draws have changed how many units may be unable to pay.
+        """
+        vault: Vault | None = None
+        for _ in range(number):
+            answer: Answer | None = None
+            if vault is not None:
+                with suppress(BudgetExhausted):
+                    answer = vault.ask(text, anew=True)
+            if answer is None or answer.unable != unable:
                 _copy_state(state, self.other)
                 vault = Vault.open(self.other, model=model)
-            try:
-                yield vault.ask(text, anew=True)
-            except BudgetExhausted:  # of those together, so that the next one begins from the state before
-                _copy_state(state, self.other)
-                vault = Vault.open(self.other, model=model)
+                answer = vault.ask(text, anew=True)
+            yield answer
 
 
 def _copy_state(vault: Path, into: Path) -> None:

@@ -5,7 +5,6 @@ None: `Absent`.
 """
 
 import json
-import re
 import time
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,6 +15,7 @@ from pydantic import Field
 from discreet.server.front.errors import ERRORS, ClosedModel, FrontError
 from discreet.server.front.requests import ChatRequest
 from discreet.server.wire import FigureFields, ReceiptNumbers, SupportFields
+from discreet.system.words import nothing_released
 
 T = TypeVar("T")
 Absent = Annotated[T | None, Field(exclude_if=lambda value: value is None)]
@@ -117,18 +117,10 @@ def restored(kept: dict[str, Any]) -> Outcome:
     raise FrontError(code, paid=bool(fields.get("paid")), asked=asked, left=left, would_fit=would_fit)
 
 
-NOTHING_RELEASED = "No answer: too few of the {unit}s' notes agree (or could pay)."
 SAYS_NOTHING = "No useful answer: what was released says nothing. It was: {text}"
 EMPTY = "No answer: the model wrote nothing."
 UNDERSTOOD = "Understood as: {understood}"
 FOOTER = "Receipt: epsilon {epsilon:.4g}. The key has epsilon {left:.4g} left."
-
-
-def unit_word(field: str) -> str:
-    """Return the word for one individual, from the name of its field: "patient" for "patient_id"."""
-    # The front may not import `query.words`, which says the same.
-    stem = re.sub(r"(?i)[\W_]+(id|ids|no|nr|number|key|name)$", "", field)
-    return re.sub(r"[\W_]+", " ", stem).strip() or "unit"
 
 
 def no_answer(outcome: Outcome) -> str:
@@ -137,7 +129,7 @@ def no_answer(outcome: Outcome) -> str:
     if outcome.free:
         return "" if text else EMPTY
     if answer["stopped"] == "public":
-        return NOTHING_RELEASED.format(unit=unit_word(outcome.unit))
+        return nothing_released(outcome.unit)
     if answer["useless"]:
         return SAYS_NOTHING.format(text=text)
     return "" if text else EMPTY

@@ -9,8 +9,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from discreet.server.front.replies import KeyNumbers, Outcome, unit_word
+from discreet.server.front.replies import KeyNumbers, Outcome
 from discreet.server.front.routes_models import QuestionEstimate
+from discreet.system.words import unit_word
 
 _LARGEST_FACTOR = 1e6
 STOPPED = {
