@@ -20,6 +20,7 @@ hypertension = HTN = high blood pressure = Bluthochdruck@de
 fever = Fieber@de
 """
 ALL = '"hypertension" or "HTN" or "high blood pressure" or "Bluthochdruck"@de'
+OF_BLOOD = '"high blood pressure" or "hypertension" or "HTN" or "Bluthochdruck"@de'
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,7 @@ ALL = '"hypertension" or "HTN" or "high blood pressure" or "Bluthochdruck"@de'
         ("How many patients have asthma or hypertension?", f'count: "asthma" or {ALL}'),
         ("How many more patients have fever than rash?", 'difference: "fever" or "Fieber"@de versus "rash"'),
         ("Wie viele Patienten haben Fieber?", 'count: "Fieber"@de or "fever"'),
+        ("How many have either fever or high blood pressure?", f'count: "fever" or "Fieber"@de or {OF_BLOOD}'),
         ('How many patients have "HTN"?', 'count: "HTN"'),
         ("How many patients have severe hypertension?", 'count: "severe hypertension"'),
     ],
@@ -46,6 +48,26 @@ def test_request_in_data_is_asked_as_written() -> None:
     router = router_of({})
     router = replace(router, settings=replace(router.settings, synonyms=parse_synonyms(WORDS)))
     assert str(router.decide('count: "HTN"', lambda *_: pytest.fail("no voters")).request) == 'count: "HTN"'
+
+
+def test_word_of_two_languages_is_asked_for_as_it_is_listed() -> None:
+    router = router_of({})
+    synonyms = parse_synonyms("asthma = asthmatic = Asthmatiker@de")
+    router = replace(router, settings=replace(router.settings, synonyms=synonyms))
+    found = str(router.understand("Wie viele Patienten haben Asthma?"))
+    assert found == 'count: "asthma" or "asthmatic" or "Asthmatiker"@de'
+
+
+def test_words_of_a_kind_of_a_thing_are_asked_for() -> None:
+    """A text that says "dry cough" is counted for "cough", so its other words are; "cough syrup" is no kind of it."""
+    words = "cough = Husten@de\ndry cough = Reizhusten@de = tickle\ncough syrup = linctus\ndizzy = giddy"
+    router = router_of({})
+    router = replace(router, settings=replace(router.settings, synonyms=parse_synonyms(words)))
+    asked = {said: str(router.understand(f"How many patients have {said}?")) for said in ("cough", "tickle")}
+    assert asked["cough"] == 'count: "cough" or "Husten"@de or "Reizhusten"@de or "tickle"'
+    assert asked["tickle"] == 'count: "tickle" or "dry cough" or "Reizhusten"@de'
+    many = {"cough": ["Husten@de"]} | {f"cough{n} cough": [f"other{n}"] for n in range(60)}
+    assert str(widen(parse_request('count: "cough"'), many)) == 'count: "cough" or "Husten"@de'
 
 
 def test_misspelled_synonym_is_asked_back() -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -131,6 +132,7 @@ def public_words() -> frozenset[str]:
 # shown, it costs what one phrase costs, and no text has any influence on it. A phrase in quotes is asked unchanged.
 
 MOST_WORDS, MOST_THINGS = 20, 2000
+_MOST_ASKED = 50
 Synonyms = Mapping[str, Sequence[str]]
 """The other words for each thing, "Bluthochdruck@de" is a German one."""
 
@@ -181,8 +183,9 @@ def widen(request: Request, synonyms: Synonyms, quoted: Sequence[str] = (), book
             return ~of_person(code) if phrase.phrase.denies else of_person(code)
         unchanged = phrase.phrase.denies or written_so
         others = () if unchanged else known.get(_key(phrase), ())
-        every = {_key(one): one for one in (*others, phrase)}
-        return any_of(phrase, *(one for one in every.values() if one != phrase)) if len(every) > 1 else phrase
+        listed = {_key(one): one for one in others}
+        own = listed.pop(_key(phrase), phrase)  # "Asthma" is an English word, too, if the list says so
+        return any_of(own, *listed.values()) if listed else own
 
     def of(condition: Condition | None) -> Condition | None:
         try:
@@ -239,6 +242,21 @@ def _codes(book: Codebook) -> Mapping[frozenset[str], FieldTest]:
 
 @lru_cache(8)
 def _known(things: tuple[tuple[str, ...], ...]) -> Mapping[tuple[str, ...], tuple[Says, ...]]:
-    """Return all words for the thing of each word."""
-    every = [tuple(map(_says, words)) for words in things]
-    return {_key(one): phrases for phrases in every for one in phrases}
+    """Return all words for the thing of each word, and for its kinds: "type 2 diabetes" is a kind of "diabetes".
+
+    A text that says the name of the kind says that of the thing, too, so the other words of the kind mean both. Of a
+    thing with too many kinds ("pain"), its own words are asked for.
+    """
+    found = dict[tuple[str, ...], tuple[Says, ...]]()
+    every = {words[0].casefold(): tuple(map(_says, words)) for words in things}
+    for name, phrases in every.items():
+        kinds = chain(*(every[other] for other in every if other.endswith(f" {name}")))
+        more = [one for one in kinds if not any(_has(one, own) for own in phrases)]
+        asked = (*phrases, *more) if len(phrases) + len(more) <= _MOST_ASKED else phrases
+        found |= {_key(one): asked for one in phrases}
+    return found
+
+
+def _has(phrase: Says, own: Says) -> bool:
+    """Return whether each text that says a phrase says another one."""
+    return phrase.language == own.language and f" {own.says} ".casefold() in f" {phrase.says} ".casefold()
