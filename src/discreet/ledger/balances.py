@@ -304,6 +304,7 @@ class Units(State):
         elif row.kind == FINISH:
             if row.question in self._apart and not any(question == row.question for question, _ in self.open):
                 del self._apart[row.question]  # its sum is final
+                self.transcript.apart.pop(row.question, None)
         elif row.kind == CARRY and self.count == self.payments == 0:
             self.unpack(*unpack(bytearray(row.content)))
         else:
@@ -320,7 +321,7 @@ class Units(State):
             self.total += part.most
             return
         self.units_pay = True
-        self.transcript.reserve(self._cost(part.most))
+        self.transcript.reserve(self._cost(part.most), *key)
         start, new, known = unpack_payers(part.content)
         self._add_units(start, new)
         numbers = np.concatenate([known, np.arange(start, self.count)])
@@ -333,7 +334,7 @@ class Units(State):
         if payers is None:
             self.total = self.total - part.most + spent
             return
-        self.transcript.settle(self._cost(part.most), self._cost(spent), most_payers)
+        self.transcript.settle(self._cost(part.most), self._cost(spent), most_payers, *key)
         back = as_column(self._cost(part.most) - self._cost(spent))
         if self._joined:  # a unit that two payers became gets both parts back
             payers, times = np.unique(self.current(payers), return_counts=True)
@@ -499,6 +500,11 @@ class Units(State):
             "joined": sorted(self._joined.items()),
             "failures": [self.total.failure_atto, self._sums.failures],
             "paid": [[payers, *astuple(state), times] for (payers, state), times in self.transcript.paid.items()],
+            "payers": [
+                [question, part, payers, *astuple(state)]
+                for question, parts in sorted(self.transcript.apart.items())
+                for part, (payers, state) in sorted(parts.items())
+            ],
             "open": [[*key, *_plain(part.most), _text(part.content)] for key, part in sorted(self.open.items())],
             "apart": [
                 [question, part, *_plain(paid)]
@@ -534,6 +540,8 @@ class Units(State):
         whole = [[None, *astuple(self._cost(self._sums.total())), 1], [None, 1, 1, 1, 1]]
         paid = header.get("paid", whole)
         self.transcript = Transcript(((payers, FilterState(*state)), times) for payers, *state, times in paid)
+        for question, part, payers, *state in header.get("payers", ()):
+            self.transcript.apart.setdefault(question, {})[part] = payers, FilterState(*state)
         self.open = {
             (question, part): Reservation(Spending.unpack(_bytes(most), failure), _bytes(payers))
             for question, part, most, failure, payers in header["open"]

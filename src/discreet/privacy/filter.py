@@ -16,6 +16,7 @@ from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Claimed, Cost
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.private import Change, Private, unseal
+from discreet.privacy.transcript import APART as APART
 from discreet.privacy.transcript import Transcript
 from discreet.system.notebook_html import receipt_html
 from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
@@ -71,10 +72,6 @@ class Ledger(Protocol):
             BudgetExhausted: if the sum would exceed the budget. Nothing was recorded.
             LedgerError: if units pay individually in this vault, or the ledger cannot be written. Nothing was recorded.
         """
-
-
-APART = 1_000_000
-"""Parts with this number or a larger one have no unit in common. They cost any unit as much as the dearest of them."""
 
 
 class UnitLedger(Ledger, Protocol):
@@ -186,7 +183,7 @@ class MemoryLedger:
             self._units[unit] = self._units.get(unit, FilterState()) + cost
         self._parts[question, part] = _Part(most, paying)
         self._unable[question, part] = self._transcript.unable(self.budget.limit, common)
-        self._transcript.reserve(cost)
+        self._transcript.reserve(cost, question, part)
         return paying
 
     def unable(self, question: str, part: int) -> int | None:
@@ -223,7 +220,8 @@ class MemoryLedger:
         if held.paying is None:
             self._spent = self._spent - held.most + spent
         else:
-            self._transcript.settle(self.budget.filter_state(held.most), self.budget.filter_state(spent), payers)
+            most, kept = self.budget.filter_state(held.most), self.budget.filter_state(spent)
+            self._transcript.settle(most, kept, payers, question, part)
             back = self.budget.filter_state(held.most) - self.budget.filter_state(spent)
             for unit in map(self._current, held.paying):
                 self._units[unit] = self._units[unit] - back

@@ -8,6 +8,7 @@ nothing here reads them. docs/privacy-details.md, "Units that could not pay", ha
 import math
 from collections import Counter
 from collections.abc import Iterable
+from operator import attrgetter
 
 from discreet.privacy.accounting import FilterState
 
@@ -16,6 +17,8 @@ MISSED = 1e-6
 _DIGITS = 1000
 _POINTS = 64
 
+APART = 1_000_000
+"""Parts with this number or a larger one have no unit in common. They cost any unit as much as the dearest of them."""
 Paid = tuple[int | None, FilterState]
 """A part of a question: the most units that paid for it (None: not known, so it may be all), and its price."""
 
@@ -24,26 +27,39 @@ class Transcript:
     """The parts of questions for which single units paid.
 
     Attributes:
-        paid: how many parts there are of each price and number of payers.
+        paid: how many parts there are of each price and number of payers. Parts of a question without a common unit are
+            one: with the largest price, and the sum of their payers.
+        apart: the parts without a common unit of questions that are not over.
     """
 
     def __init__(self, paid: Iterable[tuple[Paid, int]] = ()) -> None:
         self.paid = Counter[Paid]()
+        self.apart: dict[str, dict[int, Paid]] = {}
         for part, times in paid:
             self.paid[part] += times
 
-    def reserve(self, most: FilterState) -> None:
+    def reserve(self, most: FilterState, question: str = "", part: int = 0) -> None:
         """Add a part in the air. It counts with all that is reserved, and all units may pay for it."""
-        self.paid[None, most] += 1
+        self._change(question, part, None, (None, most))
 
-    def settle(self, most: FilterState, spent: FilterState, payers: int | None) -> None:
+    def settle(
+        self, most: FilterState, spent: FilterState, payers: int | None, question: str = "", part: int = 0
+    ) -> None:
         """Settle a part that reserved `most`: each payer paid `spent`, and there are at most `payers`."""
-        if self.paid[None, most] > 1:
-            self.paid[None, most] -= 1
-        else:
-            del self.paid[None, most]
         kept = most - (most - spent)  # what was cut stays cut
-        self.paid[None if payers is None else _rounded_up(payers), kept] += 1
+        self._change(question, part, (None, most), (payers, kept))
+
+    def _change(self, question: str, part: int, before: Paid | None, after: Paid) -> None:
+        if part >= APART:
+            parts = self.apart.setdefault(question, {})
+            before = _as_one(parts.values()) if parts else None
+            parts[part] = after
+            after = _as_one(parts.values())
+        if before is not None:
+            self.paid[before] -= 1
+            if not self.paid[before]:
+                del self.paid[before]
+        self.paid[_rounded_up(after[0]), after[1]] += 1
 
     def unable(self, limit: FilterState, common: FilterState) -> int | None:
         """Return how many units at most cannot pay now; None if it may be any number.
@@ -102,8 +118,17 @@ def most_payers(counted: int, deviation: float, gaussian: bool, cells: int = 1) 
     return max(0, math.ceil(counted + most))
 
 
-def _rounded_up(payers: int) -> int:
+def _as_one(parts: Iterable[Paid]) -> Paid:
+    """Return parts without a common unit as one: a unit paid for one of them, the dearest at most."""
+    payers, prices = zip(*parts, strict=True)
+    most = FilterState(*(max(map(attrgetter(name), prices)) for name in ("curve", "pure", "failures")))
+    return (None if None in payers else _rounded_up(sum(payers))), most
+
+
+def _rounded_up(payers: int | None) -> int | None:
     """Return a number with at most three digits that are not 0: so few different ones occur, and none is smaller."""
+    if payers is None:
+        return None
     step = 1
     while payers > _DIGITS * step:
         step *= 10

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
-from discreet.privacy.filter import MemoryLedger
+from discreet.privacy.filter import APART, MemoryLedger
 from discreet.privacy.noise import SystemNoise
 from discreet.privacy.transcript import MISSED, Transcript, most_payers
 
@@ -61,6 +61,36 @@ def test_no_more_units_than_the_bound_cannot_pay(budget: Budget) -> None:
     assert tight
 
 
+@pytest.mark.parametrize("budget", BUDGETS, ids=lambda one: one.accountant)
+def test_bound_holds_where_parts_have_no_common_unit(budget: Budget) -> None:
+    """Each question has up to six bins of different prices: a unit is in one of them at most."""
+    random.seed(6)
+    smaller = positive = 0
+    for _ in range(60):
+        ledger, apart = MemoryLedger(budget), Transcript()
+        few = random.sample(PRICES, random.randint(1, 3))
+        for number in range(random.randint(5, 25)):
+            question, units, air = f"q{number}", random.sample(UNITS, 60), list[tuple[int, Spending, int]]()
+            for bin_ in range(random.randint(1, 6)):
+                most, part = Spending.of(random.choice(few)), APART + bin_
+                some, units = units[:20], units[20:]
+                true, cost = unable_truly(ledger, most), budget.filter_state(most)
+                paying = ledger.reserve(question, part, most, some)
+                bound, whole = ledger.unable(question, part), apart.unable(budget.limit, cost)
+                assert bound is None or bound >= true
+                smaller += bound is not None and (whole is None or bound < whole)
+                positive += bound is not None and bound > 0 and true > 0
+                apart.reserve(cost)
+                air.append((part, most, len(paying)))
+            for part, most, payers in random.sample(air, len(air)):
+                spent = most if random.random() < 0.7 else Spending.nothing()
+                known = None if random.random() < 0.05 else payers + random.choice([0, 0, 3])
+                ledger.settle(question, part, spent, (), known)
+                apart.settle(budget.filter_state(most), budget.filter_state(spent), known)
+    assert smaller > 100
+    assert positive
+
+
 def stream(bound: type[Transcript], payers: Sequence[int], upper: Sequence[int | None]) -> int | None:
     """The bound after a stream of equal prices; who paid is private, and only the broken twin looks."""
     found = bound()
@@ -103,6 +133,22 @@ def test_bound_in_numbers() -> None:
     assert after(*[(None, 25)] * 3, (0, 80)) == 0
     assert after((10, 76)) == 10
     assert after((10, 75)) == 0
+
+
+def test_bins_of_a_question_count_as_one_part() -> None:
+    """Three questions with four bins of a quarter of the grant each: no unit paid four quarters."""
+    found, price = Transcript(), FilterState(25, 25, 0)
+    for question in "abc":
+        for bin_ in range(4):
+            found.reserve(price, question, APART + bin_)
+        for bin_ in range(4):
+            found.settle(price, price, 40, question, APART + bin_)
+    assert found.paid == {(160, price): 3}
+    assert found.unable(FilterState(100, 100, 0), price) == 0
+    found.reserve(price, "d", APART)
+    assert found.unable(FilterState(100, 100, 0), price) == 160  # all may be in the bin that is not settled
+    found.settle(price, price, 40, "d", APART)
+    assert found.unable(FilterState(100, 100, 0), price) == 40
 
 
 def test_state_of_an_earlier_version_counts_as_paid_by_all() -> None:
