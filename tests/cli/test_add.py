@@ -154,7 +154,7 @@ def test_vault_that_was_read_is_to_be_read_again(vault: Vault, tmp_path: Path) -
     assert "discreet code --statements" not in run("add", vault.path, note).stderr  # nothing is new
     note.write_text('{"patient": "b", "text": "say: treatment is steam ."}\n')
     found = " ".join(run("add", vault.path, note).stderr.split())
-    assert f"Read again: discreet code --statements {vault.path}" in found.replace("- ", "-")
+    assert f"Read again: discreet code {vault.path}" in found.replace("- ", "-")
 
 
 def test_fields_declared_at_init_are_kept_with_each_document(tmp_path: Path) -> None:
