@@ -61,7 +61,7 @@ def make_vault(path: Path, clinic: Clinic) -> str:
         clinic.write_csv(path.with_suffix(".csv"), day)
         added = _run("add", path, path.with_suffix(".csv"), "--text-field", "Notiz", "--yes", check=False)
         if added == 0:
-            _run("read", path)
+            _run("code", path, "--statements")
             return day
     raise RuntimeError("The vault takes no form of dates of the clinic.")
 
@@ -166,8 +166,8 @@ def ask_clinic(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Non
     """Sixty questions of a new analyst to a clinic of 340 patients: what is understood, and what an answer is worth.
 
     Makes a clinic with 1,100 messy notes and a vault of it by the documented commands: init with declared fields and a
-    grant of epsilon 10, add, and read by the packaged model without a schema. The questions, their right requests and
-    their true numbers are in clinic_questions.jsonl; they were written before the product was asked any of them.
+    grant of epsilon 10, add, and code --statements by the packaged model. The questions, their right requests and their
+    true numbers are in clinic_questions.jsonl; they were written before the product was asked any of them.
     One analyst asks all of them in turn at default prices, so that earlier questions use up grants. Each answer is
     drawn again so many times (`--draws`), in copies of the vault from the moment before the question.
 
