@@ -122,5 +122,6 @@ def test_changed_book_is_marked_whatever_way_it_takes(vault: Vault) -> None:
     vault.use_book(None)
     vault.use_book(other, made_without_records=True)
     vault.code(coder=EmbedderCoder(Bag()))
-    found = vault.ask("themes: topic")
-    assert "not declared" in " ".join(found.receipt.assumed)
+    receipt = vault.ask("themes: topic").receipt
+    assert receipt is not None
+    assert "not declared" in " ".join(receipt.assumed)
