@@ -64,6 +64,21 @@ def test_issue_says_what_the_cap_buys(vault: Vault) -> None:
     assert 0 < bought[0] < bought[1] == times(vault.ledger.budget, Count().plan(vault.ledger.budget, 0).max_cost)
 
 
+def test_key_is_bound_to_a_population_of_declared_fields(tmp_path: Path) -> None:
+    path = tmp_path / "vault"
+    Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing", fields={"ward": "category(3, 4)"})
+    issue = ("key", "issue", path, "ana", "--epsilon", 3)
+    for wrong in ("floor=3", "ward=5", "fever"):
+        assert run(*issue, "--where", wrong).exit_code == 2
+    bound = json_of(*issue, "--where", "ward=3", "--task", "Name this talk", "--follow-ups")
+    assert (bound["where"], bound["tasks"], bound["follow_ups"]) == (["ward=3"], ["Name this talk"], True)
+    shown = said(run("key", "show", path, "ana"))
+    assert "ward=3: each question is asked among these alone" in shown
+    changed = json_of("key", "extend", path, "ana", "--no-follow-ups", "--task", "Write a title")
+    assert (changed["where"], changed["tasks"], changed["follow_ups"]) == (["ward=3"], ["Write a title"], False)
+    assert run("key", "extend", path, "ana", "--task", "Hi").exit_code == 2
+
+
 def test_cap_above_the_grant_is_pointed_out(vault: Vault) -> None:
     grant = vault.settings.epsilon
     assert f"above the grant {grant:g}" in said(run("key", "issue", vault.path, "ana", "--epsilon", grant + 10))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from discreet.server import alone
+from discreet.server import launch
 from discreet.server.config import read_serve_config
 from discreet.server.launch import MODULES
 from tests.docs.pages import ROOT, Page
@@ -48,7 +48,7 @@ def test_each_process_of_the_server_has_a_unit() -> None:
     assert UNITS.keys() == MODULES.keys()
     for name in UNITS:
         words = shlex.split(read_unit(name)["ExecStart"][0])
-        assert words[1:] == ["-m", "discreet.server.alone", name, "--config", "/etc/discreet/serve.toml"]
+        assert words[1:] == ["-m", "discreet.server.launch", name, "--config", "/etc/discreet/serve.toml"]
 
 
 def test_units_keep_the_front_from_vaults_and_the_keeper_from_networks() -> None:
@@ -147,7 +147,7 @@ def test_images_run_as_two_users_and_name_what_is_there() -> None:
         ["7301"],
     ]
     for name, stage in last.items():
-        assert f'"discreet.server.alone", "{name}", "--config", "/etc/discreet/serve.toml"]' in stage
+        assert f'"discreet.server.launch", "{name}", "--config", "/etc/discreet/serve.toml"]' in stage
     for source in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE):
         assert all((ROOT / one).exists() for one in source.split())
     makefile = (ROOT / "Makefile").read_text()
@@ -171,7 +171,7 @@ def test_commands_of_the_pages_exist() -> None:
     for line in found:
         parse(shlex.split(line))
     with pytest.raises(SystemExit) as ended:
-        alone.run(["--help"])
+        launch.run(["--help"])
     assert ended.value.code == 0
 
 

@@ -23,6 +23,10 @@ from discreet.operations.doctor import examine
 from discreet.operations.findings import problems
 from discreet.operations.restore import restore
 from discreet.retrieval.documents import Document
+from discreet.server.accounts import Accounts, Limits
+from discreet.server.audit_log import AuditLog
+from discreet.server.config import AUDIT_LOG
+from discreet.server.shared_accounts import ACCOUNTS
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import drop_triggers
 from tests.operations.conftest import CHEAP, Make, with_toy
@@ -47,6 +51,46 @@ def test_restored_vault_answers_as_the_first_did(make: Make, tmp_path: Path, nam
     assert again.store.count_documents() == 30
     assert not problems(examine(tmp_path / "again"))
     assert [one.level for one in examine(tmp_path / "again") if one.check == "origin"] == ["warning"]
+
+
+@pytest.mark.parametrize("name", ["copy.tar.gz", "copy"])
+def test_backup_has_the_state_folder_of_a_server_that_runs(make: Make, tmp_path: Path, name: str) -> None:
+    vault = make("hospital")
+    state = tmp_path / "hospital.server"
+    with closing(Accounts(state / ACCOUNTS)) as accounts:  # as a running front has them open
+        log = AuditLog(state / AUDIT_LOG)
+        accounts.grant("hospital", vault.ledger.budget)
+        key, secret = accounts.issue("ana", ["hospital"], Limits(epsilon=5.0))
+        log.append("custodian", "key-issue", key.id)
+        for part in ("run/ask.sock", "desk/uploads/x/files/private.txt", "desk/corpora/hospital/one.jsonl"):
+            (state / part).parent.mkdir(parents=True, exist_ok=True)
+            (state / part).write_text("content")
+        made = back_up(vault.path, tmp_path / name, state)
+        head = log.head().hash
+    assert {one for one in made.manifest.server if one.startswith(("run", "desk"))} == {
+        "desk/corpora/hospital/one.jsonl"
+    }
+    shutil.move(state, tmp_path / "gone")
+    shutil.move(vault.path, tmp_path / "lost")
+    assert restore(tmp_path / name, vault.path).server == state
+    with closing(Accounts(state / ACCOUNTS)) as again:
+        found = again.find(secret)
+        assert found is not None
+        assert found.id == key.id
+    assert AuditLog(state / AUDIT_LOG).verify(head)
+    assert all(stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 for path in (state, *state.rglob("*")))
+    with pytest.raises(UsageError):
+        restore(tmp_path / name, tmp_path / "gone")
+
+
+def test_changed_state_in_a_backup_is_noticed(make: Make, tmp_path: Path) -> None:
+    vault, state = make("hospital"), tmp_path / "hospital.server"
+    (state / "front").mkdir(parents=True)
+    (state / "front/server").write_text("id")
+    back_up(vault.path, tmp_path / "copy", state)
+    (tmp_path / "copy/server/front/server").write_text("other")
+    with pytest.raises(BadData):
+        restore(tmp_path / "copy", tmp_path / "again")
 
 
 def test_owner_alone_may_read_a_backup_and_what_is_restored(make: Make, tmp_path: Path) -> None:

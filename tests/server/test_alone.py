@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from discreet.server import alone
+from discreet.server import launch
 from discreet.server.config import ServeConfig
 from discreet.server.keeper.hardening import Log
 from discreet.server.keeper.listener import Listener, share_with_group
@@ -26,8 +26,8 @@ def test_process_gets_the_configuration_of_the_file(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("discreet.server.keeper.process.main", main)
     before = os.umask(0o022)
     try:
-        assert alone.run(["keeper", "--config", str(file)]) == 5
-        assert alone.run(["keeper", "--config", str(tmp_path / "nothing.toml")]) == 2
+        assert launch.run(["keeper", "--config", str(file)]) == 5
+        assert launch.run(["keeper", "--config", str(tmp_path / "nothing.toml")]) == 2
     finally:
         os.umask(before)
     assert seen == [8123, 0o007]

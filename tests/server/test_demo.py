@@ -2,6 +2,9 @@
 
 import json
 import shlex
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 from discreet.errors import NoSuchVault
@@ -12,7 +15,8 @@ from tests.server.keepers import ROOT, make_vault
 
 
 def test_demo_issues_a_key_and_prints_a_command_that_asks(short_path: Path) -> None:
-    config, secret = demo.prepare(short_path / "hospital", 8123, make_vault)
+    make_vault(short_path / "hospital")
+    config, secret = demo.prepare(short_path / "hospital", 8123)
     words = shlex.split(demo.instructions(config, secret).split("\n\n")[1])
     assert words[:2] == ["curl", "http://127.0.0.1:8123/v1/chat/completions"]
     assert f"Authorization: Bearer {secret}" in words
@@ -23,23 +27,36 @@ def test_demo_issues_a_key_and_prints_a_command_that_asks(short_path: Path) -> N
     found = accounts.find(secret)
     assert found is not None
     assert found.vaults == ("hospital",)
-    again, other = demo.prepare(short_path / "hospital", build=Vault.open)
-    assert again.port == 8000
+    again, same = demo.prepare(short_path / "hospital")
+    assert (again.port, same) == (8000, secret)
+    assert stat.S_IMODE((Path(config.state) / demo.SECRET).stat().st_mode) == 0o600
+    accounts.revoke(demo.KEY)
+    _, other = demo.prepare(short_path / "hospital")
     assert accounts.find(secret) is None
     assert accounts.find(other) is not None
     accounts.close()
 
 
+def test_starter_of_the_demo_holds_no_model() -> None:
+    heavy = "{'torch', 'transformers', 'discreet.vault'}"
+    seen = f"import sys, discreet.server.demo; print(sorted({heavy} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
 def test_demo_completes_a_vault_that_was_interrupted(tmp_path: Path) -> None:
     folder = tmp_path / "hospital"
     before = make_vault(folder).store.count_documents()
-    assert demo.open_or_build(folder).store.count_documents() == before
+    demo.open_or_build(folder)
+    assert Vault.open(folder).store.count_documents() == before
     (folder / "adding.0123456789abcdef").touch()
-    assert demo.open_or_build(folder).store.count_documents() == before + 1200
+    demo.open_or_build(folder)
+    assert Vault.open(folder).store.count_documents() == before + 1200
 
 
 def test_demo_tells_when_the_server_is_ready(short_path: Path) -> None:
-    config, secret = demo.prepare(short_path / "hospital", 8123, make_vault)
+    make_vault(short_path / "hospital")
+    config, secret = demo.prepare(short_path / "hospital", 8123)
     supervisor = (ROOT / "src/discreet/server/supervisor.py").read_text()
     assert f'self._say(f"{demo.READY} ' in supervisor
     assert secret in demo.instructions(config, secret)

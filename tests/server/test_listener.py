@@ -91,7 +91,7 @@ def test_many_waiting_answers_keep_no_reply_waiting(listen: Listen, path: Path) 
         assert all(read_message(one) == Catalogued(()) for one in waiting)
 
 
-def test_connection_beyond_the_limit_is_closed_at_once(
+def test_connection_beyond_the_limit_takes_the_room_of_an_idle_one(
     listen: Listen, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listening, "MOST_CONNECTIONS", 2)
@@ -100,10 +100,31 @@ def test_connection_beyond_the_limit_is_closed_at_once(
         assert _is_answered(first)
         assert _is_answered(second)
         with _connect(path) as third:
+            assert _is_answered(third)
+            assert first.recv(1) == b""
+        assert _is_answered(second)
+
+
+def test_connection_beyond_busy_ones_is_closed_at_once(
+    listen: Listen, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listening, "MOST_CONNECTIONS", 2)
+    begun, go = threading.Semaphore(0), threading.Event()
+
+    def reply(_: Any) -> Any:
+        begun.release()
+        assert go.wait(30)
+        return READY
+
+    listen(reply)
+    with _connect(path) as first, _connect(path) as second:
+        for one in (first, second):
+            write_message(one, Ready())
+            assert begun.acquire(timeout=10)
+        with _connect(path) as third:
             assert third.recv(1) == b""
-        with pytest.raises(KeeperGone):
-            call_once(path, ANALYSTS, Ready(), patience=10)
-        assert _is_answered(first)
+        go.set()
+        assert [read_message(one) for one in (first, second)] == [READY, READY]
 
 
 def test_answers_without_callers_count(listen: Listen, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

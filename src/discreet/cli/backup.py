@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.key_values import state_of
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.config import read_config
@@ -31,6 +32,7 @@ class BackupMade:
         questions: the number of questions of the ledger; None if the ledger is in a database.
         run_left_out: whether an unfinished synthesis was left out.
         readings_left_out: whether what `discreet code` read was left out: a restored vault is to be read again.
+        server: whether the state folder of its server is in the backup.
     """
 
     backup: str
@@ -42,6 +44,7 @@ class BackupMade:
     questions: int | None
     run_left_out: bool
     readings_left_out: bool
+    server: bool
 
 
 @app.command()
@@ -49,14 +52,19 @@ class BackupMade:
 def backup(
     vault: VaultPath,
     output: Annotated[Path, typer.Argument(metavar="OUT", help="A new file that ends in .tar.gz, or a new folder.")],
+    state: Annotated[
+        Path | None,
+        typer.Option("--state", metavar="DIR", help="The server's state folder; VAULT.server if it is there."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Copy a vault, also while it is in use: documents, balances, answers and the key. For the custodian.
+    """Copy a vault, also while it is in use: documents, balances, answers, the key, and its server's state folder.
 
     The copy is checked before it gets its final name.
     """
     with doing("Copying the vault"):
-        made = back_up(vault, output)
+        usual = state_of(vault, state)
+        made = back_up(vault, output, usual if state or usual.is_dir() else None)
     settings = read_config(vault)
     manifest, in_database = made.manifest, made.manifest.ledger != "file"
     if as_json:
@@ -70,6 +78,7 @@ def backup(
                 documents="postgresql" if is_postgres(settings.store) else "file",
                 questions=None if in_database else manifest.questions,
                 run_left_out=made.run_left_out,
+                server=bool(manifest.server),
             )
         )
         return
@@ -86,6 +95,11 @@ def backup(
             "The backup does not contain the documents, which stay in their PostgreSQL database. Back them up: pg_dump "
             f"--schema {settings.store_name} --format custom --file documents.dump DATABASE",
             markup=False,
+        )
+    if manifest.server:
+        out.print(
+            "It has the state folder of the server: keys, what they spent, and the audit log. Uploads that were not "
+            "added are left out."
         )
     if made.run_left_out:
         out.print("The backup omits an unfinished synthesis: a run must not continue in two vaults.")
@@ -114,6 +128,7 @@ class VaultRestored:
         other_copy: the path of a vault of the same ledger; None if none was found.
         erased_since: individuals that were erased after the backup; None if unknown.
         read_again: whether the vault had been read, and is to be read again: discreet code --statements VAULT.
+        server: the state folder of its server; None if the backup has none.
     """
 
     vault: str
@@ -125,6 +140,7 @@ class VaultRestored:
     other_copy: str | None
     erased_since: int | None
     read_again: bool
+    server: str | None
 
 
 @app.command()
@@ -158,6 +174,7 @@ def restore(
                 other_copy=str(made.other) if made.other else None,
                 erased_since=made.erased,
                 read_again=made.manifest.readings_left_out,
+                server=str(made.server) if made.server else None,
             )
         )
         return
@@ -176,6 +193,12 @@ def restore(
         if made.manifest.ledger == "file"
         else "Two copies share that ledger. Each has its own answers: the same question is paid at both."
     )
+    if made.server:
+        out.print(
+            f"The server's state is in {made.server}. Its keys forget what they spent after the backup; lower their "
+            "caps if that matters. They are for a vault of the same name.",
+            markup=False,
+        )
     if made.manifest.readings_left_out:
         out.print(
             "What was read is not in a backup. For lists, and answers by what was read: discreet code --statements "

@@ -23,7 +23,7 @@ from discreet.cli.key_output import (
     with_names,
     with_secret,
 )
-from discreet.cli.key_values import make_accounts, open_accounts, served, state_of
+from discreet.cli.key_values import check_population, make_accounts, open_accounts, served, state_of
 from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.errors import UsageError
 from discreet.planning.statistics import bought
@@ -46,6 +46,14 @@ Questions = Annotated[int | None, typer.Option("--questions", help="How many pai
 PerQuestion = Annotated[float | None, typer.Option("--per-question", help="The largest epsilon of one question.")]
 Rate = Annotated[str | None, typer.Option("--rate", metavar="COUNT/TIME", help="How often it may ask: 6/min.")]
 Expires = Annotated[str | None, typer.Option("--expires", metavar="WHEN", help="When it ends: 90d, or 2027-01-31.")]
+Tasks = Annotated[
+    list[str] | None,
+    typer.Option("--task", metavar="WORDS", help="How a message begins that a client sends by itself: it is free."),
+]
+FollowUps = Annotated[
+    bool | None,
+    typer.Option("--follow-ups/--no-follow-ups", help="Rewrite a last message with the earlier ones."),
+]
 Models = Annotated[
     str | None, typer.Option("--models", metavar="PATTERNS", help="What it may ask: hospital,hospital:triage.")
 ]
@@ -75,13 +83,21 @@ def issue(
         float | None, typer.Option("--keep", metavar="EPSILON", help="Reserve so much for your own work in the vault.")
     ] = None,
     footer: Annotated[bool, typer.Option("--footer", help="End each answer with a line about its price.")] = False,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="TEST", help="Bind it to a population: ward=3. Of statistics alone."),
+    ] = None,
+    task: Tasks = None,
+    follow_ups: FollowUps = None,
     state: State = None,
     as_json: Json = False,
 ) -> None:
     """Issue a key. It is shown once, and only its hash is stored."""
-    limits = Limits(epsilon, questions, per_question, parse_rate(rate), parse_expiry(expires), parse_models(models))
+    limits = _limits(epsilon, questions, per_question, rate, expires, models, task, follow_ups)
     limits.check()
     vaults = [served(one) for one in dict.fromkeys([vault, *(also or [])])]
+    for one in vaults:
+        check_population(one, where or ())
     accounts, log = make_accounts(vault, state)
     for one in vaults:
         accounts.grant(one.name, one.grant, kept=keep, typical=one.typical)
@@ -92,8 +108,10 @@ def issue(
         reserved=reserved,
         footer=footer,
         typical=vaults[0].typical,
+        where=where or (),
     )
-    log.append("custodian", "key-issue", made.id, name=made.name, epsilon=made.epsilon, reserved=reserved)
+    bound = {"where": " and ".join(made.where)} if made.where else {}
+    log.append("custodian", "key-issue", made.id, name=made.name, epsilon=made.epsilon, reserved=reserved, **bound)
     if reserved and keep is None and any(one.paid for one in vaults):
         err.print(
             "[yellow]Note:[/] questions were paid in this vault before. Shares count from now on. If individuals have "
@@ -110,6 +128,20 @@ def issue(
         some = (counted(number, name) for name, number in bought(made.budget, vaults[0].grant).items())
         out.print(f"It buys {', or '.join(some)}, at their usual prices.", markup=False)
     print_secret(secret)
+
+
+def _limits(
+    epsilon: float | None,
+    questions: int | None,
+    per_question: float | None,
+    rate: str | None,
+    expires: str | None,
+    models: str | None,
+    tasks: list[str] | None,
+    follow_ups: bool | None,
+) -> Limits:
+    when, named = parse_expiry(expires), parse_models(models)
+    return Limits(epsilon, questions, per_question, parse_rate(rate), when, named, tasks or None, follow_ups)
 
 
 def _note_beyond(cap: float, grant: float) -> None:
@@ -164,19 +196,21 @@ def extend(
     models: Models = None,
     expires: Expires = None,
     rate: Rate = None,
+    task: Tasks = None,
+    follow_ups: FollowUps = None,
     state: State = None,
     as_json: Json = False,
 ) -> None:
     """Change the caps of a key, or its date of expiry. What it has spent stays spent."""
-    limits = Limits(epsilon, questions, per_question, parse_rate(rate), parse_expiry(expires), parse_models(models))
+    limits = _limits(epsilon, questions, per_question, rate, expires, models, task, follow_ups)
     if limits == Limits():
         raise UsageError("Nothing is to be changed. Name a cap: discreet key extend VAULT KEY --epsilon 20")
     accounts, log = open_accounts(vault, state)
     changed = accounts.extend(_find(accounts, name).id, limits)
     if models is not None:
         _note_no_model(changed, vault)
-    values = replace(limits, models=None).columns()
-    log.append("custodian", "key-extend", changed.id, **values, models=models)
+    values = replace(limits, models=None, tasks=None).columns()
+    log.append("custodian", "key-extend", changed.id, **values, models=models, tasks=len(task or ()) or None)
     if as_json:
         print_json(with_meter(changed, accounts))
         return

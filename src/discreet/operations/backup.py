@@ -17,9 +17,9 @@ from discreet.config import read_config
 from discreet.errors import StoreError, UsageError
 from discreet.log.replay import Reached
 from discreet.operations.check_ledger import LEDGER, checked_file, utc_now
-from discreet.operations.copying import RUN, copy_files
+from discreet.operations.copying import RUN, copy_files, copy_state
 from discreet.operations.doctor import check_copy, refuse
-from discreet.operations.manifest import VAULT, Manifest, digests, size_of
+from discreet.operations.manifest import SERVER, VAULT, Manifest, digests, size_of
 from discreet.synthesis.readings import FOLDERS, Readings
 from discreet.system.output_path import check_output_path
 from discreet.system.progress import Advance, stage
@@ -44,10 +44,15 @@ class BackedUp:
     run_left_out: bool
 
 
-def back_up(vault: Path, out: Path) -> BackedUp:
+def back_up(vault: Path, out: Path, state: Path | None = None) -> BackedUp:
     """Copy the vault to `out`: an archive if the name ends in .tar.gz or .tgz, otherwise a new folder.
 
     The copy is checked before it gets its final name. An interrupted backup leaves nothing at `out`.
+
+    Args:
+        vault: the vault.
+        out: a new file or folder.
+        state: the state folder of its server; None if the backup has none.
 
     Raises:
         UsageError: if there is no vault, if `out` exists, or if `out` lies in the vault.
@@ -67,6 +72,9 @@ def back_up(vault: Path, out: Path) -> BackedUp:
                 [one for one in check_copy(copy) if one.check != "counter"],
                 "The vault cannot be backed up: it has problems.",
             )
+        if state is not None:
+            with stage("Copying the server's state"):
+                copy_state(state, made / SERVER)
         far = Reached(0, 0) if settings.ledger else checked_file(copy / LEDGER).reached
         kept = "postgresql" if settings.ledger else "file"
         at, files = utc_now().isoformat(timespec="seconds"), digests(copy)
@@ -79,6 +87,7 @@ def back_up(vault: Path, out: Path) -> BackedUp:
             far.payments,
             files,
             readings_left_out=any(Readings(vault / name).complete for name in FOLDERS),
+            server=digests(made / SERVER),
         )
         manifest.write(made)
         sync(made)

@@ -85,6 +85,33 @@ def copy_ledger(source: Path, target: Path) -> None:
         raise LedgerError(f"The ledger cannot be copied: {error.strerror}. Check the disk and permissions.") from error
 
 
+_STATE_LEFT_OUT = ("run", "uploads")
+_STATE_TEMPORARY = ("*-snapshot", "*-wal", "*-shm", ".*")
+_SQLITE = b"SQLite format 3\0"
+
+
+def copy_state(state: Path, target: Path) -> None:
+    """Copy a server's state folder, also while it runs: keys, accounts, audit log, released corpora.
+
+    Copied after the vault, so that no key's meter is behind the ledger; the counter before the accounts, so that these
+    lack nothing that it knows. What the custodian uploaded and did not add is left out, with sockets and caches.
+
+    Raises:
+        LedgerError: if a database cannot be read.
+        StoreError: if the disk is full.
+    """
+    target.mkdir(mode=0o700)
+    for path in sorted(state.rglob("*")):
+        inside = path.relative_to(state)
+        left_out = any(part in _STATE_LEFT_OUT for part in inside.parts)
+        if path.is_symlink() or not path.is_file() or left_out or any(path.match(name) for name in _STATE_TEMPORARY):
+            continue
+        with suppress(FileNotFoundError), path.open("rb") as file:
+            is_database = file.read(len(_SQLITE)) == _SQLITE
+            (target / inside).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (copy_ledger if is_database else _copy)(path, target / inside)
+
+
 def _copy_store(source: Path, target: Path) -> None:
     """Copy a consistent state of texts and vectors. No writer can commit while the reader holds its lock."""
     if not source.is_dir():

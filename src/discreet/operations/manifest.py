@@ -1,7 +1,8 @@
 """The manifest of a backup: its time, its vault, and the digest of each file.
 
 BACKUP/backup.json   the manifest
-BACKUP/vault/        the vault's files; both lie in one archive if the backup is a .tar.gz
+BACKUP/vault/        the vault's files; all lies in one archive if the backup is a .tar.gz
+BACKUP/server/       the state folder of its server, if there was one
 """
 
 import hashlib
@@ -15,7 +16,7 @@ from discreet.config import FORMAT
 from discreet.errors import BadData
 from discreet.system.progress import Advance, stage
 
-MANIFEST, VAULT = "backup.json", "vault"
+MANIFEST, VAULT, SERVER = "backup.json", "vault", "server"
 _BLOCK = 1 << 20
 
 
@@ -32,6 +33,7 @@ class Manifest:
         files: the SHA-256 of each file by its name within the vault.
         format: the format of the vault.
         readings_left_out: whether the vault had been read (`discreet code`); the backup lacks what was read.
+        server: the SHA-256 of each file of the server's state folder; none if the backup has no such folder.
     """
 
     made: str
@@ -43,6 +45,7 @@ class Manifest:
     files: Mapping[str, str] = field(repr=False)
     format: int = FORMAT
     readings_left_out: bool = False
+    server: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def write(self, folder: Path) -> None:
         """Write the manifest to the folder of a backup."""
@@ -70,14 +73,15 @@ def read_manifest(folder: Path) -> Manifest:
         )
     try:
         found = Manifest(**content)
-        wanted = dict(found.files)
+        wanted = dict(found.files) | {f"{SERVER}/{name}": one for name, one in found.server.items()}
         sound = all(isinstance(value, str) for value in (found.made, found.vault, found.ledger, *wanted.values()))
     except (TypeError, ValueError) as error:
         raise BadData(f"The backup's {MANIFEST} is damaged. Use another backup.") from error
-    links = [path for path in (folder / VAULT, *(folder / VAULT).rglob("*")) if path.is_symlink()]
+    parts = [folder / VAULT, *([folder / SERVER] if found.server else [])]
+    links = [path for part in parts for path in (part, *part.rglob("*")) if path.is_symlink()]
     if links:
         raise BadData(f"The backup has a symbolic link, {links[0].name}. Backups have none. Use another backup.")
-    there = digests(folder / VAULT)
+    there = digests(folder / VAULT) | {f"{SERVER}/{name}": one for name, one in digests(folder / SERVER).items()}
     wrong = sorted(name for name in wanted if there.get(name, "") != wanted[name])
     if not sound or wrong or there.keys() != wanted.keys():
         which = f": {', '.join(wrong[:3])}" if wrong else ""

@@ -106,6 +106,11 @@ def _content(report: Report) -> Markup:
         rows = [(f"{one.low:.2f} to {one.high:.2f}", f"{one.units:,}") for one in reversed(report.budget.levels)]
         parts += [
             table(("Remaining epsilon", "Individuals"), rows),
+            paragraph(
+                "What is left is read of all charges of an individual together, at one order that was fixed with the "
+                "grant. So the first question takes more of it than its receipt says, and later ones take far less.",
+                kind="note",
+            ),
             paragraph("The table includes erased individuals that were charged before.", kind="note"),
         ]
     return section("Content of the vault", private(*parts))

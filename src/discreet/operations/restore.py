@@ -15,7 +15,7 @@ from discreet.operations.backup import beside, sync
 from discreet.operations.check_folder import RESTORED
 from discreet.operations.check_ledger import LEDGER, checked_file, look_at, utc_now
 from discreet.operations.doctor import check_copy, refuse
-from discreet.operations.manifest import MANIFEST, VAULT, Manifest, read_manifest
+from discreet.operations.manifest import MANIFEST, SERVER, VAULT, Manifest, read_manifest
 from discreet.operations.releases import erasures
 from discreet.system.progress import stage
 
@@ -30,6 +30,7 @@ class Restored:
         lost: the known questions and payments that this ledger lacks; None if it lacks none.
         other: the path of the original vault; None if it no longer exists.
         erased: the number of individuals that were erased in the original after the backup; None if unknown.
+        server: the state folder of its server; None if the backup has none.
     """
 
     vault: Path
@@ -37,6 +38,7 @@ class Restored:
     lost: Reached | None
     other: Path | None
     erased: int | None
+    server: Path | None = None
 
 
 def restore(backup: Path, target: Path, *, expect: int | None = None, force: bool = False) -> Restored:
@@ -58,7 +60,9 @@ def restore(backup: Path, target: Path, *, expect: int | None = None, force: boo
     with beside(target, ".restore-") as made:
         with stage("Unpacking the backup"):
             _unpack(backup, made)
-        manifest, copy = read_manifest(made), made / VAULT
+        manifest, copy, state = read_manifest(made), made / VAULT, None
+        if manifest.server:
+            _check_free(state := target.with_name(f"{target.name}.server"))
         settings = read_config(copy)
         with stage("Checking the ledger and the store"):
             refuse(
@@ -80,7 +84,11 @@ def restore(backup: Path, target: Path, *, expect: int | None = None, force: boo
         _own(copy)
         sync(copy)
         os.replace(copy, target)
-    return Restored(target, manifest, lost, other, erased)
+        if state is not None:
+            _own(made / SERVER)
+            sync(made / SERVER)
+            os.replace(made / SERVER, state)
+    return Restored(target, manifest, lost, other, erased, state)
 
 
 def _check_free(target: Path) -> None:
@@ -94,7 +102,8 @@ def _unpack(backup: Path, made: Path) -> None:
     """Unpack the files and folders of a backup into `made`, and nothing outside of it."""
     try:
         if backup.is_dir():
-            shutil.copytree(backup / VAULT, made / VAULT, symlinks=True)
+            for part in (VAULT, *([SERVER] if (backup / SERVER).exists() else [])):
+                shutil.copytree(backup / part, made / part, symlinks=True)
             shutil.copyfile(backup / MANIFEST, made / MANIFEST)
             return
         if not backup.exists():

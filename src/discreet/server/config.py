@@ -71,6 +71,8 @@ class ServeConfig:
         presets: models beside the built-in ones.
         models: the built-in models that are served, such as "consensus"; a few if empty, and all that can pay if
             "all" is among them (`keeper.presets.USUAL`).
+        follow_ups: patterns of the models, such as "hospital" and "hospital:triage", whose last message is rewritten
+            with the earlier ones if a client does not say.
         queue: how many questions may wait.
         tls_cert, tls_key: files; "" if TLS ends elsewhere.
         insecure: whether another address than the loopback may be bound without TLS.
@@ -89,6 +91,7 @@ class ServeConfig:
     quantum: float | None = None
     presets: tuple[PresetConfig, ...] = ()
     models: tuple[str, ...] = ()
+    follow_ups: tuple[str, ...] = ()
     queue: int = 32
     tls_cert: str = ""
     tls_key: str = ""
@@ -196,7 +199,7 @@ class ServeConfig:
             PresetConfig(one["name"], one["algorithm"], _tuples(one["options"]), tuple(one["vaults"]))
             for one in found["presets"]
         )
-        found["models"] = tuple(found["models"])
+        found |= {name: tuple(found[name]) for name in ("models", "follow_ups")}
         for table in ("oidc", "desk_oidc"):
             if found[table] is not None:
                 keys = tuple((value, key) for value, key in found[table].pop("keys"))
@@ -236,11 +239,11 @@ def read_serve_config(file: Path | None, given: Mapping[str, Any]) -> ServeConfi
     _check(not strange, f"serve.toml has {', '.join(strange)}", f"{', '.join(sorted(known))}", "serve.toml")
     for name, value in found.items():
         _check_type(name, value)
-    models = tuple(found.pop("models", ()))
+    found |= {name: tuple(found[name]) for name in ("models", "follow_ups") if name in found}
     _check(bool(vaults), "No vault is named", "at least one vault", "discreet serve VAULT")
     state = found.pop("state", None) or f"{Path(vaults[0].path)}.server"
     state = os.path.abspath(state)
-    return ServeConfig(vaults, state, presets=presets, models=models, oidc=oidc, desk_oidc=desk_oidc, **found)
+    return ServeConfig(vaults, state, presets=presets, oidc=oidc, desk_oidc=desk_oidc, **found)
 
 
 def find_state(vault: Path, state: Path | None = None) -> Path:
@@ -299,7 +302,7 @@ def _check_type(name: str, value: object) -> None:
         kind, fits = "a number", type(value) in (int, float)
     elif name in ("insecure", "desk"):
         kind, fits = "true or false", type(value) is bool
-    elif name == "models":
+    elif name in ("models", "follow_ups"):
         kind, fits = "a list of names", isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
     else:
         kind, fits = "a text", isinstance(value, str)

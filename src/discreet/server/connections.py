@@ -1,6 +1,6 @@
 """What all listeners of the server have in common: they repeat nothing of a request, and close idle connections.
 
-Else a few thousand connections that bring no request would keep every client out.
+Else some connections that bring no request would keep every client out.
 """
 
 import asyncio
@@ -22,9 +22,24 @@ class PatientProtocol(H11Protocol):
     _waits: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request."""
+        """Begin to wait for a request. One connection too many closes the one that has waited longest for one.
+
+        So no number of idle connections keeps another client out.
+        """
         super().connection_made(transport)
+        most = self.limit_concurrency
+        if most is not None and len(self.connections) >= most:
+            idle = [one for one in self.connections if isinstance(one, PatientProtocol) and one._waits is not None]
+            if idle:
+                oldest = min(idle, key=lambda one: one._waits.when() if one._waits else 0.0)
+                self.connections.discard(oldest)
+                oldest.transport.abort()
+            else:
+                self.no_room()
         self._wait_or_not()
+
+    def no_room(self) -> None:
+        """Take a connection although all others have requests: its own gets 503."""
 
     def data_received(self, data: bytes) -> None:
         """Read what came; wait on if it is no whole head of a request."""
@@ -58,7 +73,7 @@ def uvicorn_config(app: Any, most: int, **how: Any) -> uvicorn.Config:
 
     Args:
         app: the app.
-        most: so many connections at most; a further one gets 503 at once.
+        most: so many connections less one at most; a further one takes the room of an idle one, or gets 503 at once.
         how: where it listens, and any other setting.
     """
     common = {

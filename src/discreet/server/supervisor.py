@@ -104,6 +104,10 @@ class Supervisor:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    def _note(self, line: str) -> None:
+        """Say what happened, and when."""
+        self._say(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}")
+
     def _hear(self, *_: object) -> None:
         if self._ending.is_set():
             self._hurried.set()
@@ -121,7 +125,7 @@ class Supervisor:
                 if not ready and child.failures >= _MOST_FAILURES:
                     look = "; ".join(f"discreet doctor {quoted(vault.path)}" for vault in self._config.vaults)
                     hint = f" Look at each vault: {look}" if child is self._keeper else ""
-                    self._say(f"The {child.name} cannot start.{hint}")
+                    self._note(f"The {child.name} cannot start.{hint}")
                     return 1
             if not begun and is_ready(self._config.ask_socket):
                 begun = True
@@ -170,14 +174,14 @@ class Supervisor:
         if now - child.started > _STEADY:
             child.wait, child.failures = _FIRST_WAIT, 0
         child.process, child.due, child.failures = None, now + child.wait, child.failures + 1
-        self._say(f"The {child.name} ended ({_outcome(code)}). It is started again in {child.wait:g} s.")
+        self._note(f"The {child.name} ended ({_outcome(code)}). It is started again in {child.wait:g} s.")
         child.wait = min(2 * child.wait, _LONGEST_WAIT)
 
     def _end(self) -> None:
         """Ask all processes to end, and wait: the question that runs is answered. A second signal kills."""
         running = [child for child in [*self._others, self._keeper] if child.process is not None]
         if running:
-            self._say("Ending: the question that runs is answered first. Again to end at once.")
+            self._note("Ending: the question that runs is answered first. Again to end at once.")
         for child in running:
             _send(child, signal.SIGTERM)
         while any(child.process is not None and child.process.poll() is None for child in running):
@@ -185,7 +189,7 @@ class Supervisor:
                 for child in running:
                     _send(child, signal.SIGKILL)
                 self._hurried.clear()
-        self._say("Ended.")
+        self._note("Ended.")
 
 
 def own_commands(config: ServeConfig) -> dict[str, Sequence[str]]:

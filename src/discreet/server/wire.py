@@ -390,6 +390,7 @@ class Question(Call[Answered]):
         begun, quantum: when the reply leaves: at a multiple of the quantum after `begun`, in seconds since 1970.
         lane: of which lane the quantum is; a question that turns out to be of another one is refused, unpaid.
         earlier: the caller's own messages before it, and the replies to them: words that are no misspelled ones.
+        where: tests of declared fields that bind its key: it is asked among the units that pass them, too.
     """
 
     id: Id
@@ -405,6 +406,7 @@ class Question(Call[Answered]):
     quantum: Size = 0.0
     lane: Lane = "voters"
     earlier: Annotated[tuple[Annotated[str, Field(max_length=LONGEST_TURN)], ...], Field(max_length=MOST_TURNS)] = ()
+    where: Annotated[tuple[Name, ...], Field(max_length=32)] = ()
 
 
 class Estimate(Call[Estimated]):

@@ -12,10 +12,10 @@ from discreet.cli.app import app
 from discreet.server.caller import KeeperGone
 from discreet.server.custody_messages import Overview
 from discreet.server.desk.app import all_routes
-from discreet.server.desk.desk import Desk
-from discreet.server.desk.guard import CSP, MOST_BYTES, OPEN, Guard
+from discreet.server.desk.desk import IDLE, Desk
+from discreet.server.desk.guard import COOKIE, CSP, MOST_BYTES, OPEN, Guard
 from discreet.server.desk.links import LASTS, make_link, redeem
-from discreet.server.desk.sessions import COOKIE, IDLE, Sessions
+from discreet.server.sessions import Remembered
 from tests.server.desk.desks import ORIGIN, browse, log_in, make_desk, path_of
 from tests.server.keepers import config_of
 
@@ -74,13 +74,13 @@ def test_another_link_is_made_on_the_command_line(shut: Desk) -> None:
 
 def test_session_ends_without_requests() -> None:
     now = [0.0]
-    sessions = Sessions(lambda: now[0])
-    secret = sessions.begin()
+    sessions = Remembered[bool](10 * IDLE, lambda: now[0], idle=IDLE)
+    secret = sessions.begin(True)
     now[0] = IDLE - 1
-    assert sessions.holds(secret)
+    assert sessions.find(secret)
     now[0] += IDLE + 1
-    assert not sessions.holds(secret)
-    assert not sessions.holds("")
+    assert not sessions.find(secret)
+    assert not sessions.find("")
 
 
 def test_no_route_answers_without_a_cookie(shut: Desk) -> None:

@@ -9,9 +9,8 @@ from starlette.testclient import TestClient
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig, read_serve_config
 from discreet.server.desk.desk import Desk
-from discreet.server.desk.guard import PROVIDER, RETURN
+from discreet.server.desk.guard import COOKIE, PROVIDER, RETURN
 from discreet.server.desk.pages_login import BEGUN
-from discreet.server.desk.sessions import COOKIE
 from discreet.server.oidc_config import CUSTODIAN, OidcConfig
 from tests.server.desk.desks import ORIGIN, browse, make_desk
 from tests.server.front.provider import CLIENT, SECRET, IdentityProvider

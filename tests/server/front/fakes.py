@@ -131,7 +131,7 @@ class Front:
     def __init__(self, folder: Path, keeper: FakeKeeper, quantum: float | None = 0.0, **settings: Any) -> None:
         self.keeper = keeper
         self.config = ServeConfig((ServedVault("hospital", "unused"),), str(folder), quantum=quantum, **settings)
-        self.accounts = Accounts(self.config.accounts)
+        self.accounts, self.limits = Accounts(self.config.accounts), Limits(epsilon=10.0)
         for vault in VAULTS:
             self.accounts.grant(vault, GRANT)
         self.log = AuditLog(self.config.audit_log)

@@ -94,7 +94,7 @@ def serving(folder: Path, pause: bool = False, **how: Any) -> Iterator[Server]:
 def start(config: ServeConfig, errors: Path) -> "subprocess.Popen[bytes]":
     """Start a front."""
     with errors.open("ab") as file:
-        command = [sys.executable, "-m", "discreet.server.front"]
+        command = [sys.executable, "-m", "discreet.server.launch", "front"]
         return subprocess.Popen(command, env=environment(config), stderr=file, stdout=file, cwd=ROOT)
 
 

@@ -4,11 +4,13 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from starlette.routing import Route as StarletteRoute
 
 from discreet.server.front.gate import ROUTES, find_route
 from discreet.server.front.pacing import STEP, default_quantum
+from discreet.server.front.telling import metrics_app
 from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, Front, code, drive, receipt, running
 
 CANARY = "canary-of-a-patient"
@@ -269,6 +271,20 @@ def test_choices_reach_the_keeper(tmp_path: Path) -> None:
     drive(test)
 
 
+def test_ids_do_not_change_within_a_stream(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            _, secret = front.key()
+            for _ in range(2):  # the second one is a replay, whose question has another id
+                streamed = await front.ask(secret, stream=True, stream_options={"include_usage": True})
+                events = [line[6:] for line in streamed.text.splitlines() if line.startswith("data: {")]
+                found = [json.loads(one) for one in events]
+                assert len({(one["id"], one["created"]) for one in found}) == 1
+            assert f"chatcmpl-{found[-1]['usage']['discreet']['question_id']}" != found[0]["id"]
+
+    drive(test)
+
+
 def test_stream_comments_until_the_quantum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         keeper = FakeKeeper()
@@ -405,6 +421,29 @@ def test_health_is_ready_when_the_keeper_is(tmp_path: Path) -> None:
             front.app.state.services.asker.stopping = True
             assert (await front.client.get("/health/ready")).json() == {"status": "stopping"}
             assert code(await front.ask(secret)) == (503, "stopping", "true")
+
+    drive(test)
+
+
+def test_metrics_tell_of_queue_keeper_and_grants(tmp_path: Path) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        async with running(tmp_path, keeper) as front:
+            services = front.app.state.services
+            shown = httpx2.AsyncClient(
+                transport=httpx2.ASGITransport(metrics_app(services.metrics, services.note_state)),
+                base_url="http://front",
+            )
+            _, secret = front.key()
+            assert 'discreet_grant_left_epsilon{vault="hospital"} 20.0' in (await shown.get("/metrics")).text
+            assert (await front.ask(secret)).status_code == 200
+            text = (await shown.get("/metrics")).text
+            assert "discreet_keeper_up 1.0" in text
+            assert "discreet_queue_seconds_count 1.0" in text
+            left = next(line for line in text.splitlines() if line.startswith("discreet_grant_left_epsilon{"))
+            assert 0 < float(left.split()[-1]) < 20
+            keeper.loaded = False
+            assert "discreet_keeper_up 0.0" in (await shown.get("/metrics")).text
 
     drive(test)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.server.accounts import Accounts, AccountsError
+from discreet.server.front import asking, routes_models
 from discreet.server.front.pacing import STEP
 from discreet.server.wire import Answered, Estimate, Estimated, Question, Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, charge, code, drive, receipt, running
@@ -23,7 +24,7 @@ def test_question_is_answered_and_charged(tmp_path: Path) -> None:
             told = receipt(reply)
             assert reply.json()["choices"][0]["message"]["content"] == "winter hand"
             assert told["ignored"] == ["temperature"]
-            assert told["key"] == {"granted": 10.0, "spent": 2.0, "left": 8.0, "more": 4}
+            assert told["key"] == {"granted": 10.0, "spent": 2.0, "left": 8.0, "part": 0.2, "more": 4}
             assert reply.headers["x-discreet-key-left"] == "8"
             assert front.accounts.odometer(key.id).spent == pytest.approx(2.0)
             assert reply.json()["id"] == f"chatcmpl-{front.keeper.asked[0].id}"
@@ -353,6 +354,34 @@ def test_refusals_at_a_cap_do_not_fill_the_audit_log(tmp_path: Path) -> None:
                 assert (await front.ask(secret, max_tokens=n + 1)).status_code == 402
             lines = list(front.log.lines())
             assert [line["act"] for line in lines].count("refusal") == 1
+
+    drive(test)
+
+
+def test_estimates_and_refusals_have_a_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (asking, routes_models):
+        monkeypatch.setattr(module, "UNPAID", 3)
+
+    async def test() -> None:
+        async with running(tmp_path, FakeKeeper()) as front:
+            _, secret = front.key(per_question=1.0)
+            body = {"model": "hospital", "messages": [{"role": "user", "content": QUESTION}]}
+
+            async def estimate() -> int:
+                given = {"authorization": f"Bearer {secret}"}
+                return (await front.client.post("/v1/estimate", json=body, headers=given)).status_code
+
+            assert [await estimate(), (await front.ask(secret)).status_code, await estimate()] == [200, 402, 200]
+            assert (front.keeper.estimated, await estimate(), front.keeper.estimated) == (3, 429, 3)
+            limited = await front.ask(secret, max_tokens=9)
+            assert code(limited) == (429, "rate_limited", "true")
+            assert 1 <= int(limited.headers["retry-after"]) <= 60
+            assert (await front.get("/v1/budget", secret)).status_code == 200
+            _, other = front.key("ben")
+            for n in range(5):  # what is paid or replayed is not counted
+                assert (await front.ask(other, max_tokens=n + 1)).status_code == 200
+                assert (await front.ask(other, max_tokens=n + 1)).status_code == 200
+            assert len({one.id for one in front.keeper.asked}) == 5
 
     drive(test)
 

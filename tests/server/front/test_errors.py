@@ -47,7 +47,7 @@ def test_error_codes_of_the_keeper_and_the_accounts_are_known() -> None:
 def test_error_advice_covers_every_kind_of_question() -> None:
     from discreet.questions.router import NAMES
 
-    of_statistics = {"left-out", "population", "misspelled"}  # of joins and spelling
+    of_statistics = {"left-out", "population", "misspelled", "bound"}  # of joins, spelling and keys
     assert set(KIND_ADVICE) == set(NAMES) - {"fact", "yes-no"} | of_statistics
 
 

@@ -97,6 +97,23 @@ def test_condensed_question_is_asked_and_shown(tmp_path: Path) -> None:
     drive(test)
 
 
+@pytest.mark.parametrize(
+    ("served", "of_key", "rewritten"),
+    [((), False, 0), (("hospital",), False, 1), (("clinic", "hospital:*"), False, 0), ((), True, 1)],
+)
+def test_key_and_model_allow_follow_ups(tmp_path: Path, served: tuple[str, ...], of_key: bool, rewritten: int) -> None:
+    async def test() -> None:
+        keeper = FakeKeeper()
+        keeper.condensed = "What helps against winter hand in children?"
+        async with running(tmp_path, keeper, follow_ups=served) as front:
+            _, secret = front.key(follow_ups=of_key)
+            found = receipt(await front.ask(secret, messages=MESSAGES))
+            assert len(keeper.condensings) == rewritten
+            assert found.get("asked") == (keeper.condensed if rewritten else None)
+
+    drive(test)
+
+
 def test_stream_shows_the_condensed_question(tmp_path: Path) -> None:
     async def test() -> None:
         keeper = FakeKeeper()

@@ -1,9 +1,11 @@
 """The analysts' pages: they go the way of /v1, so a question is paid once, and every value is escaped."""
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from discreet.server.accounts.books import BY_NAME
 from discreet.server.accounts.questions import find_reply
 from discreet.server.front.app import FORGETTING
 from discreet.server.front.gate import ROUTES
-from discreet.server.front.pages import forms, views
+from discreet.server.front.pages import forms, routes, views
 from discreet.server.wire import Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, Front
 from tests.server.front.test_replies import INVENTED
@@ -70,19 +72,52 @@ def test_pages_without_a_key_lead_to_the_sign_in(tmp_path: Path) -> None:
         assert "dsc_wrong" not in wrong.text
 
 
-def test_cookie_of_a_key_is_closed_to_scripts_and_sites(tmp_path: Path) -> None:
+def test_cookie_is_a_session_closed_to_scripts_and_sites(tmp_path: Path) -> None:
     with browsing(tmp_path) as browser:
         _, secret = browser.front.key()
         tls = browser.post("/sign-in", OWN | {"x-forwarded-proto": "https"}, key=secret).headers["set-cookie"]
-        assert "Secure" in tls
-        assert "Max-Age" not in tls
+        assert tls.startswith("__Host-")
+        assert all(word in tls for word in ("Secure", "Path=/", "HttpOnly", "SameSite=strict"))
+        assert "Domain" not in tls
         plain = browser.post("/sign-in", key=secret).headers["set-cookie"]
         assert "HttpOnly" in plain
         assert "SameSite=strict" in plain
+        for cookie in (tls, plain):
+            assert secret not in cookie
+            assert "Max-Age" not in cookie
         assert "Secure" not in plain
         assert browser.get("/").status_code == 200
+
+
+def test_session_ends_at_the_server_when_its_browser_signs_out(tmp_path: Path) -> None:
+    with browsing(tmp_path) as browser:
+        browser.sign_in()
+        copied = browser.client.cookies[forms.COOKIE]
         assert browser.post("/sign-out").headers["location"] == "/sign-in"
+        assert forms.COOKIE not in browser.client.cookies
+        browser.client.cookies.set(forms.COOKIE, copied)
         assert browser.get("/").status_code == 303
+
+
+def test_session_ends_with_the_secret_that_began_it(tmp_path: Path) -> None:
+    with browsing(tmp_path) as browser:
+        key, _ = browser.sign_in()
+        _, secret = browser.front.accounts.rotate(key.id)
+        assert browser.get("/").status_code == 303
+        assert browser.post("/sign-in", key=secret).status_code == 303
+        assert browser.get("/").status_code == 200
+
+
+def test_sign_ins_have_a_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "SIGN_INS", 2)
+    with browsing(tmp_path) as browser:
+        _, secret = browser.sign_in()
+        assert browser.post("/sign-in", key=secret).status_code == 303
+        limited = browser.post("/sign-in", key=secret)
+        assert (limited.status_code, "set-cookie" in limited.headers) == (429, False)
+        assert len(browser.front.log.newest(9)) == 2
+        other = browser.front.key("ben")[1]
+        assert browser.post("/sign-in", key=other).status_code == 303
 
 
 def test_revoked_key_ends_its_session(tmp_path: Path) -> None:
@@ -123,7 +158,7 @@ def test_answer_has_its_receipt_in_words(tmp_path: Path) -> None:
         found = browser.post("/ask", **question(name="a" * 32))
         assert found.status_code == 200
         assert '<blockquote class="answer" role="status">winter hand</blockquote>' in found.text
-        assert "Your key has spent epsilon 2 of 10." in found.text
+        assert "Your key has spent epsilon 2 of 10, " in found.text
         spent = browser.front.accounts.odometer(key.id).spent
         assert spent == pytest.approx(2.0)
         (receipt,) = browser.front.accounts.receipts(key.id)
@@ -247,10 +282,12 @@ def test_connect_page_has_the_snippets_and_no_key(tmp_path: Path) -> None:
             "llm ",
         ):
             assert word in found
-        assert len(re.findall("<pre", found)) == 7
-    for one in views.snippets("https://host", "v"):
-        if "import " in one.text:
-            compile(one.text, one.name, "exec")
+        shown = [unescape(one) for one in re.findall("<code>(.*?)</code></pre>", found, re.DOTALL)]
+        assert len(shown) == 7
+        assert json.loads(shown[-1])["mcpServers"]["discreet"]["url"] == "http://testserver/mcp"
+        for one in shown:
+            if "import " in one:
+                compile(one, "snippet", "exec")
 
 
 @pytest.mark.parametrize("payment", ["unit", "corpus"])
@@ -345,7 +382,7 @@ def test_pages_fit_the_policy_and_a_screen_reader(tmp_path: Path) -> None:
         sheet = browser.get("/style.css")
         assert sheet.headers["content-type"].startswith("text/css")
         assert "prefers-color-scheme: dark" in sheet.text
-        assert "http" not in views.style()
+        assert "http" not in views.asset("style.css")
         assert browser.get("/icon.svg").headers["content-type"].startswith("image/svg+xml")
 
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from discreet.server.front.errors import FrontError
-from discreet.server.front.replies import KeyNumbers, Outcome, Reply, restored, stored_error
+from discreet.server.front.replies import KeyNumbers, Outcome, Reply, restored, role_chunk, stored_error
 from discreet.server.front.requests import parse_chat
 
 INVENTED = "an invented answer"
@@ -23,6 +23,9 @@ RECEIPT = {
     "public_corpus": "",
     "caveat": "",
 }
+
+FIRST = role_chunk("f" * 32, 7, "hospital")
+FOOTER = "Receipt: epsilon 2.498 for this answer by itself. The key has used 25.00% of its cap."
 
 
 def answer(**fields: Any) -> dict[str, Any]:
@@ -54,7 +57,7 @@ def reply(found: dict[str, Any], free: bool = False, footer: bool = False, **fie
     messages = [{"role": "user", "content": "What is it?"}]
     request = parse_chat(json.dumps({"model": "hospital", "messages": messages, **fields}).encode())
     outcome = Outcome("0" * 32, 1_795_473_688, "hospital", "patient", free, found)
-    return Reply(outcome, request, KeyNumbers(granted=10.0, spent=2.5, left=7.5, more=3), footer)
+    return Reply(outcome, request, KeyNumbers(granted=10.0, spent=2.5, left=7.5, part=0.25, more=3), footer)
 
 
 def content(found: Reply) -> Any:
@@ -77,7 +80,7 @@ def test_reply_is_a_completion_with_a_receipt() -> None:
 def test_reply_says_in_words_that_nothing_was_released() -> None:
     found = reply(UNRELEASED)
     assert content(found) == "No answer: too few of the patients' notes agree (or could pay)."
-    assert all(INVENTED not in one.model_dump_json() for one in (found.body(), *found.chunks()))
+    assert all(INVENTED not in one.model_dump_json() for one in (found.body(), *found.chunks(FIRST)))
 
 
 def test_reply_of_the_free_model_is_its_own_text() -> None:
@@ -105,7 +108,9 @@ def test_reply_to_a_schema_is_valid_json() -> None:
 
 
 def test_reply_has_a_footer_if_the_key_asks_for_it() -> None:
-    assert content(reply(answer(), footer=True)).endswith("\n\nReceipt: epsilon 2.498. The key has epsilon 7.5 left.")
+    assert content(reply(answer(), footer=True)).endswith(
+        "\n\nReceipt: epsilon 2.498 for this answer by itself. The key has used 25.00% of its cap."
+    )
 
 
 def test_reply_says_how_a_question_was_understood() -> None:
@@ -116,13 +121,13 @@ def test_reply_says_how_a_question_was_understood() -> None:
     lines = content(reply(counted, footer=True)).split("\n\n")
     assert lines[1:] == [
         "Understood as: count; condition 'fever'.",
-        "Receipt: epsilon 2.498. The key has epsilon 7.5 left.",
+        FOOTER,
     ]
     assert "understood" not in reply(answer()).receipt().model_dump()
 
 
 def test_stream_holds_the_content_once() -> None:
-    made = reply(answer(), stream=True, stream_options={"include_usage": True}).chunks()
+    made = reply(answer(), stream=True, stream_options={"include_usage": True}).chunks(FIRST)
     found = [one.model_dump() for one in made]
     texts = [chunk["choices"][0]["delta"].get("content", "") for chunk in found[:-1]]
     assert texts == ["winter hand", ""]
@@ -130,7 +135,7 @@ def test_stream_holds_the_content_once() -> None:
     assert found[1]["discreet"]["receipt"]["epsilon"] == 2.498
     assert found[2]["choices"] == []
     assert found[2]["usage"]["discreet"]["question_id"] == "0" * 32
-    assert len(reply(answer(), stream=True).chunks()) == 2
+    assert len(reply(answer(), stream=True).chunks(FIRST)) == 2
 
 
 def test_outcome_survives_being_kept() -> None:

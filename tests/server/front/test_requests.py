@@ -14,10 +14,13 @@ from discreet.server.front.requests import (
     ChatBody,
     ChatRequest,
     OwnFields,
+    parse,
     parse_chat,
+    request_of,
 )
 
 QUESTION = "What helps against winter hand?"
+REPHRASE = "rephrase the follow up question"
 
 
 def chat(**fields: Any) -> bytes:
@@ -327,6 +330,35 @@ def test_question_in_a_template_is_refused_unpaid(text: str) -> None:
             ],
             "Update",
         ),
+        ([("user", "Your task is to reflect the speaker's likely facial expression by an emoji. Rash")], "\U0001f642"),
+        (
+            [
+                ("system", "You are a professional conversation summarizer. Be brief."),
+                ("user", "user: Hi all\nrole: x"),
+            ],
+            "Hi all",
+        ),
+        (
+            [("system", "You are an emoji expert who selects one."), ("user", "A"), ("user", "Which rash?")],
+            "\U0001f4ac",
+        ),
+        ([("system", "You are a sidecar that extracts 0-4 quick-reply suggestions."), ("user", "x")], '{"chips": []}'),
+        (
+            [("system", "You are a professional translator. Translate the input text to fr-FR."), ("user", "A rash")],
+            "A rash",
+        ),
+        (
+            [
+                (
+                    "system",
+                    f"Given the following conversation and a follow-up question, {REPHRASE}",
+                ),
+                ("user", "Follow Up Input: And for children?, it's standalone query:"),
+            ],
+            "And for children?",
+        ),
+        ([("user", "What's 1 + 1?")], "ok"),
+        ([("user", "test from litellm")], "ok"),
     ],
 )
 def test_task_of_a_client_has_a_reply_of_its_own(messages: list[tuple[str, str]], reply: str) -> None:
@@ -334,6 +366,43 @@ def test_task_of_a_client_has_a_reply_of_its_own(messages: list[tuple[str, str]]
     request = parse_chat(chat(messages=sent, model="hospital:consensus", discreet={"epsilon": 2, "anew": True}))
     assert (request.task, request.epsilon, request.anew) == (reply, None, False)
     assert request.fingerprint != replace(request, task="").fingerprint  # its words may be a question of the user
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [("user", "What's 1 + 1, and which rash is green?")],
+        [("user", "Hello"), ("assistant", "Hello."), ("user", "What's 1 + 1?")],
+        [("system", "Be brief. You are an emoji expert."), ("user", "Which rash is green?")],
+        [("user", "You are a professional translator. Translate the input text to French: Which rash is green?")],
+    ],
+)
+def test_question_beside_the_words_of_a_task_is_no_task(messages: list[tuple[str, str]]) -> None:
+    assert not parse_chat(chat(messages=[{"role": role, "content": text} for role, text in messages])).task
+
+
+def test_schema_of_a_task_names_no_choices() -> None:
+    schema = {"type": "object", "properties": {"title": {"type": "string"}, "more": {"type": "string"}}}
+    form = {"type": "json_schema", "json_schema": {"name": "t", "schema": schema}}
+    sent = [{"role": "user", "content": TASK.format("Generate a title.")}]
+    request = parse_chat(chat(messages=sent, response_format=form))
+    assert (request.task, request.shape, request.choices) == ('{"title": "Hello"}', None, ())
+
+
+def test_rule_of_a_key_makes_a_task() -> None:
+    body = parse(ChatBody, chat(messages=[{"role": "user", "content": "### Task:\nName this talk.\nUSER: A rash"}]))
+    with pytest.raises(FrontError):
+        request_of(body)
+    assert request_of(body, tasks=("### Task:\nName",)).task == "A rash"
+
+
+def test_follow_ups_are_rewritten_where_they_are_allowed() -> None:
+    talk = [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"}, {"role": "user", "content": "C?"}]
+    body = parse(ChatBody, chat(messages=talk))
+    assert len(request_of(body, follow_ups=True).turns) == 2
+    assert request_of(body).turns == ()
+    refused_it = parse(ChatBody, chat(messages=talk, discreet={"follow_up": "as-is"}))
+    assert request_of(refused_it, follow_ups=True).turns == ()
 
 
 def test_fingerprint_covers_what_decides_the_answer() -> None:

@@ -10,9 +10,10 @@ from joserfc.jwk import RSAKey
 
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig, read_serve_config
-from discreet.server.front.pages.sign_on import BACK, BEGUN, SESSION
+from discreet.server.front.pages.forms import COOKIE
+from discreet.server.front.pages.sign_on import BACK, BEGUN
 from discreet.server.oidc_config import OidcConfig
-from discreet.server.remembered import Remembered
+from discreet.server.sessions import Remembered
 from tests.server.front.provider import CLIENT, SECRET, IdentityProvider
 from tests.server.front.serving import free_port
 from tests.server.front.test_pages import Browser, browsing
@@ -40,7 +41,7 @@ def test_person_signs_in_and_asks_with_the_key_of_a_group(browser: Browser) -> N
     assert "/sign-in/provider" in browser.get("/sign-in").text
     signed_in = browser.get(come_back(browser))
     assert signed_in.status_code == 200
-    cookie = next(one for one in signed_in.headers.get_list("set-cookie") if one.startswith(SESSION))
+    cookie = next(one for one in signed_in.headers.get_list("set-cookie") if one.startswith(COOKIE))
     assert all(word in cookie for word in ("HttpOnly", "SameSite=strict"))
     assert secret not in cookie
     assert "ana" in browser.get("/").text
@@ -65,7 +66,7 @@ def test_person_without_a_key_is_refused(browser: Browser, provider: IdentityPro
     provider.groups = groups
     refused = browser.get(come_back(browser))
     assert (refused.status_code, "You have no key here" in refused.text) == (403, True)
-    assert SESSION not in browser.client.cookies
+    assert COOKIE not in browser.client.cookies
 
 
 SPOILT: dict[str, Callable[[dict[str, Any]], object]] = {
@@ -85,7 +86,7 @@ def test_token_that_does_not_hold_is_refused(browser: Browser, provider: Identit
     browser.front.key("ana")
     provider.spoil = SPOILT[what]
     refused = browser.get(come_back(browser))
-    assert (refused.status_code, SESSION in browser.client.cookies) == (401, False)
+    assert (refused.status_code, COOKIE in browser.client.cookies) == (401, False)
 
 
 def test_token_of_a_forger_is_refused(browser: Browser, provider: IdentityProvider) -> None:
@@ -99,7 +100,7 @@ def test_sign_in_of_another_browser_is_refused(browser: Browser) -> None:
     back = come_back(browser)
     browser.client.cookies.clear()
     assert browser.get(back).status_code == 401
-    browser.client.cookies.set(BEGUN, "other", path=BACK)
+    browser.client.cookies.set(BEGUN, "other", path="/")
     assert browser.get(back).status_code == 401
 
 
@@ -108,7 +109,7 @@ def test_code_counts_once(browser: Browser) -> None:
     back = come_back(browser)
     state = browser.client.cookies[BEGUN]
     assert browser.get(back).status_code == 200
-    browser.client.cookies.set(BEGUN, state, path=BACK)
+    browser.client.cookies.set(BEGUN, state, path="/")
     assert browser.get(back).status_code == 401
 
 

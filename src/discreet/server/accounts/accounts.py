@@ -202,6 +202,7 @@ class Accounts(Log[Books]):
         reserved: bool = False,
         footer: bool = False,
         typical: Spending | None = None,
+        where: Sequence[str] = (),
     ) -> tuple[Key, str]:
         """Issue a key. Returns it, and its secret, which is stored nowhere.
 
@@ -213,6 +214,7 @@ class Accounts(Log[Books]):
             reserved: whether its cap is kept free of other keys' questions (`grants`).
             footer: whether each answer ends with a line about its price.
             typical: the charge of a usual question, for the first reserved share of a vault.
+            where: tests of declared fields that bind it to a population, for good.
 
         Raises:
             UsageError: if a value is out of range, or the name is in use.
@@ -242,6 +244,7 @@ class Accounts(Log[Books]):
                 "failures": chosen * min(one.failures / one.delta for one in known),
                 "reserved": reserved,
                 "footer": footer,
+                "where": list(where),
                 "revoked": False,
                 "created": self._now(books),
             }
@@ -372,15 +375,20 @@ class Accounts(Log[Books]):
             key = found.state.keys[public]
             return key if key.is_valid(self._now(found.state)) else None
 
-    def find_named(self, name: str) -> Key | None:
+    def find_named(self, name: str, digest: str = "") -> Key | None:
         """Return the key with this id or this name; None for an expired and a revoked one.
+
+        Args:
+            name: its id or its name.
+            digest: of the secret that it must still have; "" for any.
 
         Raises:
             UnknownName: if there is none.
         """
         with self.reading() as found:
             key = found.state.named_key(name)
-            return key if key.is_valid(self._now(found.state)) else None
+            same = not digest or found.state.digests[key.id] == digest
+            return key if same and key.is_valid(self._now(found.state)) else None
 
     def reserve(
         self,

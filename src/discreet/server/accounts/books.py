@@ -30,7 +30,7 @@ from discreet.log.replay import State, Transaction
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS
 from discreet.server.accounts.grants import Grant, Meter, Room, Share, Sum
-from discreet.server.accounts.keys import CAP_IS_POLICY, BudgetRequest, Key, fields_of, stamp
+from discreet.server.accounts.keys import CAP_IS_POLICY, METER_READS, BudgetRequest, Key, fields_of, stamp
 
 Kind = Literal["grant", "share", "issue", "change", "request", "decide", "reserve", "settle", "join"]
 AGAIN: frozenset[Kind] = frozenset(("share", "change", "join"))
@@ -243,7 +243,7 @@ class Books(State):
             part=min(1.0, key.budget.part(total)),
             questions=count,
             questions_left=None if key.questions is None else max(0, key.questions - count),
-            note=CAP_IS_POLICY,
+            note=f"{METER_READS} {CAP_IS_POLICY}",
             spending=total,
             budget=key.budget,
             rooms=tuple(self._room(key, vault) for vault in key.vaults),

@@ -15,9 +15,14 @@ CAP_IS_POLICY = (
     "A cap is a policy of the custodian. The guarantee is the grant of each individual in the vault's ledger."
 )
 """The sentence that stands beside each cap that is shown."""
+METER_READS = (
+    "What is spent is read of all questions of the key together, at one order that was fixed with its cap: after one "
+    "question it is more than the receipt, after many far less than the sum of the receipts."
+)
+"""The sentence that stands beside what is spent of a cap."""
 Columns = dict[str, Any]
 """Fields of a key as plain data, as the rows of the log have them: moments in seconds, lists in place of tuples."""
-_LONGEST_NAME = 64
+_LONGEST_NAME, _LONGEST_TASK = 64, 200
 PENDING, APPROVED, DENIED = "pending", "approved", "denied"
 LONGEST_REASON = 500
 MOST_PENDING = 5
@@ -45,6 +50,9 @@ class Key:
         revoked: whether it was revoked, for good.
         created: when it was issued, ISO 8601.
         failures: the part of `delta` that failure probabilities may use up.
+        where: tests of declared fields: each of its questions is asked among the units that pass them.
+        tasks: how messages begin that its clients send by themselves; they cost nothing.
+        follow_ups: whether a last message is rewritten with the earlier ones, if the client does not say.
     """
 
     id: str
@@ -62,6 +70,9 @@ class Key:
     revoked: bool
     created: str
     failures: float = 0.0
+    where: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    follow_ups: bool = False
 
     @cached_property
     def budget(self) -> Budget:
@@ -83,7 +94,7 @@ class Limits:
     """The caps of a key that can be changed. None leaves a value unchanged when a key is extended.
 
     Attributes:
-        epsilon, questions, per_question, rate, expires, models: see `Key`.
+        epsilon, questions, per_question, rate, expires, models, tasks, follow_ups: see `Key`.
     """
 
     epsilon: float | None = None
@@ -92,6 +103,8 @@ class Limits:
     rate: tuple[int, float] | None = None
     expires: datetime | None = None
     models: Sequence[str] | None = None
+    tasks: Sequence[str] | None = None
+    follow_ups: bool | None = None
 
     def check(self) -> None:
         """Refuse a value out of range.
@@ -106,14 +119,16 @@ class Limits:
             raise UsageError(f"--questions is {self.questions}. Give a whole number from 1 on.")
         if self.rate is not None and not (0 < self.rate[0] < 2**31 and 0 < self.rate[1] < math.inf):
             raise UsageError("--rate is out of range. Give a count and a unit of time: 6/min.")
+        if any(not 8 <= len(one.strip()) <= _LONGEST_TASK for one in self.tasks or ()):
+            raise UsageError(f"A beginning of a task has 8 to {_LONGEST_TASK} characters, so that no question has it.")
         if self.expires is not None and self.expires.tzinfo is None:
             raise UsageError("The date of expiry has no time zone. Give one: datetime.now(UTC) + timedelta(days=90).")
 
     def columns(self) -> Columns:
         """Return the values that are given, as plain data."""
         expires = None if self.expires is None else self.expires.timestamp()
-        models = None if self.models is None else list(self.models)
-        given = vars(self) | {"expires": expires, "models": models}
+        lists = {name: None if (found := getattr(self, name)) is None else list(found) for name in ("models", "tasks")}
+        given = vars(self) | {"expires": expires} | lists
         return {name: value for name, value in given.items() if value is not None}
 
 
@@ -146,7 +161,7 @@ def stamp(seconds: float) -> str:
 
 
 _READ: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("vaults", "models", "rate"), tuple),
+    **dict.fromkeys(("vaults", "models", "rate", "where", "tasks"), tuple),
     **dict.fromkeys(("expires", "created"), stamp),
 }
 

@@ -21,12 +21,11 @@ from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import ServeConfig
 from discreet.server.custody_messages import CUSTODY, Failed
 from discreet.server.desk.charts import GAP, LABELS, ROW, WIDTH
-from discreet.server.desk.guard import session_of
-from discreet.server.desk.sessions import Sessions
+from discreet.server.desk.guard import COOKIE, cookie_of
 from discreet.server.desk.tasks import Tasks
 from discreet.server.desk.uploads import Quarantine
 from discreet.server.identities import Begun
-from discreet.server.remembered import Remembered
+from discreet.server.sessions import Remembered
 from discreet.server.state_folder import hand_over
 from discreet.server.wire import Call
 
@@ -43,8 +42,8 @@ PAGES = (
     ("/report", "Report"),
     ("/progress", "Progress"),
 )
-WAITS = 600
-"""Seconds that a sign-in at a provider of identities may take."""
+WAITS, LASTS, IDLE = 600, 12 * 3600.0, 3600.0
+"""Seconds that a sign-in at a provider may take, and after which a session ends: in any case, and without a request."""
 _MOST_FILES, _MOST_FIELDS = 10_000, 200
 
 
@@ -79,7 +78,7 @@ class Desk:
     config: ServeConfig
     accounts: Accounts
     log: AuditLog
-    sessions: Sessions = field(default_factory=Sessions)
+    sessions: Remembered[bool] = field(default_factory=lambda: Remembered[bool](LASTS, idle=IDLE))
     begun: Remembered[Begun] = field(default_factory=lambda: Remembered[Begun](WAITS))
     quarantine: Quarantine = field(init=False)
     tasks: Tasks = field(default_factory=Tasks)
@@ -224,7 +223,7 @@ def printable(value: object) -> str:
 
 
 def _name(request: Request) -> str:
-    return hashlib.sha256(session_of(request.headers).encode(errors="replace")).hexdigest()
+    return hashlib.sha256(cookie_of(request, COOKIE).encode(errors="replace")).hexdigest()
 
 
 def _environment() -> Environment:

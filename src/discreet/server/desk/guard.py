@@ -1,14 +1,14 @@
 """What stands before every page of the desk: hosts, origins, sizes, sessions, and the headers of replies."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from discreet.server.desk.sessions import COOKIE, Sessions
+from discreet.server.sessions import Remembered, cookie_name
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -22,6 +22,7 @@ LOGIN, PROVIDER, RETURN = "/login", "/login/provider", "/login/callback"
 """Where the custodian logs in: by a link, by going to a provider of identities, and by coming back from it."""
 OPEN = (LOGIN, PROVIDER, RETURN, "/metrics", "/static/desk.css", "/static/desk.js", "/static/icon.svg")
 """The paths without a session: they hold nothing private."""
+COOKIE = "discreet_desk"
 UPLOAD = "/documents/upload"
 MOST_BYTES, MOST_UPLOADED = 64 * 1024, 2**30
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -46,7 +47,7 @@ class Guard:
         sessions: who is logged in.
     """
 
-    def __init__(self, app: App, host: str, sessions: Sessions) -> None:
+    def __init__(self, app: App, host: str, sessions: Remembered[bool]) -> None:
         self._app, self._sessions = app, sessions
         self._hosts = _LOOPBACK | {host} if host in _LOOPBACK else frozenset({host})
         self._any_host = host in ("0.0.0.0", "::")
@@ -79,20 +80,16 @@ class Guard:
                 return PlainTextResponse("The request does not come from a page of the desk.", 403)
             if (answer := _check_size(scope["path"], headers)) is not None:
                 return answer
-        if scope["path"] in OPEN or self._sessions.holds(session_of(headers)):
+        if scope["path"] in OPEN or self._sessions.find(cookie_of(HTTPConnection(scope), COOKIE)):
             return None
         if scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
             return RedirectResponse("/login", 303)
         return PlainTextResponse("Log in with the link that discreet serve printed.", 401)
 
 
-def session_of(headers: Headers) -> str:
-    """Return the secret of the session that a request names; "" if it names none."""
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
+def cookie_of(request: HTTPConnection, name: str) -> str:
+    """Return the value of a cookie of a browser; "" if it has none."""
+    return request.cookies.get(cookie_name(name, secure=request.scope["scheme"] == "https"), "")
 
 
 def _hostname(host: str) -> str:

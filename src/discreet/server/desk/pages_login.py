@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from typing import Any
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -9,11 +10,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from discreet.server.desk.desk import WAITS, Desk, action, page, text_of
-from discreet.server.desk.guard import LOGIN, PROVIDER, RETURN, session_of
+from discreet.server.desk.guard import COOKIE, LOGIN, PROVIDER, RETURN, cookie_of
 from discreet.server.desk.links import redeem
-from discreet.server.desk.sessions import COOKIE
 from discreet.server.identities import Provider, SignInFailed
 from discreet.server.oidc_config import OidcConfig
+from discreet.server.sessions import set_cookie
 
 BEGUN = "discreet_desk_login"
 """The cookie of a browser that went to the provider."""
@@ -58,14 +59,13 @@ def _go_to_provider(desk: Desk, request: Request, provider: Provider) -> Respons
     desk.begun.keep(begun.state, begun)
     response = RedirectResponse(begun.url, 303)
     # "lax": the browser comes back from another site, and must have it then.
-    secure = request.url.scheme == "https"
-    response.set_cookie(BEGUN, begun.state, WAITS, path=RETURN, httponly=True, samesite="lax", secure=secure)
+    _cookie(response, request, BEGUN, begun.state, age=WAITS, sent="lax")
     return response
 
 
 def _come_back(desk: Desk, request: Request, provider: Provider, config: OidcConfig) -> Response:
     state, code = request.query_params.get("state", ""), request.query_params.get("code", "")
-    own = secrets.compare_digest(state.encode(), request.cookies.get(BEGUN, "").encode())
+    own = secrets.compare_digest(state.encode(), cookie_of(request, BEGUN).encode())
     begun = desk.begun.take(state) if own and state else None
     if begun is None or not code:
         return _ask(desk, request, 401, FAILED)
@@ -78,14 +78,14 @@ def _come_back(desk: Desk, request: Request, provider: Provider, config: OidcCon
         return _ask(desk, request, 403, NO_CUSTODIAN)
     desk.record("login", "desk", subject=person.subject)
     response = _enter(desk, request)
-    response.delete_cookie(BEGUN, path=RETURN)
+    _cookie(response, request, BEGUN, "")
     return response
 
 
 def _log_out(desk: Desk, request: Request, form: FormData) -> Response:
-    desk.sessions.end(session_of(request.headers))
+    desk.sessions.take(cookie_of(request, COOKIE))
     response = desk.go(request, LOGIN)
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    _cookie(response, request, COOKIE, "")
     return response
 
 
@@ -97,6 +97,9 @@ def _ask(desk: Desk, request: Request, status: int, wrong: str = "", token: str 
 def _enter(desk: Desk, request: Request) -> Response:
     # A page, not a redirect: with a strict cookie, a redirect from another site's link would come without it.
     response = desk.show(request, "login.html", "Logged in", inside=True)
-    secure = request.url.scheme == "https"
-    response.set_cookie(COOKIE, desk.sessions.begin(), httponly=True, samesite="strict", secure=secure, path="/")
+    _cookie(response, request, COOKIE, desk.sessions.begin(True))
     return response
+
+
+def _cookie(response: Response, request: Request, name: str, value: str, **how: Any) -> None:
+    set_cookie(response, name, value, secure=request.scope["scheme"] == "https", **how)

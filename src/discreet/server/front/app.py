@@ -21,7 +21,7 @@ from discreet.server.front.catalog import CatalogCache
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import Gate, error_response
 from discreet.server.front.mcp import mcp_app, mcp_server
-from discreet.server.front.pacing import SHARE, Pacer, Queue, default_quantum
+from discreet.server.front.pacing import SHARE, Pacer, Queue, Rates, default_quantum
 from discreet.server.front.pages.routes import pages_router
 from discreet.server.front.pages.sign_on import SignOn
 from discreet.server.front.replies import Chunk
@@ -81,7 +81,7 @@ def create_app(
     )
     app.state.services = services
     own = accounts_router(accounts, log, current_key, services.catalog.usual)
-    pages = pages_router(services, log, SignOn(config.oidc, accounts, log))
+    pages = pages_router(services, log, SignOn(config.oidc, accounts, log, services.asker.rates))
     for router in (chat_router(services), models_router(services), health_router(services), own, pages):
         app.include_router(router)
     app.router.routes.extend(mounted.routes)
@@ -121,10 +121,11 @@ def make_services(
 ) -> Services:
     """Return what the routes share. Until the keeper has said its longest answer, the default quantum is the least."""
     pacer = Pacer(default_quantum(0.0) if config.quantum is None else config.quantum, clock)
-    queue = Queue(config.queue, min(SHARE, config.queue), clock)
+    metrics = Metrics()
+    queue = Queue(config.queue, min(SHARE, config.queue), clock, on_turn=metrics.count_wait)
     catalog = CatalogCache(keeper, pacer.measured) if config.quantum is None else CatalogCache(keeper)
-    asker = Asker(keeper, accounts, log, catalog, queue, pacer)
-    return Services(keeper, accounts, catalog, asker, pacer, Metrics())
+    asker = Asker(keeper, accounts, log, catalog, queue, pacer, Rates(clock))
+    return Services(keeper, accounts, catalog, asker, pacer, metrics, config.follow_ups)
 
 
 def _handlers() -> dict[int | type[Exception], Callable[[Request, Any], Any]]:

@@ -8,7 +8,6 @@ must not leave it that way until the front starts again.
 import asyncio
 import secrets
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +29,7 @@ from discreet.server.audit_log import AuditLog
 from discreet.server.caller import Keeper, KeeperGone
 from discreet.server.front.catalog import CatalogCache, Servable
 from discreet.server.front.errors import FrontError
-from discreet.server.front.pacing import Pacer, Queue
+from discreet.server.front.pacing import UNPAID, Pacer, Queue, Rates
 from discreet.server.front.preparing import Condenser, Estimator, error_of
 from discreet.server.front.replay import Boarding, Flight, Flights, meaning, recall
 from discreet.server.front.replies import Outcome, stored_error, task_outcome
@@ -44,26 +43,8 @@ PAUSE = 0.25
 LONGEST_ASKED = 600
 """The most characters of a question and its choices: a long one would take longer than the quantum, which is twice the
 time of a short one."""
-SAME_REFUSAL = 60.0
-"""Seconds for which the refusal of a key at the same cap is recorded once."""
 _AWAY = ("starting", "stopping", "ledger_unavailable")
 """What a keeper says that cannot tell yet what became of a question."""
-
-
-class Refusals:
-    """The refusals at a cap that were recorded. They cost nothing, so a key could fill the audit log with them."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._recorded: dict[tuple[str, str], float] = {}
-
-    def is_new(self, key_id: str, code: str) -> bool:
-        """Return whether a refusal belongs into the log: the first of its key and code within `SAME_REFUSAL`."""
-        now = self._clock()
-        if now - self._recorded.get((key_id, code), -SAME_REFUSAL) < SAME_REFUSAL:
-            return False
-        self._recorded[key_id, code] = now
-        return True
 
 
 @dataclass(frozen=True)
@@ -101,12 +82,19 @@ class Asker:
     """Asks the keeper on behalf of keys. What a key may pay is reserved before, and settled after."""
 
     def __init__(
-        self, keeper: Keeper, accounts: Accounts, log: AuditLog, catalog: CatalogCache, queue: Queue, pacer: Pacer
+        self,
+        keeper: Keeper,
+        accounts: Accounts,
+        log: AuditLog,
+        catalog: CatalogCache,
+        queue: Queue,
+        pacer: Pacer,
+        rates: Rates | None = None,
     ) -> None:
-        self.catalog, self.queue, self.accounts = catalog, queue, accounts
+        self.catalog, self.queue, self.accounts, self.rates = catalog, queue, accounts, rates or Rates()
         self._keeper, self._log, self._pacer = keeper, log, pacer
         self.flights, self.stopping = Flights(pacer), False
-        self._estimator, self._refusals = Estimator(keeper, self.flights, pacer), Refusals()
+        self._estimator = Estimator(keeper, self.flights, pacer)
         self._condenser, self._settlements = Condenser(keeper, queue, pacer), Settlements(accounts)
 
     async def begin(
@@ -153,6 +141,7 @@ class Asker:
             max_tokens=request.max_tokens,
             anew=request.anew and not again,
             earlier=tuple(turn.text[:LONGEST_TURN] for turn in request.turns[-MOST_TURNS:]),
+            where=key.where,
         )
         return Asked(key, request, model, question, idempotency, again)
 
@@ -177,13 +166,20 @@ class Asker:
         if asked.request.task:
             flight.reserved.set()
             return task_outcome(asked.question.id, asked.model.name, asked.model.vault.unit, asked.request.task)
-        known = await self._recall(asked)
-        if known is None and asked.request.turns:
-            asked = await self._condense(asked, flight)
-            known = await self._recall(asked)  # another process may have asked it meanwhile
-        if known is not None:
+        if (known := await self._recall(asked)) is not None:
             flight.reserved.set()
             return known
+        counted = self.rates.count(asked.key.id, UNPAID)
+        found = await self._ask_anew(asked, flight)
+        self.rates.forgive(asked.key.id, counted)  # what is refused stays counted
+        return found
+
+    async def _ask_anew(self, asked: Asked, flight: Flight) -> Outcome:
+        if asked.request.turns:
+            asked = await self._condense(asked, flight)
+            if (known := await self._recall(asked)) is not None:  # another process may have asked it meanwhile
+                flight.reserved.set()
+                return known
         place = self.queue.enter(asked.key.id)
         try:
             most = await self.estimate(asked)
@@ -222,7 +218,7 @@ class Asker:
         if isinstance(found, Reservation):
             return ceiling
         if isinstance(found, KeyExhausted):
-            if self._refusals.is_new(asked.key.id, found.code):
+            if self.rates.is_first(f"{found.code} {asked.key.id}"):  # a key could fill the audit log with them
                 await self._record(asked, "refusal", code=found.code)
             raise FrontError(found.code, asked=found.asked, left=found.left, would_fit=found.would_fit)
         if isinstance(found, RateLimited):

@@ -27,6 +27,8 @@ KIND_ADVICE = MappingProxyType(
         "misspelled": "A word of it is near to another one. Write that one, or put the word in quotes if it is meant.",
         "other": "It asks for what no document states. Ask for a fact, a number or a list.",
         "other-language": "It is in a language that the vault's model does not read.",
+        "bound": "The key is bound to a population, and the model's voters read the documents of all. Ask for a "
+        "statistic of the vault's own model: a count, a share, a list.",
         "person": "It asks about one individual. Ask what holds for many of them.",
     }
 )
@@ -108,7 +110,7 @@ ERRORS = MappingProxyType(
             422, _INVALID, "This Idempotency-Key was sent with another request. Use a new one. Nothing was paid."
         ),
         "rate_limited": ErrorEntry(
-            429, "rate_limit_error", "The key sends too many questions. Wait. Nothing was paid.", 10, retry=True
+            429, "rate_limit_error", "The key asks or signs in too often. Wait. Nothing was paid.", 10, retry=True
         ),
         "queue_full": ErrorEntry(503, _SERVER, "Too many questions wait. Nothing was paid.", 10, retry=True),
         "starting": ErrorEntry(503, _SERVER, "The server starts. Nothing was paid.", 5, retry=True),

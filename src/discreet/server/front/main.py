@@ -88,7 +88,8 @@ async def _serve(app: Any, config: ServeConfig) -> None:
     tls = {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key} if config.tls_cert else {}
     server = FrontServer(uvicorn_config(app, CONNECTIONS, host=config.host, port=config.port, **tls), services.asker)
     socket = str(config.metrics_socket)
-    listener = uvicorn.Server(uvicorn_config(metrics_app(services.metrics), CONNECTIONS, uds=socket, lifespan="off"))
+    shown = metrics_app(services.metrics, services.note_state)
+    listener = uvicorn.Server(uvicorn_config(shown, CONNECTIONS, uds=socket, lifespan="off"))
     listener.capture_signals = _no_signals  # type: ignore[method-assign]
     beside = asyncio.create_task(listener.serve())
     await server.serve()

@@ -7,8 +7,10 @@ silenced.
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -23,11 +25,10 @@ from starlette.routing import Route
 from discreet.server.accounts import Key
 from discreet.server.front.bodies import check_body
 from discreet.server.front.errors import ClosedModel, FrontError, invalid
-from discreet.server.front.pacing import Arrival
-from discreet.server.front.replay import Boarding
-from discreet.server.front.replies import FINGERPRINT, Reply, ToolAnswer
+from discreet.server.front.replies import FINGERPRINT, ToolAnswer
 from discreet.server.front.requests import LARGEST_BODY, ChatRequest, parse_chat
 from discreet.server.front.routes_accounts import budget_of
+from discreet.server.front.routes_chat import Chat
 from discreet.server.front.routes_models import QuestionEstimate, estimate_of
 from discreet.server.front.services import Services
 from discreet.server.front.telling import note_failure
@@ -73,6 +74,58 @@ REQUESTS = (
     "fact: What is the treatment for ...?, choices A | B",
 )
 """Examples of requests in words: `ask` takes them as questions."""
+
+
+_SHARED: dict[str, tuple[Any, Any]] = {"among": (Among, ""), "model": (Model, ""), "epsilon": (Epsilon, None)}
+_Groups = Annotated[list[str], Field(description="Two to six conditions.", min_length=2, max_length=6)]
+_Period = Annotated[str, Field(description="month, quarter or year; with ' of FIELD' if there are several dates.")]
+_Typical = Annotated[str, Field(description="median, mean or quartiles.")]
+_Code = Annotated[str, Field(description="A code, or a category with public values: complaint.")]
+_By = Annotated[str, Field(description="A second one, or month, quarter or year; empty for no groups.")]
+_NEEDED = Parameter.empty
+KINDS: dict[str, tuple[str, str, dict[str, tuple[Any, Any]]]] = {
+    "count": (
+        "Count the individuals of whom a condition holds.",
+        "count: {of}",
+        {"of": (Condition, _NEEDED)},
+    ),
+    "share": (
+        "Tell the part of a population of which a condition holds.",
+        "share: {of}",
+        {"of": (Condition, _NEEDED)},
+    ),
+    "difference": (
+        "Tell how many more individuals one condition holds of than another one.",
+        "difference: {more} versus {less}",
+        {"more": (Condition, _NEEDED), "less": (Condition, _NEEDED)},
+    ),
+    "compare": (
+        "Compare the shares of groups of which a condition holds.",
+        "compare: {of}, groups {groups}",
+        {"of": (Condition, _NEEDED), "groups": (_Groups, _NEEDED)},
+    ),
+    "trend": (
+        "Count the individuals of whom a condition holds in each period.",
+        "trend: {of}, by {by}",
+        {"of": (Condition, _NEEDED), "by": (_Period, "month"), "since": (Day, ""), "until": (Day, "")},
+    ),
+    "typical": (
+        "Tell the typical value of a number.",
+        "typical: {what} of {attribute}",
+        {"attribute": (Attribute, _NEEDED), "what": (_Typical, "median")},
+    ),
+    "list": (
+        "List the values of an attribute that many individuals share.",
+        "list: {attribute}",
+        {"attribute": (Attribute, _NEEDED)},
+    ),
+    "themes": (
+        "Show the share of each public value of a code or category, in all or by group.",
+        "themes: {attribute}",
+        {"attribute": (_Code, _NEEDED), "by": (_By, "")},
+    ),
+}
+"""By the name of a tool: what it does, the request that it makes, and its own arguments with their defaults."""
 
 
 class ToolModel(ClosedModel):
@@ -137,14 +190,10 @@ def mcp_server(services: Services) -> ToolServer:
     ) -> ToolAnswer:
         http = _http(ctx)
         key: Key = http.state.key
-        arrival: Arrival = http.state.arrival
-        boarding: Boarding | None = None
-        try:
-            parsed = _parse(services, key, question, model, choices, epsilon, anew)
-            boarding = await services.asker.begin(key, parsed)
-            return await _answer(services, http, key, parsed, boarding)
-        finally:
-            http.state.line["quanta"] = await services.until_due(arrival, boarding)
+        reply = await Chat(services, http).answer(
+            lambda: _parse(services, key, question, model, choices, epsilon, anew)
+        )
+        return ToolAnswer(**dict(reply.receipt()), answer=reply.message().content)
 
     @server.tool(annotations=_PAYS, structured_output=True)
     async def ask(
@@ -158,102 +207,25 @@ def mcp_server(services: Services) -> ToolServer:
         """Ask a question, and pay for it from the key's budget."""
         return await paid(question, ctx, model, choices, epsilon, anew)
 
-    async def request(
-        form: str, arguments: Mapping[str, str], ctx: Caller, model: str, epsilon: float | None
-    ) -> ToolAnswer:
+    async def request(form: str, arguments: Mapping[str, Any], ctx: Caller) -> ToolAnswer:
         """Answer a request of the form; an argument stays in its place."""
-        for name, said in arguments.items():
+        parts = {name: said for name, said in arguments.items() if name not in ("model", "epsilon")}
+        if "groups" in parts:
+            parts |= {f"group{place}": group for place, group in enumerate(parts["groups"])}
+            named = " versus ".join(f"{{group{place}}}" for place in range(len(parts.pop("groups"))))
+            form = form.replace("{groups}", named)
+        for name, said in parts.items():
             if said.count('"') % 2 or _CLAUSE.search(_QUOTED.sub("", said)):
                 raise invalid(name, "It is one condition, or one name, with phrases in quotes.")
-        among = form + (", among {among}" if arguments["among"].strip() else "")
-        return await paid(among.format_map(arguments), ctx, model, None, epsilon, False)
+        for name in ("by", "since", "until", "among"):
+            if parts.get(name, "").strip() and f"{{{name}}}" not in form:
+                form += f", {name} {{{name}}}"
+        return await paid(form.format_map(parts), ctx, arguments["model"], None, arguments["epsilon"], False)
 
-    @server.tool(annotations=_PAYS, structured_output=True)
-    async def count(
-        of: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
-    ) -> ToolAnswer:
-        """Count the individuals of whom a condition holds."""
-        return await request("count: {of}", {"of": of, "among": among}, ctx, model, epsilon)
-
-    @server.tool(annotations=_PAYS, structured_output=True)
-    async def share(
-        of: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
-    ) -> ToolAnswer:
-        """Tell the part of a population of which a condition holds."""
-        return await request("share: {of}", {"of": of, "among": among}, ctx, model, epsilon)
-
-    @server.tool(annotations=_PAYS, structured_output=True)
-    async def difference(
-        more: Condition, less: Condition, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
-    ) -> ToolAnswer:
-        """Tell how many more individuals one condition holds of than another one."""
-        given = {"more": more, "less": less, "among": among}
-        return await request("difference: {more} versus {less}", given, ctx, model, epsilon)
-
-    @server.tool(annotations=_PAYS, structured_output=True)
-    async def compare(
-        of: Condition,
-        groups: Annotated[list[str], Field(description="Two to six conditions.", min_length=2, max_length=6)],
-        ctx: Caller,
-        among: Among = "",
-        model: Model = "",
-        epsilon: Epsilon = None,
-    ) -> ToolAnswer:
-        """Compare the shares of groups of which a condition holds."""
-        given = {"of": of, "among": among} | {f"group{place}": group for place, group in enumerate(groups)}
-        named = " versus ".join(f"{{group{place}}}" for place in range(len(groups)))
-        return await request(f"compare: {{of}}, groups {named}", given, ctx, model, epsilon)
-
-    @server.tool(annotations=_PAYS, structured_output=True)
-    async def trend(
-        of: Condition,
-        ctx: Caller,
-        by: Annotated[
-            str, Field(description="month, quarter or year; with ' of FIELD' if there are several dates.")
-        ] = ("month"),
-        since: Day = "",
-        until: Day = "",
-        among: Among = "",
-        model: Model = "",
-        epsilon: Epsilon = None,
-    ) -> ToolAnswer:
-        """Count the individuals of whom a condition holds in each period."""
-        given = {"of": of, "by": by, "since": since, "until": until, "among": among}
-        ends = "".join(f", {name} {{{name}}}" for name in ("since", "until") if given[name])
-        return await request("trend: {of}, by {by}" + ends, given, ctx, model, epsilon)
-
-    @server.tool(annotations=_PAYS, structured_output=True)
-    async def typical(
-        attribute: Attribute,
-        ctx: Caller,
-        what: Annotated[str, Field(description="median, mean or quartiles.")] = "median",
-        among: Among = "",
-        model: Model = "",
-        epsilon: Epsilon = None,
-    ) -> ToolAnswer:
-        """Tell the typical value of a number."""
-        given = {"what": what, "attribute": attribute, "among": among}
-        return await request("typical: {what} of {attribute}", given, ctx, model, epsilon)
-
-    @server.tool(name="list", annotations=_PAYS, structured_output=True)
-    async def list_values(
-        attribute: Attribute, ctx: Caller, among: Among = "", model: Model = "", epsilon: Epsilon = None
-    ) -> ToolAnswer:
-        """List the values of an attribute that many individuals share."""
-        return await request("list: {attribute}", {"attribute": attribute, "among": among}, ctx, model, epsilon)
-
-    @server.tool(annotations=_PAYS, structured_output=True)
-    async def themes(
-        attribute: Annotated[str, Field(description="A code, or a category with public values: complaint.")],
-        ctx: Caller,
-        by: Annotated[str, Field(description="A second one, or month, quarter or year; empty for no groups.")] = "",
-        among: Among = "",
-        model: Model = "",
-        epsilon: Epsilon = None,
-    ) -> ToolAnswer:
-        """Show the share of each public value of a code or category, in all or by group."""
-        given = {"attribute": attribute, "by": by, "among": among}
-        return await request("themes: {attribute}" + (", by {by}" if by else ""), given, ctx, model, epsilon)
+    for name, (doc, form, own) in KINDS.items():
+        server.add_tool(
+            _tool(name, doc, own, partial(request, form)), name=name, annotations=_PAYS, structured_output=True
+        )
 
     @server.tool(annotations=_READS, structured_output=True)
     async def describe(ctx: Caller) -> ToolCatalog:
@@ -277,6 +249,27 @@ def mcp_server(services: Services) -> ToolServer:
     for tool in server._tool_manager.list_tools():
         tool.parameters["additionalProperties"] = False
     return server
+
+
+def _tool(
+    name: str, doc: str, own: Mapping[str, tuple[Any, Any]], answer: Callable[[dict[str, Any], Caller], Awaitable[Any]]
+) -> Callable[..., Awaitable[Any]]:
+    """Return the function of a tool. The SDK makes its schema of the signature."""
+
+    async def tool(ctx: Caller, **given: Any) -> ToolAnswer:
+        found: ToolAnswer = await answer(given, ctx)
+        return found
+
+    arguments = dict(own) | _SHARED
+    parameters = [
+        Parameter(one, Parameter.KEYWORD_ONLY, annotation=kind, default=usual)
+        for one, (kind, usual) in arguments.items()
+    ]
+    first = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=Caller)
+    tool.__signature__ = Signature([first, *parameters], return_annotation=ToolAnswer)  # type: ignore[attr-defined]
+    tool.__annotations__ = {one: kind for one, (kind, _) in arguments.items()} | {"ctx": Caller, "return": ToolAnswer}
+    tool.__name__, tool.__doc__ = name, doc
+    return tool
 
 
 def mcp_app(server: ToolServer) -> Starlette:
@@ -377,13 +370,3 @@ def _only_vault(services: Services, key: Key) -> str:
     if len(vaults) != 1:
         raise invalid("model", "The key has several vaults. Name one.")
     return vaults.pop()
-
-
-async def _answer(services: Services, http: Request, key: Key, parsed: ChatRequest, boarding: Boarding) -> ToolAnswer:
-    line = http.state.line
-    model = services.catalog.find(key, parsed.model)
-    line |= {"question_id": boarding.flight.question_id, "vault": model.vault.name, "model": model.name}
-    outcome = await boarding.outcome()
-    line |= {"question_id": outcome.question_id, "stopped": outcome.stopped, "epsilon": outcome.epsilon}
-    reply = Reply(outcome, parsed, await services.numbers(key, model), key.footer)
-    return ToolAnswer(**dict(reply.receipt()), answer=reply.message().content)

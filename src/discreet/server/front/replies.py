@@ -120,7 +120,7 @@ def restored(kept: dict[str, Any]) -> Outcome:
 SAYS_NOTHING = "No useful answer: what was released says nothing. It was: {text}"
 EMPTY = "No answer: the model wrote nothing."
 UNDERSTOOD = "Understood as: {understood}"
-FOOTER = "Receipt: epsilon {epsilon:.4g}. The key has epsilon {left:.4g} left."
+FOOTER = "Receipt: epsilon {epsilon:.4g} for this answer by itself. The key has used {part:.2%} of its cap."
 
 
 def no_answer(outcome: Outcome) -> str:
@@ -135,22 +135,22 @@ def no_answer(outcome: Outcome) -> str:
     return "" if text else EMPTY
 
 
-def content_and_refusal(outcome: Outcome, request: ChatRequest, left: float | None) -> tuple[str | None, str | None]:
+def content_and_refusal(outcome: Outcome, request: ChatRequest, part: float | None) -> tuple[str | None, str | None]:
     """Return the content of the message, and the refusal: a sentence has no place in the JSON that a client parses.
 
     Args:
         outcome: what became of the question.
         request: the request that is replied to.
-        left: the epsilon that the key has left, if the key asks for a footer; else None.
+        part: the part of its cap that the key has used, if the key asks for a footer; else None.
     """
     sentence = no_answer(outcome)
     if request.shape is not None:
         return (None, sentence) if sentence else (wrap(str(outcome.answer["text"]), request.shape), None)
     text = sentence or cut(str(outcome.answer["text"]).strip(), request.stops)
-    if left is not None and not outcome.task:
+    if part is not None and not outcome.task:
         understood = outcome.answer.get("understood")
         lines = [UNDERSTOOD.format(understood=understood)] if understood else []
-        lines.append(FOOTER.format(epsilon=outcome.epsilon, left=left))
+        lines.append(FOOTER.format(epsilon=outcome.epsilon, part=part))
         text = "\n\n".join([text, *lines])
     return text, None
 
@@ -182,14 +182,18 @@ class KeyNumbers(ClosedModel):
     """What a key may still cause, from its own receipts: never from a vault's balance.
 
     Attributes:
-        granted, spent, left: epsilon.
+        granted, spent, left: epsilon of all its questions together, which grows most with the first ones.
+        part: the part of its cap that is used up: equal questions use up equal parts.
         more: how many questions of the same kind fit; null if they are free.
+        where: the population to which it is bound, as tests of declared fields; absent if it is bound to none.
     """
 
     granted: float
     spent: float
     left: float
+    part: float
     more: int | None
+    where: Absent[list[str]] = None
 
 
 class AnswerReceipt(ClosedModel):
@@ -324,7 +328,7 @@ class Reply:
 
     def message(self) -> ReplyMessage:
         """Return the message of the assistant."""
-        content, refusal = content_and_refusal(self.outcome, self.request, self.key.left if self.footer else None)
+        content, refusal = content_and_refusal(self.outcome, self.request, self.key.part if self.footer else None)
         return ReplyMessage(role="assistant", content=content, refusal=refusal)
 
     def usage(self) -> Usage:
@@ -377,9 +381,9 @@ class Reply:
             "x-should-retry": "false",
         }
 
-    def chunks(self) -> list[Chunk]:
-        """Return the chunks of a stream after the first: the whole content, and the end with the usage."""
-        message, usage, head = self.message(), self.usage(), self._head()
+    def chunks(self, first: Chunk) -> list[Chunk]:
+        """Return the chunks of a stream after the first one, with its id: the whole content, and the end."""
+        message, usage, head = self.message(), self.usage(), self._head() | {"id": first.id, "created": first.created}
         content = _chunk(head, Delta(content=message.content, refusal=message.refusal))
         last = _chunk(head, Delta(), self.finish_reason, usage.discreet)
         return [content, last, *([Chunk(**head, object=CHUNK, choices=[], usage=usage)] * self.request.stream_usage)]

@@ -7,8 +7,8 @@ must be, there and in the refusal of another value. A refusal repeats nothing th
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -50,16 +50,30 @@ _TASKS = {
     r"### Task:\s+(?:Generate|Create|Suggest)\b.* title\b": '{{"title": {title}}}',
     r"### Task:\s+(?:Generate|Create|Suggest)\b.* tags\b": '{{"tags": []}}',
     r"### Task:\s+(?:Generate|Create|Suggest)\b.* follow-up\b": '{{"follow_ups": []}}',
-    r"### Task:\s+Analyze the chat history\b": '{{"queries": []}}',  # all of Open WebUI
+    r"### Task:\s+Analyze the chat history\b": '{{"queries": []}}',  # Open WebUI, as the next one
+    r"Your task is to reflect the speaker's likely facial expression\b": "\N{SLIGHTLY SMILING FACE}",
     r"Provide a concise, 5-word-or-less title for the conversation\b": "{title}",  # LibreChat
     r"Given the following\b.{0,20} please reply with a title for the chat\b": "{title}",  # Continue
 }
 """What clients ask for by themselves, and the reply: their parsers find what they look for. A chat ends those of Open
 WebUI, for a question may follow them."""
-_COMMIT = re.compile(r"You are an expert software engineer that generates concise, one-line Git commit messages\b")
-"""The system message with which aider asks for a commit message."""
+_SYSTEM_TASKS = {
+    r"You are an expert software engineer that generates concise, one-line Git commit messages\b": "Update",  # aider
+    r"You are a professional conversation summarizer\b": "{title}",  # LobeChat, as the next ones
+    r"You are an assistant skilled in conversation who needs to summarize\b": "{title}",
+    r"\u4f60\u662f\u4e00\u540d\u64c5\u957f\u4f1a\u8bdd\u7684\u52a9\u7406": "{title}",
+    r"You're an assistant who's good at extracting key takeaways from conversations\b": "{title}",
+    r"You are an emoji expert\b": "\N{SPEECH BALLOON}",
+    r"You are a sidecar that extracts 0-4 quick-reply suggestions\b": '{{"chips": []}}',
+    r"You are a professional translator\. Translate the input text to\b": "{text}",
+    r"Given the following conversation and a follow-up question, rephrase the follow up question\b": "{text}",
+}
+"""The same, with a system message that begins so."""
+_CHECKS = ("Hey how's it going?", "What's 1 + 1?", "test from litellm")
+"""The only message with which LiteLLM looks whether a model replies."""
+_REPHRASED = re.compile(r"Follow Up Input: (.*), it's standalone query:", re.DOTALL)
 _ASKED_BEFORE = re.compile(r"(?im)^(?:USER|Human):[ \t]*(\S.*)$")
-_TITLE_WORDS, _TITLE, _MESSAGE = 6, "Chat", "Update"
+_TITLE_WORDS, _TITLE = 6, "Chat"
 
 
 class OpenModel(ClosedModel):
@@ -337,8 +351,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def request_of(body: ChatBody) -> ChatRequest:
+def request_of(body: ChatBody, *, tasks: Sequence[str] = (), follow_ups: bool = False) -> ChatRequest:
     """Return the request that a body asks for.
+
+    Args:
+        body: what the client sent.
+        tasks: how messages begin that clients of the key send by themselves, beside the known ones.
+        follow_ups: whether the last message is rewritten with the earlier ones if the client does not say.
 
     Raises:
         FrontError: if its last message is no question to a vault, or if its choices differ or stand in another schema.
@@ -348,10 +367,18 @@ def request_of(body: ChatBody) -> ChatRequest:
         raise invalid("messages", "The last message must be the user's.")
     if not (question := last.text):
         raise invalid("messages", "The last message must have text.")
-    options = body.discreet or OwnFields()
+    options, task = body.discreet or OwnFields(), _task(question, earlier, tasks)
+    if task:  # its other fields are those of a chat; a schema of its reply, say, names no choices
+        options, body = OwnFields(), body.model_copy(update=dict.fromkeys(_CHOOSING))
+    elif _TEMPLATE.search(question):
+        raise invalid(
+            "messages",
+            "It is a client's template with other text than your question. Turn off files, knowledge, web search and "
+            "autocompletion in the client, and send the question alone.",
+        )
     spoken = [one for one in earlier if one.role in ("user", "assistant") and one.content is not None]
-    read = spoken if options.follow_up == "condense" else []
-    turns = tuple(Turn(one.role, text) for one in read if (text := one.text))
+    rewritten = not task and (options.follow_up or ("condense" if follow_ups else "")) == "condense"
+    turns = tuple(Turn(one.role, text) for one in (spoken if rewritten else ()) if (text := one.text))
     choices, shape = _choices(body, options)
     found: list[str] = []
     if any(one.role in ("system", "developer") for one in earlier):
@@ -359,7 +386,7 @@ def request_of(body: ChatBody) -> ChatRequest:
     if not turns and any(one.role not in ("system", "developer") for one in earlier):
         found.append("earlier messages")
     limits = [one for one in (body.max_tokens, body.max_completion_tokens) if one is not None]
-    request = ChatRequest(
+    return ChatRequest(
         model=body.model,
         question=question,
         choices=choices,
@@ -367,33 +394,32 @@ def request_of(body: ChatBody) -> ChatRequest:
         max_tokens=min(*limits, MOST_TOKENS) if limits else None,
         anew=bool(options.anew),
         turns=turns,
+        task=task,
         shape=shape,
         stops=(body.stop,) if isinstance(body.stop, str) else body.stop or (),
         stream=bool(body.stream),
         stream_usage=bool(body.stream_options and body.stream_options.include_usage),
         ignored=(*found, *(name for name in IGNORED if (body.model_extra or {}).get(name) is not None)),
     )
-    if task := _task(question, earlier):
-        return replace(request, task=task, choices=(), shape=None, epsilon=None, anew=False, turns=())
-    if _TEMPLATE.search(question):
-        raise invalid(
-            "messages",
-            "It is a client's template with other text than your question. Turn off files, knowledge, web search and "
-            "autocompletion in the client, and send the question alone.",
-        )
-    return request
 
 
-def _task(question: str, earlier: Iterable[Message]) -> str:
+def _task(question: str, earlier: Sequence[Message], own: Sequence[str]) -> str:
     """Return the reply to a request that a client made by itself, from its words alone; "" if its user asks."""
-    if any(one.role == "system" and isinstance(one.content, str) and _COMMIT.match(one.content) for one in earlier):
-        return _MESSAGE
+    if not earlier and question in _CHECKS:
+        return "ok"
+    systems = [one.content for one in earlier if one.role == "system" and isinstance(one.content, str)]
+    found = [reply for form, reply in _SYSTEM_TASKS.items() if any(re.match(form, text) for text in systems)]
     for form, reply in _TASKS.items():
         if re.match(form, question) and (question.endswith(_CHAT_ENDS) or not reply.startswith("{{")):
-            asked = _ASKED_BEFORE.search(question)
-            title = " ".join(asked[1].split()[:_TITLE_WORDS]) if asked else _TITLE
-            return reply.format(title=json.dumps(title, ensure_ascii=False) if reply.startswith("{{") else title)
-    return ""
+            found.append(reply)
+    if any(question.startswith(one) for one in own):
+        found.append("{title}")
+    if not found:
+        return ""
+    asked, rephrased = _ASKED_BEFORE.search(question), _REPHRASED.fullmatch(question)
+    title = " ".join(asked[1].split()[:_TITLE_WORDS]) if asked else _TITLE
+    shown = json.dumps(title, ensure_ascii=False) if found[0].startswith("{{") else title
+    return found[0].format(title=shown, text=rephrased[1] if rephrased else question)
 
 
 def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
@@ -412,6 +438,7 @@ def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], tuple
     return found.pop() if found else (), shape
 
 
+_CHOOSING = ("guided_choice", "structured_outputs", "response_format")
 _ENUM: TypeAdapter[tuple[str, ...]] = TypeAdapter(Choices, config=ConfigDict(strict=True, hide_input_in_errors=True))
 
 

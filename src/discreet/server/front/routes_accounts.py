@@ -58,6 +58,7 @@ class KeyBudget(MeterShown, Message):
         expires: when it ends, ISO 8601.
         reserved: whether its cap is reserved in the grant.
         more: how many more questions of each model fit; null for a free model.
+        where: tests of declared fields: each question is asked among the units that pass them.
     """
 
     object: Literal["discreet.budget"]
@@ -67,6 +68,7 @@ class KeyBudget(MeterShown, Message):
     expires: str | None
     reserved: bool
     more: dict[str, int | None]
+    where: tuple[str, ...]
 
 
 @with_config(ClosedModel.model_config)
@@ -175,6 +177,7 @@ async def budget_of(accounts: Accounts, key: Key, usual: Mapping[str, tuple[str,
         rate=QuestionRate(questions=key.rate[0], seconds=key.rate[1]) if key.rate else None,
         expires=key.expires,
         reserved=key.reserved,
+        where=key.where,
         more={name: await asyncio.to_thread(meter.more, most, vault) for name, (vault, most) in usual.items()},
     )
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
@@ -18,7 +18,7 @@ from discreet.server.front.gate import error_response, model_response
 from discreet.server.front.pacing import Arrival
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import Chunk, Completion, Outcome, Reply, role_chunk
-from discreet.server.front.requests import ChatBody, ChatRequest, request_of
+from discreet.server.front.requests import ChatBody, ChatRequest
 from discreet.server.front.services import Services
 from discreet.server.front.telling import type_name
 
@@ -63,30 +63,55 @@ def chat_router(services: Services) -> APIRouter:
 class Chat:
     """One request."""
 
-    def __init__(self, services: Services, request: Request) -> None:
+    def __init__(self, services: Services, request: Request, key: Key | None = None) -> None:
         self._services, self._http = services, request
-        self._key: Key = request.state.key
+        self._key: Key = key or request.state.key
         self._arrival: Arrival = request.state.arrival
         self._line: dict[str, Any] = request.state.line
         self._model: Servable | None = None
         self._boarding: Boarding | None = None
 
+    async def answer(self, read: Callable[[], ChatRequest], name: str | None = None) -> Reply:
+        """Return the reply to a question when it may leave. An error is raised then, too.
+
+        Args:
+            read: returns the request.
+            name: its Idempotency-Key.
+
+        Raises:
+            FrontError: if it was refused, or broken off.
+        """
+        outcome = "internal_error"
+        try:
+            parsed = read()
+            boarding = await self._board(parsed, name)
+            reply = await self._reply(parsed, await boarding.outcome())
+            outcome = reply.outcome.stopped
+            return reply
+        except FrontError as error:
+            outcome = error.code
+            raise
+        finally:
+            await self._pace(outcome)
+
     async def respond(self, body: ChatBody, name: str | None) -> Response:
         """Return the response when it may leave."""
         try:
-            parsed = request_of(body)
+            if not body.stream:
+                reply = await self.answer(lambda: self._services.read(self._key, body), name or None)
+                return model_response(reply.body(), reply.headers())
+            parsed = self._services.read(self._key, body)
             boarding = await self._board(parsed, name or None)
-            if parsed.stream:
-                await boarding.flight.wait_reserved()
-                return self._stream(parsed, boarding)
-            reply = await self._reply(parsed, await boarding.outcome())
-            await self._pace(reply.outcome.stopped)
-            return model_response(reply.body(), reply.headers())
+            await boarding.flight.wait_reserved()
+            return self._stream(parsed, boarding)
         except FrontError as error:
             failed = error
         except Exception as error:  # contained here, so that it leaves with its flight, too
             failed = FrontError("internal_error")
             self._line["exception"] = type_name(error)
+        if not body.stream:  # it has waited for its moment
+            self._line["code"] = failed.code
+            return error_response(failed)
         return await self.refuse(failed)
 
     async def refuse(self, error: FrontError) -> Response:
@@ -133,17 +158,17 @@ class Chat:
 
         async def parts() -> AsyncIterator[bytes]:
             yield event(first)
-            async for part in with_comments(self._last_parts(parsed, boarding)):
+            async for part in with_comments(self._last_parts(parsed, boarding, first)):
                 yield part
 
         headers = {**_STREAM_HEADERS, "x-discreet-question": question_id}
         return StreamingResponse(parts(), media_type="text/event-stream", headers=headers)
 
-    async def _last_parts(self, parsed: ChatRequest, boarding: Boarding) -> list[bytes]:
+    async def _last_parts(self, parsed: ChatRequest, boarding: Boarding, first: Chunk) -> list[bytes]:
         """Return the events of the answer, or of the error that came after the question was reserved."""
         try:
             reply = await self._reply(parsed, await boarding.outcome())
-            parts, outcome = [event(chunk) for chunk in reply.chunks()], reply.outcome.stopped
+            parts, outcome = [event(chunk) for chunk in reply.chunks(first)], reply.outcome.stopped
         except FrontError as error:
             parts, outcome = [event(error.body())], error.code
             self._line["code"] = error.code

@@ -10,8 +10,9 @@ from discreet.server.accounts import Key
 from discreet.server.front.bodies import BodyRoute
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import RESPONSES, ClosedModel, invalid
+from discreet.server.front.pacing import UNPAID
 from discreet.server.front.replies import KeyNumbers
-from discreet.server.front.requests import ChatBody, ChatRequest, request_of
+from discreet.server.front.requests import ChatBody, ChatRequest
 from discreet.server.front.services import Services
 from discreet.server.wire import Charge
 
@@ -129,7 +130,7 @@ def models_router(services: Services) -> APIRouter:
     @router.post("/v1/estimate")
     async def estimate(request: Request, body: ChatBody) -> QuestionEstimate:
         """Tell what a question would cost at most, from public values alone. Nothing is paid."""
-        parsed = request_of(body)
+        parsed = services.read(request.state.key, body)
         if parsed.turns:  # rewriting waits for its turn, and the reply of this route is not held back
             raise invalid("discreet.follow_up", "It must be 'as-is' here: a question is rewritten when it is asked.")
         return await estimate_of(services, request.state.key, parsed)
@@ -143,6 +144,7 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> Ques
     It is made of public values: whether units can pay for the question is no part of it.
     """
     asked = services.asker.prepare(key, parsed)
+    services.asker.rates.count(key.id, UNPAID)
     found = await services.asker.estimate(asked)
     most = Charge.nothing() if found.free else found.most
     meter = await asyncio.to_thread(services.accounts.odometer, key.id)
@@ -163,8 +165,10 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> Ques
             granted=meter.granted,
             spent=meter.spent,
             left=meter.left,
+            part=meter.part,
             left_after=meter.budget.left(meter.spending + most.spending),
             more=await asyncio.to_thread(meter.more, found.most, vault),
+            where=list(key.where) or None,
         ),
         ignored=list(parsed.ignored),
     )

@@ -2,9 +2,12 @@
 
 import asyncio
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from discreet.errors import DiscreetError
+from discreet.privacy.accounting import Spending
 from discreet.server.accounts import Accounts, AccountsError, Key
+from discreet.server.accounts.grants import Grant
 from discreet.server.caller import PATIENCE, Keeper
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Servable
@@ -12,6 +15,7 @@ from discreet.server.front.errors import FrontError
 from discreet.server.front.pacing import Arrival, Pacer
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import KeyNumbers
+from discreet.server.front.requests import ChatBody, ChatRequest, request_of
 from discreet.server.front.telling import Metrics
 from discreet.server.wire import Readied, Ready
 
@@ -27,6 +31,7 @@ class Services:
         asker: asks questions.
         pacer: when replies leave.
         metrics: what is counted.
+        follow_ups: patterns of the models whose last message is rewritten with the earlier ones.
     """
 
     keeper: Keeper
@@ -35,6 +40,16 @@ class Services:
     asker: Asker
     pacer: Pacer
     metrics: Metrics
+    follow_ups: tuple[str, ...] = ()
+
+    def read(self, key: Key, body: ChatBody) -> ChatRequest:
+        """Return the request that a body of a key asks for.
+
+        Raises:
+            FrontError: if it asks for none.
+        """
+        rewritten = key.follow_ups or any(fnmatchcase(body.model, one) for one in self.follow_ups)
+        return request_of(body, tasks=key.tasks, follow_ups=rewritten)
 
     async def until_due(self, arrival: Arrival, boarding: Boarding | None) -> int:
         """Wait until a reply may leave; return after how many quanta that is.
@@ -55,10 +70,29 @@ class Services:
         except AccountsError:
             raise FrontError("ledger_unavailable", paid=True) from None
 
+    async def note_state(self) -> None:
+        """Note in the metrics whether the keeper can answer, and what is left of each grant, by receipts alone."""
+        try:
+            left = await asyncio.to_thread(self._grants_left)
+        except AccountsError:
+            left = {}
+        self.metrics.note_state(up=await is_ready(self.keeper), left=left)
+
+    def _grants_left(self) -> dict[str, float]:
+        found: dict[str, tuple[Grant, Spending]] = {}
+        for key in self.accounts.list_keys():
+            for room in self.accounts.odometer(key.id).rooms:
+                grant, spent = found.get(room.grant.vault, (room.grant, room.grant.pool))
+                found[grant.vault] = (grant, spent + room.spent if key.reserved else spent)
+        return {vault: grant.budget.left(spent) for vault, (grant, spent) in found.items()}
+
     def _numbers(self, key: Key, model: Servable) -> KeyNumbers:
         meter = self.accounts.odometer(key.id)
         more = meter.more(model.model.most, model.vault.name)
-        return KeyNumbers(granted=meter.granted, spent=meter.spent, left=meter.left, more=more)
+        where = list(key.where) or None
+        return KeyNumbers(
+            granted=meter.granted, spent=meter.spent, left=meter.left, part=meter.part, more=more, where=where
+        )
 
 
 async def is_ready(keeper: Keeper) -> bool:

@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -14,6 +15,7 @@ from starlette.routing import Route
 LOGGER = logging.getLogger("discreet.server.front")
 
 FIELDS = (
+    "time",
     "route",
     "status",
     "code",
@@ -36,8 +38,13 @@ FIELDS = (
 
 def write_line(found: Mapping[str, Any]) -> None:
     """Write a line with the fields of `found` that are on the list."""
-    line = {name: found[name] for name in FIELDS if found.get(name) is not None}
-    LOGGER.info(json.dumps(line, separators=(",", ":")))
+    LOGGER.info(_written({name: found.get(name) for name in FIELDS[1:]}))
+
+
+def _written(found: Mapping[str, Any]) -> str:
+    """Return a line with the time and the fields that are there."""
+    line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds")} | dict(found)
+    return json.dumps({name: one for name, one in line.items() if one is not None}, separators=(",", ":"))
 
 
 def type_name(error: BaseException) -> str:
@@ -47,11 +54,13 @@ def type_name(error: BaseException) -> str:
 
 def note_failure(what: str, error: BaseException | None, question_id: str) -> None:
     """Write a line about a failure behind a reply: its type and the question's id alone."""
-    line = {"failed": what, "question_id": question_id, "exception": type_name(error) if error else None}
-    LOGGER.warning(json.dumps({name: one for name, one in line.items() if one is not None}, separators=(",", ":")))
+    LOGGER.warning(
+        _written({"failed": what, "question_id": question_id, "exception": type_name(error) if error else None})
+    )
 
 
 _QUANTA = (1, 2, 3, 4, 6, 8, 12, 16, 32)
+_SECONDS = (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 
 
 class Metrics:
@@ -68,6 +77,16 @@ class Metrics:
         self._waiting = Gauge("discreet_waiting_questions", "Questions that wait.", registry=self.registry)
         self._quanta = Histogram(
             "discreet_reply_quanta", "Quanta until a reply.", registry=self.registry, buckets=_QUANTA
+        )
+        self._queued = Histogram(
+            "discreet_queue_seconds", "Seconds until a question's turn.", registry=self.registry, buckets=_SECONDS
+        )
+        self._up = Gauge("discreet_keeper_up", "Whether the keeper can answer: 1 or 0.", registry=self.registry)
+        self._left = Gauge(
+            "discreet_grant_left_epsilon",
+            "What a unit that had part in every answer to a key would have left, by receipts alone.",
+            ["vault"],
+            registry=self.registry,
         )
 
     def count_request(self, route: str, status: int) -> None:
@@ -87,15 +106,26 @@ class Metrics:
         self._quanta.observe(quanta)
         self._waiting.set(waiting)
 
+    def count_wait(self, seconds: float) -> None:
+        """Count a question whose turn came after so many seconds."""
+        self._queued.observe(seconds)
+
+    def note_state(self, *, up: bool, left: Mapping[str, float]) -> None:
+        """Note whether the keeper can answer, and by vault what is left of the grant."""
+        self._up.set(up)
+        for vault, epsilon in left.items():
+            self._left.labels(vault).set(epsilon)
+
     def text(self) -> bytes:
         """Return the metrics in the text format."""
         return generate_latest(self.registry)
 
 
-def metrics_app(metrics: Metrics) -> Starlette:
-    """Return an app with GET /metrics alone, for a listener that analysts cannot reach."""
+def metrics_app(metrics: Metrics, look: Callable[[], Awaitable[None]]) -> Starlette:
+    """Return an app with GET /metrics alone, for a listener that analysts cannot reach; `look` notes the state."""
 
     async def show(_: Request) -> PlainTextResponse:
+        await look()
         return PlainTextResponse(metrics.text())
 
     return Starlette(routes=[Route("/metrics", show, methods=["GET"])])

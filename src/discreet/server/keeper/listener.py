@@ -70,12 +70,10 @@ class Listener:
 
 
 class _LimitedProtocol(PatientProtocol):
-    """Closes connections beyond the limit at once: uvicorn would keep them until their first message."""
+    """Closes a connection beyond the limit at once if all others have messages: 503 would be no reply of the wire."""
 
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
-            transport.close()
+    def no_room(self) -> None:
+        self.transport.close()
 
 
 def make_app(wire: Wire, reply: Callable[[Any], Any], log: Log) -> Starlette:

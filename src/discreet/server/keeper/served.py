@@ -13,10 +13,11 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm, Answer
 from discreet.algorithms.common.read_votes import names_attribute
+from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
 from discreet.config import field_type, field_values
-from discreet.errors import DiscreetError, PriceChanged, UsageError
+from discreet.errors import CannotAnswer, DiscreetError, PriceChanged, UsageError
 from discreet.privacy.accounting import Spending
 from discreet.query.latency import Pace
 from discreet.query.pipeline import AskOptions, Landed
@@ -230,12 +231,14 @@ class Served:
         found = router.decide(
             question.question,
             usual,
-            given=lambda: {} if question.epsilon is None else {"epsilon": question.epsilon},
+            given=lambda: {"where": question.where} | ({} if (most := question.epsilon) is None else {"epsilon": most}),
             choices=question.choices,
             statistics=not preset.name,
             check=preset.algorithm != NonRAG.name,
         )
         self.presets.check(found.algorithm)
+        if question.where and preset.algorithm != NonRAG.name and not isinstance(found.algorithm, Statistic):
+            raise CannotAnswer("bound", "The key is bound to a population, and voters read the documents of all.")
         return found
 
     def _remember(self, question: Question, found: Decision) -> None:

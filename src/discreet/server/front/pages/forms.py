@@ -1,4 +1,4 @@
-"""What a browser sends: the fields of a form, the question in them, and the key in a cookie.
+"""What a browser sends: the fields of a form, the question in them, and the session in a cookie.
 
 A question is read as the request that a client of /v1 would have sent. A form of another site is not read.
 """
@@ -6,6 +6,7 @@ A question is read as the request that a client of /v1 would have sent. A form o
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -15,6 +16,7 @@ from starlette.responses import Response
 from discreet.server.accounts import Accounts, Key
 from discreet.server.front.errors import invalid
 from discreet.server.front.requests import ChatRequest, parse_chat
+from discreet.server.sessions import Remembered, cookie_name, set_cookie
 
 _MOST_FIELDS = 16
 _TYPE = "application/x-www-form-urlencoded"
@@ -79,38 +81,56 @@ def name_of(form: Mapping[str, str]) -> str | None:
     return name
 
 
-COOKIE = "discreet_key"
+COOKIE, LASTS = "discreet_session", 8 * 3600.0
+"""The cookie of a browser that is signed in, and the seconds for which its session lasts."""
 
 
-async def find_key(request: Request, accounts: Accounts, signed_in: str | None) -> Key | None:
-    """Return the key of the cookie, or that of a person who is `signed_in` with the id of a key.
+@dataclass(frozen=True)
+class SignedIn:
+    """A session of a browser.
 
-    None if there is neither, or the key is not valid any more.
+    Attributes:
+        key_id: the id of the key.
+        digest: the hash of the secret with which it began, which ends with that secret; "" for a person whom a provider
+            has named.
     """
-    secret = request.cookies.get(COOKIE, "")
-    if secret:
-        key = await asyncio.to_thread(accounts.find, secret)
-    else:
-        key = await asyncio.to_thread(accounts.find_named, signed_in) if signed_in is not None else None
+
+    key_id: str
+    digest: str = ""
+
+
+Sessions = Remembered[SignedIn]
+
+
+async def find_key(request: Request, accounts: Accounts, sessions: Sessions) -> Key | None:
+    """Return the key of a session; None if there is none, or the key is not valid any more."""
+    found = sessions.find(cookie_of(request, COOKIE))
+    key = await asyncio.to_thread(accounts.find_named, found.key_id, found.digest) if found is not None else None
     if key is not None:
         request.state.line["key_id"] = key.id
     return key
 
 
-def keep_key(response: Response, request: Request, secret: str) -> None:
-    """Put a key into a cookie that no script reads, no other site causes to be sent, and the browser's end removes."""
-    response.set_cookie(COOKIE, secret, path="/", httponly=True, samesite="strict", secure=is_secure(request))
+def enter(response: Response, request: Request, sessions: Sessions, signed_in: SignedIn) -> None:
+    """Begin a session: its secret, and never the key, is in a cookie until the browser ends."""
+    set_cookie(response, COOKIE, sessions.begin(signed_in), secure=is_secure(request))
 
 
-def forget_key(response: Response, request: Request) -> None:
-    """Remove the cookie."""
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=is_secure(request))
+def leave(response: Response, request: Request, sessions: Sessions) -> None:
+    """End a session: a copy of its cookie opens nothing any more."""
+    sessions.take(cookie_of(request, COOKIE))
+    set_cookie(response, COOKIE, "", secure=is_secure(request))
+
+
+def cookie_of(request: Request, name: str) -> str:
+    """Return the value of a cookie; "" if the browser has none."""
+    return request.cookies.get(cookie_name(name, secure=is_secure(request)), "")
 
 
 def is_secure(request: Request) -> bool:
     """Return whether the browser came by TLS, to this server or to a proxy in front of it."""
     # A client that forges the header harms its own cookie alone.
-    return request.url.scheme == "https" or request.headers.get("x-forwarded-proto", "") == "https"
+    return request.scope["scheme"] == "https" or request.headers.get("x-forwarded-proto", "") == "https"
 
 
 def is_own_form(request: Request) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -13,28 +14,28 @@ from discreet.server.accounts import Key
 from discreet.server.accounts.keys import LARGEST, LONGEST_REASON
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.bodies import read_body
-from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import FrontError, invalid
+from discreet.server.front.pacing import SIGN_INS
 from discreet.server.front.pages.forms import (
+    SignedIn,
     address,
+    enter,
     find_key,
-    forget_key,
     is_own_form,
-    keep_key,
+    leave,
     name_of,
     number_of,
     question_of,
     read_form,
 )
 from discreet.server.front.pages.sign_on import BACK, SignOn
-from discreet.server.front.pages.views import go, icon, page, price_words, receipt_words, snippets, style
-from discreet.server.front.replay import Boarding
-from discreet.server.front.replies import Reply
-from discreet.server.front.requests import ChatRequest
+from discreet.server.front.pages.views import asset, go, page
 from discreet.server.front.routes_accounts import budget_of
+from discreet.server.front.routes_chat import Chat
 from discreet.server.front.routes_models import estimate_of
 from discreet.server.front.services import Services
 from discreet.server.front.telling import type_name
+from discreet.server.key_text import digest_of
 
 SIGN_IN = "/sign-in"
 A_PAGE = 50
@@ -46,65 +47,31 @@ Work = Callable[[Request, Key], Awaitable[Response]]
 
 def pages_router(services: Services, log: AuditLog, sign_on: SignOn) -> APIRouter:
     """Return the router of the pages."""
-    router = APIRouter(include_in_schema=False)
-    pages = Pages(services, log, sign_on)
+    router, pages = APIRouter(include_in_schema=False), Pages(services, log, sign_on)
 
-    @router.get("/")
-    async def start(request: Request) -> Response:
-        return await pages.show(request, pages.start)
+    def add(method: str, path: str, answer: Callable[[Request], Awaitable[Response]]) -> None:
+        async def endpoint(request: Request) -> Response:
+            return await answer(request)
 
-    @router.post("/price")
-    async def price(request: Request) -> Response:
-        return await pages.show(request, pages.price)
+        router.add_api_route(path, endpoint, methods=[method])
 
-    @router.post("/ask")
-    async def ask(request: Request) -> Response:
-        return await pages.show(request, pages.ask)
-
-    @router.get("/history")
-    async def history(request: Request) -> Response:
-        return await pages.show(request, pages.history)
-
-    @router.get("/budget")
-    async def budget(request: Request) -> Response:
-        return await pages.show(request, pages.budget)
-
-    @router.post("/budget")
-    async def ask_for_more(request: Request) -> Response:
-        return await pages.show(request, pages.ask_for_more)
-
-    @router.get("/connect")
-    async def connect(request: Request) -> Response:
-        return await pages.show(request, pages.connect)
-
-    @router.get(SIGN_IN)
-    async def sign_in_page(request: Request) -> Response:
-        return page("sign_in.html", key=None, wrong="", sign_on=sign_on.is_there)
-
-    @router.post(SIGN_IN)
-    async def sign_in(request: Request) -> Response:
-        return await pages.sign_in(request)
-
-    @router.get("/sign-in/provider")
-    async def to_provider(request: Request) -> Response:
-        return await pages.open(request, sign_on.begin)
-
-    @router.get(BACK)
-    async def from_provider(request: Request) -> Response:
-        return await pages.open(request, sign_on.finish)
-
-    @router.post("/sign-out")
-    async def sign_out(request: Request) -> Response:
-        return await pages.show(request, pages.sign_out)
-
-    @router.get("/style.css")
-    async def sheet() -> Response:
-        return PlainTextResponse(style(), media_type="text/css", headers={"cache-control": "max-age=3600"})
-
-    @router.get("/icon.svg")
-    async def image() -> Response:
-        return PlainTextResponse(icon(), media_type="image/svg+xml", headers={"cache-control": "max-age=3600"})
-
+    for method, path, work in (
+        ("GET", "/", pages.start),
+        ("POST", "/price", pages.price),
+        ("POST", "/ask", pages.ask),
+        ("GET", "/history", pages.history),
+        ("GET", "/budget", pages.budget),
+        ("POST", "/budget", pages.ask_for_more),
+        ("GET", "/connect", pages.connect),
+        ("POST", "/sign-out", pages.sign_out),
+    ):
+        add(method, path, partial(pages.show, work=work))
+    add("GET", SIGN_IN, pages.sign_in_page)
+    add("POST", SIGN_IN, pages.sign_in)
+    add("GET", "/sign-in/provider", partial(pages.open, work=sign_on.begin))
+    add("GET", BACK, partial(pages.open, work=sign_on.finish))
+    add("GET", "/style.css", partial(_asset, name="style.css", kind="text/css"))
+    add("GET", "/icon.svg", partial(_asset, name="icon.svg", kind="image/svg+xml"))
     return router
 
 
@@ -120,7 +87,7 @@ class Pages:
         try:
             if request.method == "POST" and not is_own_form(request):
                 return self._refuse_foreign(request)
-            key = await find_key(request, self._services.accounts, self._sign_on.key_id(request))
+            key = await find_key(request, self._services.accounts, self._sign_on.sessions)
             return go(SIGN_IN) if key is None else await work(request, key)
         except FrontError as error:
             return self._failed(request, key, error)
@@ -135,8 +102,12 @@ class Pages:
         except FrontError as error:
             return self._failed(request, None, error)
 
+    async def sign_in_page(self, request: Request) -> Response:
+        """Show the form for a key."""
+        return page("sign_in.html", key=None, wrong="", sign_on=self._sign_on.is_there)
+
     async def sign_in(self, request: Request) -> Response:
-        """Keep a key that is valid in a cookie."""
+        """Begin a session of a key that is valid."""
         try:
             if not is_own_form(request):
                 return self._refuse_foreign(request)
@@ -146,6 +117,7 @@ class Pages:
                 request.state.line["code"] = "invalid_api_key"
                 return page("sign_in.html", 401, key=None, wrong=WRONG_KEY, sign_on=self._sign_on.is_there)
             request.state.line["key_id"] = key.id
+            self._services.asker.rates.count(f"sign-in {key.id}", SIGN_INS)
             await asyncio.to_thread(self._log.append, key.id, "sign-in", key.id)
         except FrontError as error:
             return self._failed(request, None, error)
@@ -153,14 +125,13 @@ class Pages:
             request.state.line["exception"] = type_name(error)
             return self._failed(request, None, FrontError("ledger_unavailable"))
         found = go("/")
-        keep_key(found, request, secret)
+        enter(found, request, self._sign_on.sessions, SignedIn(key.id, digest_of(secret)))
         return found
 
     async def sign_out(self, request: Request, key: Key) -> Response:
-        """Forget the key."""
+        """End the session."""
         found = go(SIGN_IN)
-        forget_key(found, request)
-        self._sign_on.end(request, found)
+        leave(found, request, self._sign_on.sessions)
         return found
 
     async def start(self, request: Request, key: Key) -> Response:
@@ -176,28 +147,13 @@ class Pages:
         found = await estimate_of(self._services, key, parsed)
         # The name makes the browser's "send again" find the same answer for a day.
         name = secrets.token_hex(16)
-        return page("price.html", key=key, form=form, found=found, words=price_words(found), name=name)
+        return page("price.html", key=key, form=form, found=found, name=name)
 
     async def ask(self, request: Request, key: Key) -> Response:
         """Ask a question, and show the answer with its receipt, at a multiple of the quantum; a refusal, too."""
         form = await _form(request)
-        line, outcome, model, boarding = request.state.line, "internal_error", None, None
-        try:
-            parsed = question_of(form)
-            model = self._services.catalog.find(key, parsed.model)
-            boarding = await self._services.asker.begin(key, parsed, name_of(form))
-            reply = await self._answer(request, key, parsed, model, boarding)
-            outcome = reply.outcome.stopped
-        except FrontError as error:
-            outcome = error.code
-            raise
-        finally:
-            quanta = line["quanta"] = await self._services.until_due(request.state.arrival, boarding)
-            waiting = self._services.asker.queue.waiting
-            self._services.metrics.count_question(model.name if model else "", outcome, quanta, waiting)
-        message = reply.message()
-        told = receipt_words(reply.outcome, reply.key)
-        return page("answer.html", key=key, form=form, text=message.content, reply=reply, words=told)
+        reply = await Chat(self._services, request, key).answer(lambda: question_of(form), name_of(form))
+        return page("answer.html", key=key, form=form, text=reply.message().content, reply=reply)
 
     async def history(self, request: Request, key: Key) -> Response:
         """Show the receipts of the key, the newest first."""
@@ -230,26 +186,10 @@ class Pages:
         """Show how programs are connected."""
         models = self._services.catalog.all(key)
         name = models[0].name if models else "MODEL"
-        return page("connect.html", key=key, snippets=snippets(address(request), name))
+        return page("connect.html", key=key, address=address(request), model=name)
 
     def _form_page(self, key: Key, form: dict[str, str]) -> Response:
         return page("ask.html", key=key, form=form, models=self._services.catalog.all(key))
-
-    async def _answer(
-        self, request: Request, key: Key, parsed: ChatRequest, model: Servable, boarding: Boarding
-    ) -> Reply:
-        line = request.state.line
-        line |= {"question_id": boarding.flight.question_id, "vault": model.vault.name, "model": model.name}
-        outcome = await boarding.outcome()
-        line |= {
-            "question_id": outcome.question_id,
-            "algorithm": outcome.answer["algorithm"],
-            "stopped": outcome.stopped,
-            "epsilon": outcome.epsilon,
-            "delta": outcome.delta,
-            "replayed": outcome.replayed,
-        }
-        return Reply(outcome, parsed, await self._services.numbers(key, model), key.footer)
 
     def _failed(self, request: Request, key: Key | None, error: FrontError) -> Response:
         request.state.line["code"] = error.code
@@ -259,6 +199,10 @@ class Pages:
     def _refuse_foreign(self, request: Request) -> Response:
         request.state.line["code"] = "foreign_form"
         return page("failed.html", 403, key=None, error=None, message=FOREIGN)
+
+
+async def _asset(_: Request, name: str, kind: str) -> Response:
+    return PlainTextResponse(asset(name), media_type=kind, headers={"cache-control": "max-age=3600"})
 
 
 async def _form(request: Request) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Sign-in to the pages at a provider of identities, which names a person's groups; a group has a key.
 
-The person never sees the key. The browser gets a cookie that stands for its id here, until the evening or a restart.
+The person never sees the key. The browser gets a session, as with a key.
 """
 
 import asyncio
@@ -13,18 +13,17 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.errors import FrontError
-from discreet.server.front.pages.forms import address, is_secure
+from discreet.server.front.pacing import SIGN_INS, Rates
+from discreet.server.front.pages.forms import LASTS, Sessions, SignedIn, address, cookie_of, enter, is_secure
 from discreet.server.front.pages.views import go, page
 from discreet.server.front.telling import type_name
 from discreet.server.identities import Begun, Person, Provider, SignInFailed
 from discreet.server.oidc_config import OidcConfig
-from discreet.server.remembered import Remembered
+from discreet.server.sessions import Remembered, set_cookie
 
 BACK = "/sign-in/callback"
-SESSION, BEGUN = "discreet_session", "discreet_sign_on"
-"""Cookies: of a person who is signed in, and of one who is on the way."""
-LASTS, WAITS = 8 * 3600.0, 600.0
-"""Seconds for which a session lasts, and a sign-in may take."""
+BEGUN, WAITS = "discreet_sign_on", 600
+"""The cookie of a browser that went to the provider, and the seconds that this may take."""
 NO_KEY = "You have no key here. Ask the custodian of the documents for one."
 FAILED = "The sign-in was not confirmed. Try again, or sign in with a key."
 
@@ -32,24 +31,15 @@ FAILED = "The sign-in was not confirmed. Try again, or sign in with a key."
 class SignOn:
     """The sign-in of people by a provider; without one, its pages are not there."""
 
-    def __init__(self, config: OidcConfig | None, accounts: Accounts, log: AuditLog) -> None:
-        self._config, self._accounts, self._log = config, accounts, log
+    def __init__(self, config: OidcConfig | None, accounts: Accounts, log: AuditLog, rates: Rates) -> None:
+        self._config, self._accounts, self._log, self._rates = config, accounts, log, rates
         self._provider = Provider(config) if config is not None else None
-        self._begun, self._sessions = Remembered[Begun](WAITS), Remembered[str](LASTS)
+        self._begun, self.sessions = Remembered[Begun](WAITS), Sessions(LASTS)
 
     @property
     def is_there(self) -> bool:
         """Whether serve.toml names a provider."""
         return self._provider is not None
-
-    def key_id(self, request: Request) -> str | None:
-        """Return the id of the key of a person who is signed in; None of any other one."""
-        return self._sessions.find(request.cookies.get(SESSION, ""))
-
-    def end(self, request: Request, response: Response) -> None:
-        """Sign a person out."""
-        self._sessions.take(request.cookies.get(SESSION, ""))
-        response.delete_cookie(SESSION, path="/", httponly=True, samesite="strict", secure=is_secure(request))
 
     async def begin(self, request: Request) -> Response:
         """Send the browser to the provider."""
@@ -62,8 +52,7 @@ class SignOn:
         self._begun.keep(begun.state, begun)
         found = go(begun.url)
         # "lax": the browser comes back from another site, and must have it then.
-        secure = is_secure(request)
-        found.set_cookie(BEGUN, begun.state, int(WAITS), path=BACK, httponly=True, samesite="lax", secure=secure)
+        set_cookie(found, BEGUN, begun.state, secure=is_secure(request), age=WAITS, sent="lax")
         return found
 
     async def finish(self, request: Request) -> Response:
@@ -71,7 +60,7 @@ class SignOn:
         if self._provider is None or self._config is None:
             raise FrontError("not_found")
         state, code = request.query_params.get("state", ""), request.query_params.get("code", "")
-        own = secrets.compare_digest(state.encode(), request.cookies.get(BEGUN, "").encode())
+        own = secrets.compare_digest(state.encode(), cookie_of(request, BEGUN).encode())
         begun = self._begun.take(state) if own and state else None
         if begun is None or not code:
             return self._refuse(request, FAILED, 401)
@@ -88,18 +77,17 @@ class SignOn:
             if key is None:
                 return self._refuse(request, NO_KEY, 403)
             request.state.line["key_id"] = key.id
+            self._rates.count(f"sign-in {key.id} {person.subject}", SIGN_INS)
             await asyncio.to_thread(self._log.append, key.id, "sign-in", key.id, subject=person.subject)
         except UsageError:
             return self._refuse(request, NO_KEY, 403)
         except DiscreetError as error:
             request.state.line["exception"] = type_name(error)
             raise FrontError("ledger_unavailable") from None
-        session = secrets.token_urlsafe(32)
-        self._sessions.keep(session, key.id)
         # A page, and no redirection: the browser came from another site, and would not send the cookie on.
         found = page("signed_in.html", key=None)
-        found.set_cookie(SESSION, session, path="/", httponly=True, samesite="strict", secure=is_secure(request))
-        found.delete_cookie(BEGUN, path=BACK)
+        enter(found, request, self.sessions, SignedIn(key.id))
+        set_cookie(found, BEGUN, "", secure=is_secure(request))
         return found
 
     def _refuse(self, request: Request, wrong: str, status: int) -> Response:
