@@ -53,6 +53,8 @@ def test_state_is_beside_the_first_vault(short_path: Path) -> None:
         ('vaults = ["a"]\nprot = 1', "prot"),
         ('vaults = ["a"]\nport = "1"', "port is"),
         ('vaults = ["a"]\nport = 70000', "port is"),
+        ('vaults = ["a"]\nstate = 5', "state is"),
+        ('vaults = ["a"]\nfollow_ups = "hospital"', "no list"),
         ('vaults = ["a"]\nquantum = -1', "quantum is"),
         ('vaults = ["a"]\nquantum = nan', "quantum is"),
         ('vaults = ["a"]\nqueue = 0', "queue is"),

@@ -1,13 +1,14 @@
 """How a server is set up: from serve.toml and the options of `discreet serve`. It holds nothing private."""
 
-import json
 import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from discreet.errors import UsageError
 from discreet.server.oidc_config import OidcConfig
@@ -55,6 +56,11 @@ class PresetConfig:
     algorithm: str
     options: dict[str, Any] = field(default_factory=dict)
     vaults: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # An algorithm's parameters cannot change.
+        kept = {key: tuple(value) if isinstance(value, list) else value for key, value in self.options.items()}
+        object.__setattr__(self, "options", kept)
 
 
 @dataclass(frozen=True)
@@ -188,26 +194,15 @@ class ServeConfig:
 
     def to_json(self) -> str:
         """Return the configuration as text, for another process."""
-        return json.dumps(asdict(self))
+        return _FORM.dump_json(self).decode()
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def from_json(cls, text: str) -> "ServeConfig":
         """Return the configuration that `to_json` wrote."""
-        found = json.loads(text)
-        found["vaults"] = tuple(ServedVault(**one) for one in found["vaults"])
-        found["presets"] = tuple(
-            PresetConfig(one["name"], one["algorithm"], _tuples(one["options"]), tuple(one["vaults"]))
-            for one in found["presets"]
-        )
-        found |= {name: tuple(found[name]) for name in ("models", "follow_ups")}
-        for table in ("oidc", "desk_oidc"):
-            if found[table] is not None:
-                keys = tuple((value, key) for value, key in found[table].pop("keys"))
-                found[table] = OidcConfig(keys=keys, **found[table])
-        return cls(**found)
+        return _FORM.validate_json(text)
 
     @classmethod
-    def from_environment(cls) -> Self:
+    def from_environment(cls) -> "ServeConfig":
         """Return the configuration that the supervisor passed on.
 
         Raises:
@@ -216,6 +211,9 @@ class ServeConfig:
         text = os.environ.get(VARIABLE, "")
         _check(bool(text), f"{VARIABLE} is empty", "a configuration", "discreet serve VAULT")
         return cls.from_json(text)
+
+
+_FORM = TypeAdapter(ServeConfig)
 
 
 def read_serve_config(file: Path | None, given: Mapping[str, Any]) -> ServeConfig:
@@ -234,15 +232,18 @@ def read_serve_config(file: Path | None, given: Mapping[str, Any]) -> ServeConfi
     desk_oidc = OidcConfig.read_desk(_table(found.pop("desk_oidc"), "desk_oidc")) if "desk_oidc" in found else None
     found |= {name: value for name, value in given.items() if value is not None}
     vaults = _vaults(found.pop("vaults", ()))
-    known = {one.name: one for one in fields(ServeConfig)}
-    strange = sorted(found.keys() - known.keys())
-    _check(not strange, f"serve.toml has {', '.join(strange)}", f"{', '.join(sorted(known))}", "serve.toml")
-    for name, value in found.items():
-        _check_type(name, value)
-    found |= {name: tuple(found[name]) for name in ("models", "follow_ups") if name in found}
+    kinds = get_type_hints(ServeConfig)
+    strange = sorted(found.keys() - kinds.keys())
+    _check(not strange, f"serve.toml has {', '.join(strange)}", f"{', '.join(sorted(kinds))}", "serve.toml")
     _check(bool(vaults), "No vault is named", "at least one vault", "discreet serve VAULT")
-    state = found.pop("state", None) or f"{Path(vaults[0].path)}.server"
-    state = os.path.abspath(state)
+    found |= {name: tuple(_list(found[name])) for name in ("models", "follow_ups") if name in found}
+    for name, value in found.items():
+        try:
+            TypeAdapter(kinds[name]).validate_python(value, strict=True)
+        except ValidationError as error:
+            why = error.errors(include_url=False)[0]["msg"]
+            raise UsageError(f"{name} is {value!r}. {why}. Correct it: serve.toml") from None
+    state = os.path.abspath(found.pop("state", None) or f"{Path(vaults[0].path)}.server")
     return ServeConfig(vaults, state, presets=presets, oidc=oidc, desk_oidc=desk_oidc, **found)
 
 
@@ -274,12 +275,7 @@ def _preset(name: str, given: object) -> PresetConfig:
     text = isinstance(algorithm, str)
     _check(text, f"The preset {name!r} names no algorithm", "a name", f'[presets.{name}] algorithm = "consensus"')
     vaults = tuple(str(one) for one in _list(options.pop("vaults", ())))
-    return PresetConfig(name, str(algorithm), _tuples(options), vaults)
-
-
-def _tuples(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with tuples in place of lists: an algorithm's parameters cannot change."""
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
+    return PresetConfig(name, str(algorithm), options, vaults)
 
 
 def _table(given: object, name: str) -> Mapping[str, Any]:
@@ -290,23 +286,6 @@ def _table(given: object, name: str) -> Mapping[str, Any]:
 def _list(given: object) -> list[Any]:
     _check(isinstance(given, list | tuple), "serve.toml has no list where one belongs", "a list", 'vaults = ["VAULT"]')
     return list(given) if isinstance(given, list | tuple) else []
-
-
-_WHOLE = ("port", "desk_port", "queue")
-
-
-def _check_type(name: str, value: object) -> None:
-    if name in _WHOLE:
-        kind, fits = "a whole number", type(value) is int
-    elif name == "quantum":
-        kind, fits = "a number", type(value) in (int, float)
-    elif name in ("insecure", "desk"):
-        kind, fits = "true or false", type(value) is bool
-    elif name in ("models", "follow_ups"):
-        kind, fits = "a list of names", isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
-    else:
-        kind, fits = "a text", isinstance(value, str)
-    _check(fits, f"{name} is {value!r}", kind, "serve.toml")
 
 
 def _check(holds: bool, wrong: str, expected: str, mend: str) -> None:

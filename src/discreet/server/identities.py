@@ -1,15 +1,19 @@
 """Sign-in at a provider of identities: OpenID Connect, authorization code with PKCE, by Authlib."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, MissingPart, UsageError
 from discreet.server.oidc_config import OidcConfig
+from discreet.server.sessions import Remembered
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 """With which a token may be signed: by a key that the provider alone has."""
+WAITS = 600
+"""Seconds that a sign-in may take."""
 _PATIENCE = 10.0
 _LEEWAY = 60
 """Seconds by which two clocks may differ."""
@@ -123,6 +127,45 @@ class Provider:
             redirect_uri=back,
             timeout=_PATIENCE,
         )
+
+
+class SignIns:
+    """Sign-ins at a provider that have begun, each in one browser."""
+
+    def __init__(self, config: OidcConfig) -> None:
+        """For a provider that serve.toml names.
+
+        Raises:
+            MissingPart, UsageError: if it cannot be used.
+        """
+        self._provider, self._begun = Provider(config), Remembered[Begun](WAITS)
+
+    async def begin(self, back: str) -> Begun:
+        """Return a new sign-in. Its state belongs into a cookie of the browser.
+
+        Raises:
+            SignInFailed: if the provider cannot be reached.
+        """
+        begun = await self._provider.begin(back)
+        self._begun.keep(begun.state, begun)
+        return begun
+
+    async def finish(self, came: Mapping[str, str], cookie: str) -> Person:
+        """Return the person with whom the browser came back.
+
+        Args:
+            came: the parameters of the address.
+            cookie: the state that the browser has.
+
+        Raises:
+            SignInFailed: if it is another browser, or the provider does not confirm it.
+        """
+        state, code = came.get("state", ""), came.get("code", "")
+        own = secrets.compare_digest(state.encode(), cookie.encode())
+        begun = self._begun.take(state) if own and state else None
+        if begun is None or not code:
+            raise SignInFailed("The browser has begun no such sign-in.")
+        return await self._provider.finish(begun, code)
 
 
 def _read_secret(config: OidcConfig) -> str | None:

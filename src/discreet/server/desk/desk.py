@@ -24,7 +24,6 @@ from discreet.server.desk.charts import GAP, LABELS, ROW, WIDTH
 from discreet.server.desk.guard import COOKIE, cookie_of
 from discreet.server.desk.tasks import Tasks
 from discreet.server.desk.uploads import Quarantine
-from discreet.server.identities import Begun
 from discreet.server.sessions import Remembered
 from discreet.server.state_folder import hand_over
 from discreet.server.wire import Call
@@ -42,8 +41,8 @@ PAGES = (
     ("/report", "Report"),
     ("/progress", "Progress"),
 )
-WAITS, LASTS, IDLE = 600, 12 * 3600.0, 3600.0
-"""Seconds that a sign-in at a provider may take, and after which a session ends: in any case, and without a request."""
+LASTS, IDLE = 12 * 3600.0, 3600.0
+"""Seconds after which a session ends: in any case, and without a request."""
 _MOST_FILES, _MOST_FIELDS = 10_000, 200
 
 
@@ -68,7 +67,6 @@ class Desk:
         accounts: the keys.
         log: the audit log.
         sessions: who is logged in.
-        begun: the sign-ins that wait for a provider of identities.
         quarantine: the uploads.
         tasks: the long work.
         pages: the templates.
@@ -79,7 +77,6 @@ class Desk:
     accounts: Accounts
     log: AuditLog
     sessions: Remembered[bool] = field(default_factory=lambda: Remembered[bool](LASTS, idle=IDLE))
-    begun: Remembered[Begun] = field(default_factory=lambda: Remembered[Begun](WAITS))
     quarantine: Quarantine = field(init=False)
     tasks: Tasks = field(default_factory=Tasks)
     pages: Environment = field(default_factory=lambda: _environment())

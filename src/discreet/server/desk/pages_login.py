@@ -1,7 +1,6 @@
 """How the custodian logs in to the desk, by a link or at a provider of identities, and out again."""
 
 import asyncio
-import secrets
 from typing import Any
 
 from starlette.datastructures import FormData
@@ -9,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from discreet.server.desk.desk import WAITS, Desk, action, page, text_of
+from discreet.server.desk.desk import Desk, action, page, text_of
 from discreet.server.desk.guard import COOKIE, LOGIN, PROVIDER, RETURN, cookie_of
 from discreet.server.desk.links import redeem
-from discreet.server.identities import Provider, SignInFailed
+from discreet.server.identities import WAITS, SignInFailed, SignIns
 from discreet.server.oidc_config import OidcConfig
 from discreet.server.sessions import set_cookie
 
@@ -27,11 +26,11 @@ def routes(desk: Desk) -> list[Route]:
     found = [page(desk, LOGIN, _confirm), action(desk, LOGIN, _log_in), action(desk, "/logout", _log_out)]
     if desk.config.desk_oidc is None:
         return found
-    provider, config = Provider(desk.config.desk_oidc), desk.config.desk_oidc
+    sign_ins, config = SignIns(desk.config.desk_oidc), desk.config.desk_oidc
     return [
         *found,
-        page(desk, PROVIDER, lambda desk, request: _go_to_provider(desk, request, provider)),
-        page(desk, RETURN, lambda desk, request: _come_back(desk, request, provider, config)),
+        page(desk, PROVIDER, lambda desk, request: _go_to_provider(desk, request, sign_ins)),
+        page(desk, RETURN, lambda desk, request: _come_back(desk, request, sign_ins, config)),
     ]
 
 
@@ -50,27 +49,21 @@ def _log_in(desk: Desk, request: Request, form: FormData) -> Response:
     return _enter(desk, request)
 
 
-def _go_to_provider(desk: Desk, request: Request, provider: Provider) -> Response:
+def _go_to_provider(desk: Desk, request: Request, sign_ins: SignIns) -> Response:
     back = f"{request.url.scheme}://{request.headers.get('host', '')}{RETURN}"
     try:
-        begun = asyncio.run(provider.begin(back))
+        begun = asyncio.run(sign_ins.begin(back))
     except SignInFailed:
         return _ask(desk, request, 502, FAILED)
-    desk.begun.keep(begun.state, begun)
     response = RedirectResponse(begun.url, 303)
     # "lax": the browser comes back from another site, and must have it then.
     _cookie(response, request, BEGUN, begun.state, age=WAITS, sent="lax")
     return response
 
 
-def _come_back(desk: Desk, request: Request, provider: Provider, config: OidcConfig) -> Response:
-    state, code = request.query_params.get("state", ""), request.query_params.get("code", "")
-    own = secrets.compare_digest(state.encode(), cookie_of(request, BEGUN).encode())
-    begun = desk.begun.take(state) if own and state else None
-    if begun is None or not code:
-        return _ask(desk, request, 401, FAILED)
+def _come_back(desk: Desk, request: Request, sign_ins: SignIns, config: OidcConfig) -> Response:
     try:
-        person = asyncio.run(provider.finish(begun, code))
+        person = asyncio.run(sign_ins.finish(request.query_params, cookie_of(request, BEGUN)))
     except SignInFailed:
         return _ask(desk, request, 401, FAILED)
     if config.key_of(person.values) is None:

@@ -95,29 +95,25 @@ class Custody:
             return overview(served)
         assert isinstance(message, OfVault)
         vault = _find(served, message.vault).vault
-        match message:
-            case Listing():
-                return list_entries(vault, message)
-            case Preview():
-                return preview_upload(vault, message, self._config)
-            case Add():
-                return add_upload(vault, message, self._config, self._told)
-            case Undo():
-                return undo(vault, message)
-            case Erase():
-                return erase(vault, message)
-            case Readmit():
-                return readmit(vault, message)
-            case Remains():
-                return remains(vault, message.unit)
-            case Paper():
-                return as_page(gather(vault.path))
-            case Plan():
-                return plan_corpus(vault, message.wanted)
-            case Make():
-                return make_synthetic(vault, message, self._config, self._told)
-            case Corpora():
-                return list_corpora(vault)
+        if isinstance(message, Preview):
+            return preview_upload(vault, message, self._config)
+        if isinstance(message, Add):
+            return add_upload(vault, message, self._config, self._told)
+        if isinstance(message, Make):
+            return make_synthetic(vault, message, self._config, self._told)
+        return _ACTS[type(message)](vault, message)
+
+
+_ACTS: dict[type[Any], Callable[[Any, Any], Any]] = {
+    Listing: list_entries,
+    Undo: undo,
+    Erase: erase,
+    Readmit: readmit,
+    Remains: lambda vault, message: remains(vault, message.unit),
+    Paper: lambda vault, _: as_page(gather(vault.path)),
+    Plan: lambda vault, message: plan_corpus(vault, message.wanted),
+    Corpora: lambda vault, _: list_corpora(vault),
+}
 
 
 def _find(served: Mapping[str, Served], name: str) -> Served:

@@ -1,6 +1,5 @@
 """The keeper's process: two Unix sockets and no network. It ends when it is asked to, after the question that runs."""
 
-import pwd
 import signal
 import sys
 import threading
@@ -16,6 +15,7 @@ from discreet.server.keeper.custody import Custody
 from discreet.server.keeper.hardening import Log, harden, open_log
 from discreet.server.keeper.listener import Listener, share_with_group
 from discreet.server.keeper.served import Opener
+from discreet.server.state_folder import find_user
 from discreet.server.wire import ANALYSTS
 from discreet.vault import Vault
 
@@ -47,7 +47,8 @@ def _serve(config: ServeConfig, open_vault: Opener, log: Log) -> int:
         signal.signal(number, lambda *_: ended.set())
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     answering = Answering(config, open_vault, log, on_end=ended.set)
-    listener = Listener(config.ask_socket, ANALYSTS, answering.reply, log, find_owner(config.front_user))
+    owner = find_user(config.front_user) if config.front_user else None
+    listener = Listener(config.ask_socket, ANALYSTS, answering.reply, log, owner and (owner.pw_uid, owner.pw_gid))
     share_with_group(config.ask_socket)
     custody = Custody(config, answering)
     desk = Listener(config.desk_socket, CUSTODY, custody.reply, log) if config.desk else None
@@ -62,21 +63,6 @@ def _serve(config: ServeConfig, open_vault: Opener, log: Log) -> int:
             one.close(_PATIENCE)
     log.write("stopped")
     return 0 if loaded else FAILED
-
-
-def find_owner(name: str) -> tuple[int, int] | None:
-    """Return the ids of the user as whom the front runs, and of its group; None for the keeper's own.
-
-    Raises:
-        UsageError: if there is no such user.
-    """
-    if not name:
-        return None
-    try:
-        found = pwd.getpwnam(name)
-    except KeyError:
-        raise UsageError(f"There is no user '{name}'. Make one (useradd --system {name}), or name another.") from None
-    return found.pw_uid, found.pw_gid
 
 
 @contextmanager

@@ -4,7 +4,6 @@ The person never sees the key. The browser gets a session, as with a key.
 """
 
 import asyncio
-import secrets
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,13 +16,13 @@ from discreet.server.front.pacing import SIGN_INS, Rates
 from discreet.server.front.pages.forms import LASTS, Sessions, SignedIn, address, cookie_of, enter, is_secure
 from discreet.server.front.pages.views import go, page
 from discreet.server.front.telling import type_name
-from discreet.server.identities import Begun, Person, Provider, SignInFailed
+from discreet.server.identities import WAITS, Person, SignInFailed, SignIns
 from discreet.server.oidc_config import OidcConfig
-from discreet.server.sessions import Remembered, set_cookie
+from discreet.server.sessions import set_cookie
 
 BACK = "/sign-in/callback"
-BEGUN, WAITS = "discreet_sign_on", 600
-"""The cookie of a browser that went to the provider, and the seconds that this may take."""
+BEGUN = "discreet_sign_on"
+"""The cookie of a browser that went to the provider."""
 NO_KEY = "You have no key here. Ask the custodian of the documents for one."
 FAILED = "The sign-in was not confirmed. Try again, or sign in with a key."
 
@@ -33,23 +32,21 @@ class SignOn:
 
     def __init__(self, config: OidcConfig | None, accounts: Accounts, log: AuditLog, rates: Rates) -> None:
         self._config, self._accounts, self._log, self._rates = config, accounts, log, rates
-        self._provider = Provider(config) if config is not None else None
-        self._begun, self.sessions = Remembered[Begun](WAITS), Sessions(LASTS)
+        self._sign_ins, self.sessions = SignIns(config) if config is not None else None, Sessions(LASTS)
 
     @property
     def is_there(self) -> bool:
         """Whether serve.toml names a provider."""
-        return self._provider is not None
+        return self._sign_ins is not None
 
     async def begin(self, request: Request) -> Response:
         """Send the browser to the provider."""
-        if self._provider is None:
+        if self._sign_ins is None:
             raise FrontError("not_found")
         try:
-            begun = await self._provider.begin(f"{address(request)}{BACK}")
+            begun = await self._sign_ins.begin(f"{address(request)}{BACK}")
         except SignInFailed:
             return self._refuse(request, FAILED, 502)
-        self._begun.keep(begun.state, begun)
         found = go(begun.url)
         # "lax": the browser comes back from another site, and must have it then.
         set_cookie(found, BEGUN, begun.state, secure=is_secure(request), age=WAITS, sent="lax")
@@ -57,15 +54,10 @@ class SignOn:
 
     async def finish(self, request: Request) -> Response:
         """Sign in the person with whom the browser comes back."""
-        if self._provider is None or self._config is None:
+        if self._sign_ins is None or self._config is None:
             raise FrontError("not_found")
-        state, code = request.query_params.get("state", ""), request.query_params.get("code", "")
-        own = secrets.compare_digest(state.encode(), cookie_of(request, BEGUN).encode())
-        begun = self._begun.take(state) if own and state else None
-        if begun is None or not code:
-            return self._refuse(request, FAILED, 401)
         try:
-            person = await self._provider.finish(begun, code)
+            person = await self._sign_ins.finish(request.query_params, cookie_of(request, BEGUN))
         except SignInFailed as error:
             request.state.line["exception"] = type_name(error)
             return self._refuse(request, FAILED, 401)
