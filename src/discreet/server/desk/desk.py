@@ -20,7 +20,6 @@ from discreet.server.audit_log import AuditLog, Detail
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import ServeConfig
 from discreet.server.custody_messages import CUSTODY, Failed
-from discreet.server.desk.charts import GAP, LABELS, ROW, WIDTH
 from discreet.server.desk.guard import COOKIE, cookie_of
 from discreet.server.desk.tasks import Tasks
 from discreet.server.desk.uploads import Quarantine
@@ -232,5 +231,4 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"moment": moment, "printable": printable, "eps": lambda value: f"{value:.4g}"}
-    made.globals |= {"chart_width": WIDTH, "chart_row": ROW, "chart_labels": LABELS, "chart_gap": GAP}
     return made

@@ -9,7 +9,6 @@ from starlette.routing import Route
 
 from discreet.server.caller import KeeperGone
 from discreet.server.custody_messages import PAGE, Level, Overview, Progress, Progressed, VaultState
-from discreet.server.desk.charts import bar_chart
 from discreet.server.desk.desk import Desk, page
 
 DAYS = 30
@@ -29,7 +28,7 @@ def routes(desk: Desk) -> list[Route]:
 
 def _show_overview(desk: Desk, request: Request) -> Response:
     found = desk.ask(Overview())
-    seen = [(state, bar_chart(_rows(state.levels)), _short(state)) for state in found.vaults]
+    seen = [(state, _rows(state.levels), _short(state)) for state in found.vaults]
     return desk.show(request, "overview.html", "Overview", seen=seen, pending=len(desk.accounts.requests()))
 
 
@@ -65,7 +64,7 @@ def _show_questions(desk: Desk, request: Request) -> Response:
         skip=skip,
         more=len(rows) > PAGE,
         page_size=PAGE,
-        chart=bar_chart([(day, days[day]) for day in asked]),
+        chart=[(day, days[day]) for day in asked],
         by_key=[(day, key, count) for (day, key), count in sorted(by_key.items())],
         days=DAYS,
     )

@@ -84,16 +84,8 @@ _Code = Annotated[str, Field(description="A code, or a category with public valu
 _By = Annotated[str, Field(description="A second one, or month, quarter or year; empty for no groups.")]
 _NEEDED = Parameter.empty
 KINDS: dict[str, tuple[str, str, dict[str, tuple[Any, Any]]]] = {
-    "count": (
-        "Count the individuals of whom a condition holds.",
-        "count: {of}",
-        {"of": (Condition, _NEEDED)},
-    ),
-    "share": (
-        "Tell the part of a population of which a condition holds.",
-        "share: {of}",
-        {"of": (Condition, _NEEDED)},
-    ),
+    "count": ("Count the individuals of whom a condition holds.", "count: {of}", {"of": (Condition, _NEEDED)}),
+    "share": ("Tell the part of a population of which a condition holds.", "share: {of}", {"of": (Condition, _NEEDED)}),
     "difference": (
         "Tell how many more individuals one condition holds of than another one.",
         "difference: {more} versus {less}",

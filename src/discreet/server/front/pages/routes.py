@@ -67,7 +67,7 @@ def pages_router(services: Services, log: AuditLog, sign_on: SignOn) -> APIRoute
     ):
         add(method, path, partial(pages.show, work=work))
     add("GET", SIGN_IN, pages.sign_in_page)
-    add("POST", SIGN_IN, pages.sign_in)
+    add("POST", SIGN_IN, partial(pages.open, work=pages.sign_in))
     add("GET", "/sign-in/provider", partial(pages.open, work=sign_on.begin))
     add("GET", BACK, partial(pages.open, work=sign_on.finish))
     add("GET", "/style.css", partial(_asset, name="style.css", kind="text/css"))
@@ -101,6 +101,9 @@ class Pages:
             return await work(request)
         except FrontError as error:
             return self._failed(request, None, error)
+        except DiscreetError as error:  # of the accounts or the audit log
+            request.state.line["exception"] = type_name(error)
+            return self._failed(request, None, FrontError("ledger_unavailable"))
 
     async def sign_in_page(self, request: Request) -> Response:
         """Show the form for a key."""
@@ -108,22 +111,16 @@ class Pages:
 
     async def sign_in(self, request: Request) -> Response:
         """Begin a session of a key that is valid."""
-        try:
-            if not is_own_form(request):
-                return self._refuse_foreign(request)
-            secret = (await _form(request)).get("key", "").strip()
-            key = await asyncio.to_thread(self._services.accounts.find, secret)
-            if key is None:
-                request.state.line["code"] = "invalid_api_key"
-                return page("sign_in.html", 401, key=None, wrong=WRONG_KEY, sign_on=self._sign_on.is_there)
-            request.state.line["key_id"] = key.id
-            self._services.asker.rates.count(f"sign-in {key.id}", SIGN_INS)
-            await asyncio.to_thread(self._log.append, key.id, "sign-in", key.id)
-        except FrontError as error:
-            return self._failed(request, None, error)
-        except DiscreetError as error:
-            request.state.line["exception"] = type_name(error)
-            return self._failed(request, None, FrontError("ledger_unavailable"))
+        if not is_own_form(request):
+            return self._refuse_foreign(request)
+        secret = (await _form(request)).get("key", "").strip()
+        key = await asyncio.to_thread(self._services.accounts.find, secret)
+        if key is None:
+            request.state.line["code"] = "invalid_api_key"
+            return page("sign_in.html", 401, key=None, wrong=WRONG_KEY, sign_on=self._sign_on.is_there)
+        request.state.line["key_id"] = key.id
+        self._services.asker.rates.count(f"sign-in {key.id}", SIGN_INS)
+        await asyncio.to_thread(self._log.append, key.id, "sign-in", key.id)
         found = go("/")
         enter(found, request, self._sign_on.sessions, SignedIn(key.id, digest_of(secret)))
         return found

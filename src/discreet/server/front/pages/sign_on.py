@@ -8,7 +8,7 @@ import asyncio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import UsageError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.errors import FrontError
@@ -73,9 +73,6 @@ class SignOn:
             await asyncio.to_thread(self._log.append, key.id, "sign-in", key.id, subject=person.subject)
         except UsageError:
             return self._refuse(request, NO_KEY, 403)
-        except DiscreetError as error:
-            request.state.line["exception"] = type_name(error)
-            raise FrontError("ledger_unavailable") from None
         # A page, and no redirection: the browser came from another site, and would not send the cookie on.
         found = page("signed_in.html", key=None)
         enter(found, request, self.sessions, SignedIn(key.id))
