@@ -171,7 +171,7 @@ def made(words: list[str]) -> list[str]:
 
 
 def test_readme_runs_as_printed(desk: Path, toy: None) -> None:
-    for words in steps("README.md", "plan", "init", "add", "ask", "read", "budget"):
+    for words in steps("README.md", "plan", "init", "add", "ask", "code", "budget"):
         run(made(words))
 
 

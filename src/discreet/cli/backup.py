@@ -201,8 +201,8 @@ def restore(
         )
     if made.manifest.readings_left_out:
         out.print(
-            "What was read is not in a backup. For lists, and answers by what was read: discreet code --statements "
-            f"{quoted(made.vault)}, with --schema FILE if the vault was read by a schema.",
+            f"Codes and statements are not in a backup. For codes: discreet code {quoted(made.vault)}. For lists, and "
+            "answers by what was read, with --statements.",
             markup=False,
         )
     if is_postgres(read_config(made.vault).store):
