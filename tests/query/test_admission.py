@@ -48,7 +48,7 @@ def test_a_delta_that_is_used_up_is_named() -> None:
 
 def test_a_price_does_not_depend_on_the_models_vocabulary() -> None:
     for name in ALGORITHMS:
-        needed = {"condition": "fever", "groups": ("rash", "chills"), "attribute": "age"}
+        needed = {"condition": "fever", "groups": ("rash", "chills"), "attribute": "age", "values": ("old", "young")}
         algorithm = make_algorithm(name, needed, strict=False)
         for changed in (algorithm, make_algorithm(name, needed | {"epsilon": 3.0}, strict=False)):
             assert changed.plan(BUDGET, ANY_VOCABULARY) == changed.plan(BUDGET, 150_000)

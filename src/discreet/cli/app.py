@@ -59,7 +59,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Other releases": {
         "code": ("code", "Code each record once, under a public codebook."),
-        "codebook": ("codebook", "Make, show, fit and check the public codebook under which records are coded."),
+        "codebook": ("codebook", "Make, show, fit and check a codebook."),
         "synthesize": ("synthesize", "Make a synthetic corpus, paid for once."),
         "export-vectors": ("export", "Write one projected vector with noise for each unit."),
         "tune": ("budget", "Release a private suggestion for murag's threshold."),

@@ -1,6 +1,6 @@
 """`discreet codebook`: make, show, fit and check the public book under which records are coded."""
 
-import random
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,7 +169,7 @@ def check(
     owned = [(unit, text) for unit, own in read_unit_texts(opened.store).units.items() for text in own.texts]
     given = dict(_labelled(labels, book)) if labels else None
     coded = [one for one in owned if lookup.coded(*one) is not None and (given is None or one[1] in given)]
-    some = random.SystemRandom().sample(coded, min(sample, len(coded)))
+    some = sorted(coded, key=lambda _: secrets.token_bytes(16))[:sample]
     tally: dict[str, dict[str, int]] = {"found": {}, "missed": {}, "wrong": {}}
     done = 0
     for number, (unit, text) in enumerate(some, 1):

@@ -267,7 +267,7 @@ class Router:
         for text, form in product(texts, forms):
             with suppress(UsageError):
                 found = read_request(text, form, self.settings.fields, self._nouns)
-                said = (first if form == "summary" else found.attribute or found.phrases[-1]) if found else ""
+                said = first if form == "summary" else next(iter((*found.phrases[::-1], "")), "") if found else ""
                 if found is not None and (attribute := public_field(said, settings, self.book)):
                     by = by or ("month" if form == "trend" else "")
                     by = by if by in MONTHS or not by else public_field(by, settings, self.book)

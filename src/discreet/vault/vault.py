@@ -418,7 +418,9 @@ class Vault(VaultDocuments, VaultReading):
             CannotAnswer: as `algorithm_for`.
         """
         parts = self.components
-        router = replace(self.router, earlier=parts.history.made_of_all(said)) if self.settings.history else self.router
+        # Without a release there is none to look at, and an embedder for it is not made.
+        released = self.settings.history and (self.path / "history.jsonl").exists()
+        router = replace(self.router, earlier=parts.history.made_of_all(said)) if released else self.router
         return router.decide(question, self.usual, given=lambda: given)
 
     def usual(self, question: str, choices: Sequence[str] = ()) -> Algorithm:

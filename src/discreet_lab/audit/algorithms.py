@@ -46,7 +46,7 @@ from discreet.vault import Vault
 from discreet_lab.attacks.bounds import Key
 from discreet_lab.audit.case import DELTA, FAILURE, ProgressCallback
 from discreet_lab.audit.pairs import Pair
-from discreet_lab.audit.statistics import BOOK, CROWD, WordCoder, audited_list, audited_statistics
+from discreet_lab.audit.statistics import BOOK, CROWD, WordCoder, audited_list, audited_statistics, large_rows
 
 WORDS = "x y z w who knows"
 """The words of the model. Its answer to a prompt without a document is "who knows"."""
@@ -134,6 +134,8 @@ class Setting:
         replacing: whether a replaced unit costs no more than a removed one.
         read: whether the model has read the texts before, which then state a treatment.
         coded: whether the texts have been coded before.
+        see: what is looked at of an answer. A table of many noisy counts is never the same twice, so no event would
+            repeat: a part of it is looked at that follows from what an analyst sees.
     """
 
     algorithm: Algorithm
@@ -142,6 +144,7 @@ class Setting:
     replacing: bool = True
     read: bool = False
     coded: bool = False
+    see: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
 
 @dataclass(frozen=True)
@@ -221,7 +224,9 @@ class AlgorithmCase:
                     question, self.setting.algorithm, noise=noise, model=model, ledger=ledger, history=history
                 )
                 # Without the moments of earlier releases: one vault is asked after the other, so they tell them apart.
-                seen.append(answer.describe(show_public=True) | {"released_at": len(answer.released_at)})
+                seen.append(
+                    self.setting.see(answer.describe(show_public=True) | {"released_at": len(answer.released_at)})
+                )
             except BudgetExhausted as refusal:
                 seen.append(str(refusal))
             except PlanExceeded as fault:
@@ -284,7 +289,9 @@ def settings(epsilon: float) -> dict[str, Setting]:
     listed, crowd = audited_list(both)
     found[listed.name] = Setting(listed, both, crowd, replacing=False, read=True)
     counted = {
-        name: Setting(one, failing, CROWD, replacing=False, coded=isinstance(one, Themes))
+        name: Setting(one, failing, CROWD, replacing=False, coded=True, see=large_rows)
+        if isinstance(one, Themes)
+        else Setting(one, failing, CROWD, replacing=False)
         for name, one in audited_statistics().items()
     }
     return found | counted

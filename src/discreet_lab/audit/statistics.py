@@ -27,6 +27,16 @@ BOOK = Codebook(
 )
 
 
+LARGE = 15
+"""A count that is larger is one of many units."""
+
+
+def large_rows(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer with the names of the values that many units have, in place of its table."""
+    rows = [row["name"] for row in answer["table"] if row["kind"] == "count" and row["value"] > LARGE]
+    return answer | {"answer": "", "table": sorted(rows)}
+
+
 class WordCoder:
     """A coder of tests and audits: a text states the values whose names are words of it."""
 

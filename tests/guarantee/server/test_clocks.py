@@ -196,7 +196,8 @@ class Run:
             found = await (await self.asker.begin(self.keys[1], request(**asked))).outcome()
         except FrontError as error:
             return error.code, error.left
-        return "answered", found.answer.get("unable", 0) >= UNITS  # it says that all units may be missing
+        # Most units may be missing: some 50 of 60 if the question before it has paid, and 26 if it has not.
+        return "answered", found.answer.get("unable", 0) >= 2 * UNITS / 3
 
     async def look(self, probes: list[dict[str, Any]]) -> Transcript:
         return [(self.clock.now, probe["question"], await self.estimate(probe)) for probe in probes]

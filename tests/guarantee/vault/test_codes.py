@@ -368,7 +368,7 @@ class Centred(Letters):
 
 def embedder_coder(embedder: Letters) -> EmbedderCoder:
     coder = EmbedderCoder.__new__(EmbedderCoder)  # hashed words have no meaning, and are refused
-    coder._embedder = embedder
+    coder._embedder, coder._books = embedder, {}
     return coder
 
 

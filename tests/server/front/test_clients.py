@@ -226,7 +226,7 @@ def test_mcp_client_asks_estimates_and_reads_the_budget(server: Server) -> None:
             transport = streamable_http_client(f"{server.root}/mcp", http_client=http)
             async with Client(transport) as client:
                 tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-                kinds = {"count", "share", "difference", "compare", "trend", "typical", "list"}
+                kinds = {"count", "share", "difference", "compare", "trend", "typical", "list", "themes"}
                 assert set(tools) == {"ask", "describe", "estimate", "budget", *kinds}
                 hints = tools["ask"].annotations
                 assert hints is not None

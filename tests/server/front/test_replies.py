@@ -72,7 +72,7 @@ def test_reply_is_a_completion_with_a_receipt() -> None:
     told = body["usage"]["discreet"]
     assert told["receipt"]["epsilon"] == 2.498
     assert told["receipt"]["charges"] == 2
-    assert told["key"] == {"granted": 10.0, "spent": 2.5, "left": 7.5, "more": 3}
+    assert told["key"] == {"granted": 10.0, "spent": 2.5, "left": 7.5, "part": 0.25, "more": 3}
     assert told["replayed"] is False
     assert reply(answer()).headers()["x-should-retry"] == "false"
 
