@@ -76,13 +76,15 @@ def test_back_up_restore_and_rename(hospital: Path, tmp_path: Path) -> None:
 
 def test_restored_vault_is_to_be_read_again_if_it_was_read(hospital: Path, tmp_path: Path) -> None:
     run("backup", hospital, tmp_path / "unread")
-    assert "discreet code --statements" not in run("restore", tmp_path / "unread", tmp_path / "first").output
+    assert "Codes and statements" not in run("restore", tmp_path / "unread", tmp_path / "first").output
     (hospital / READINGS).mkdir()
     (hospital / READINGS / DONE).write_text(Done(about=("model", "way")).describe())
     said = run("backup", hospital, tmp_path / "copy")
     assert "omits what `discreet code` read" in said.output, said.output
     again = tmp_path / "again"
-    assert f"discreet code --statements {again}" in run("restore", tmp_path / "copy", again).output
+    said = run("restore", tmp_path / "copy", again)
+    assert f"For codes: discreet code {again}." in " ".join(said.output.split())
+    assert "--statements" in said.output
     assert json.loads(run("restore", tmp_path / "copy", tmp_path / "third", "--json").stdout)["read_again"]
     assert not (again / READINGS).exists()
 
