@@ -84,7 +84,7 @@ CONDITIONS = {
     "Are skin problems more common in women than in men?": "compare: complaint = skin, groups sex = w versus sex = m",
     "How many women with skin problems have fever?": 'count: "fever", among sex = w and complaint = skin',
     "How many patients have fever?": 'count: "fever"',
-    'How many patients have "skin problems"?': 'count: "skin problems"',  # quoted: as it is written
+    'How many patients have "skin problems"?': 'count: "skin problems"',  # a quoted phrase names no code
     "What is the treatment for Winter Hand?": "fact: What is the treatment for Winter Hand?",
 }
 

@@ -269,9 +269,12 @@ def test_reading_of_an_older_version_stays(vault: Vault) -> None:
         ('{"attributes": [{"name": ""}]}', "1 to 4 words"),
         ('{"attributes": [{"name": "a: b"}]}', "1 to 4 words"),
         ('{"attributes": [{"name": "age", "type": "integer"}]}', "any of"),
-        ('{"attributes": [{"name": "ward", "type": "one of"}]}', "values have"),
+        ('{"attributes": [{"name": "ward", "type": "one of"}]}', "is 'one of' and has no values"),
+        ('{"attributes": [{"name": "ward", "values": [{"name": "north"}]}]}', "has values and is 'text'"),
         ('{"attributes": [{"name": "age", "unit": "years"}]}', "only a number has a unit"),
         ('{"attributes": [{"name": "age", "type": "number", "low": 5, "high": 1}]}', "smaller to a larger"),
+        ('{"attributes": [{"name": "age", "type": "number", "low": 0, "high": 0}]}', "smaller to a larger"),
+        ('{"attributes": [{"name": "age", "type": "number", "high": 0}]}', "smaller to a larger"),
         ('{"attributes": [{"name": "age", "type": "number", "low": 1e999, "high": 1}]}', "valid number"),
         ('{"attributes": [{"name": "age"}, {"name": "Age"}]}', "stands for two"),
         ('{"attributes": [{"name": "age"}, {"name": "age of onset"}]}', "do not tell apart"),
@@ -284,6 +287,20 @@ def test_schema_of_no_use_is_refused(vault: Vault, tmp_path: Path, content: str,
     with pytest.raises(BadData, match=said):
         vault.use_book(path)
     assert not (vault.path / FILE).exists()
+
+
+def test_range_may_end_at_zero() -> None:
+    found = Attribute(name="depth", type="number", low=-10, high=0)
+    assert (found.low, found.high) == (-10, 0)
+
+
+def test_coding_keeps_to_the_coder_of_before(read: Vault) -> None:
+    """Else `add` would code what the model coded again, by the packaged embedder."""
+    before = read.components.codes.done.about
+    read.add_documents([Document("new", "new", NOTE)])
+    read.code()
+    assert read.components.codes.done.about == before
+    assert read.components.codes.load().coded("new", NOTE) == {"ward": ("north",)}
 
 
 # -- what rests on it ------------------------------------------------------------------------------------------------

@@ -105,6 +105,23 @@ def test_add_codes_what_it_adds(vault: Vault, tmp_path: Path, monkeypatch: pytes
     assert coded(Vault.open(vault.path), "new", "A cough and a rash.") == {"complaint": ("skin", "breathing")}
 
 
+@pytest.mark.parametrize("texts", [[], ["A visit."], ["A rash."], [""]])
+def test_what_add_codes_does_not_depend_on_what_it_adds(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, texts: list[str]
+) -> None:
+    """Else one person's file would decide whether an earlier record of another has codes."""
+    monkeypatch.setattr(vault_reading, "open_embedder", lambda _: Bag())
+    vault.code()
+    vault.add_documents([Document("waits", "waits", "A rash and a cough.")])
+    file = tmp_path / "more.jsonl"
+    lines = [{"id": "d2", "patient": "u2", "text": "A visit."}]  # unchanged
+    lines += [{"id": f"n{n}", "patient": f"n{n}", "text": text} for n, text in enumerate(texts)]
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    done = CliRunner().invoke(app, ["add", str(vault.path), str(file)])
+    assert done.exit_code == 0, done.output
+    assert coded(Vault.open(vault.path), "waits", "A rash and a cough.") == {"complaint": ("skin", "breathing")}
+
+
 def test_changed_book_is_marked_whatever_way_it_takes(vault: Vault) -> None:
     """A book that was dropped in between is a changed one, too, and a mark stays."""
     vault.code(coder=EmbedderCoder(Bag()))

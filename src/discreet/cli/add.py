@@ -143,7 +143,7 @@ def add(
             return 1
         with doing("Reading and embedding documents", seen.records) as advance:
             added = opened.take_in(intake, lambda _, count: advance(count), ray)
-    if code and (added.added or added.replaced) and (book := book_of(opened.path)) and book.coded:
+    if code and (book := book_of(opened.path)) and book.coded:  # also if nothing was added: codes do not depend on it
         with doing_steps("Coding the documents") as told:
             opened.code(lambda done, size: told("texts", done, size))
     _report(opened, seen, added, coded=code, as_json=as_json)

@@ -21,7 +21,7 @@ Blind = Annotated[
     bool | None,
     typer.Option(
         "--made-without-records/--made-with-records",
-        help="For a book that changes after records were coded: whether nobody who changed it looked at them.",
+        help="For a book that changes after records were coded: did its makers look at records?",
     ),
 ]
 
@@ -54,10 +54,12 @@ def code(
     no_book: Annotated[bool, typer.Option("--no-book", help="Drop the vault's codebook.")] = False,
     blind: Blind = None,
     coder: Annotated[
-        Literal["embedder", "model"], typer.Option(help="What finds the codes: the packaged embedder, or the model.")
-    ] = "embedder",
+        Literal["embedder", "model"] | None,
+        typer.Option(help="What finds the codes: the packaged embedder, or the model. Default: the former one."),
+    ] = None,
     statements: Annotated[
-        bool, typer.Option("--statements", help="Let the model read statements, too: for lists of what nobody named.")
+        bool,
+        typer.Option("--statements", help="Let the model read statements, too: for lists of values that are no codes."),
     ] = False,
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run embedder or model on a Ray cluster: host:port, or local.")

@@ -25,7 +25,6 @@ VAULT/codebook.yaml    the codebook of the vault, in this form
 """
 
 import json
-import math
 import re
 from collections import Counter
 from hashlib import blake2b
@@ -135,11 +134,14 @@ class Attribute(_Part):
 
     @model_validator(mode="after")
     def _check_parts(self) -> "Attribute":
-        if self.is_coded != bool(self.values):
-            raise ValueError(f"'{self.name}' is '{self.type}'; values have 'one of' and 'any of', and these have some")
+        if self.values and not self.is_coded:
+            raise ValueError(f"'{self.name}' has values and is '{self.type}'; with values it is 'one of' or 'any of'")
+        if self.is_coded and not self.values:
+            raise ValueError(f"'{self.name}' is '{self.type}' and has no values; list them under `values`")
         if self.type != "number" and (self.unit or self.low is not None or self.high is not None):
             raise ValueError(f"'{self.name}' is '{self.type}'; only a number has a unit, and a range from low to high")
-        if (self.low is None) != (self.high is None) or (self.low is not None and self.low >= (self.high or -math.inf)):
+        ends = [one for one in (self.low, self.high) if one is not None]
+        if ends and not (len(ends) == 2 and ends[0] < ends[1]):
             raise ValueError(f"the range of '{self.name}' goes from a smaller to a larger number, low to high")
         if self.most and self.type != "any of":
             raise ValueError(f"'{self.name}' is '{self.type}'; only 'any of' has `most`")

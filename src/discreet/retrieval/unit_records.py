@@ -243,7 +243,7 @@ class CodedTexts(Protocol):
 
     @property
     def version(self) -> object:
-        """A value that changes with each coding and each erasure."""
+        """A value that changes with each coding and each erasure; None before the first one."""
 
     def load(self) -> Codes:
         """Return the codes of this moment."""
@@ -351,7 +351,8 @@ class UnitRecords:
             version = (statements.version if statements else None, codes.version if codes else None)
             if version != self._looked.version:
                 read = statements.load() if statements else None
-                self._looked = Looked(version, read, codes.load() if codes else None)
+                coded = codes.load() if codes and version[1] is not None else None
+                self._looked = Looked(version, read, coded)
             return self._looked
 
     def now(self) -> Built:

@@ -32,6 +32,8 @@ from discreet.retrieval.embedding import Embedder, meaning
 from discreet.retrieval.vectors import scale_of, whole_numbers
 from discreet.synthesis.asked_statements import Found
 
+EMBEDDER_CODER = "embedder coder"
+"""The name of this coder among what codes depend on."""
 CODED = 1
 """The version of the steps: codes of another version are not used."""
 THRESHOLD = 0.3
@@ -99,7 +101,7 @@ class EmbedderCoder:
         """
         functions = self._read(book).functions.tobytes() if book.coded else b""
         said = hashlib.blake2b(self._probe + functions, digest_size=16).hexdigest()
-        return ("embedder coder", CODED, self._embedder.name, said, book.digest)
+        return (EMBEDDER_CODER, CODED, self._embedder.name, said, book.digest)
 
     def code(self, texts: Sequence[str], book: Codebook) -> Iterator[tuple[int, list[Found]]]:
         """Yield the position of each text, and its codes."""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,7 @@ class ReadStatements:
 
     def named(self, name: str) -> tuple[Statement, ...]:
         """Return the statements of the text with this name, as the model wrote them; none if it was not read."""
-        return _parsed(self._lines.get(name, "[]"))
+        return _parse(self._lines.get(name, "[]"))
 
     def covers(self, unit: str, text: str) -> bool:
         """Return whether a unit's text was read."""
@@ -118,7 +118,7 @@ class ReadStatements:
         found = self._values.get(line)
         if found is None:  # the codes of many texts are the same line
             found = dict.fromkeys((name.replace(" ", "_") for name in self._coded), ())
-            for one in _parsed(line):
+            for one in _parse(line):
                 name = one.attribute.replace(" ", "_")
                 if one.value in self._coded.get(one.attribute, ()) and not one.negated and one.value not in found[name]:
                     found[name] = (*found[name], one.value)
@@ -162,9 +162,8 @@ def _as_written(one: Statement, text: str) -> Statement:
     return replace(one, value=as_written(one.value, text))
 
 
-@lru_cache(maxsize=65_536)
-def _parsed(line: str) -> tuple[Statement, ...]:
-    """Return the statements of a line. The codes of many texts are the same line."""
+def _parse(line: str) -> tuple[Statement, ...]:
+    """Return the statements of a line; none if it is damaged."""
     with suppress(ValueError, TypeError, RecursionError):
         return tuple(_statement(*one) for one in json.loads(line))
     return ()

@@ -15,7 +15,7 @@ from discreet.retrieval.embedding import Embedder, Told, Vectors, open_embedder
 from discreet.retrieval.public import not_a_corpus, texts_of
 from discreet.retrieval.store import Store
 from discreet.retrieval.unit_records import owned_texts
-from discreet.synthesis.embedder_coder import EmbedderCoder
+from discreet.synthesis.embedder_coder import EMBEDDER_CODER, EmbedderCoder
 from discreet.synthesis.readings import Coder, by_coder, by_model, check_reader, read_all
 from discreet.synthesis.schema_proposal import propose_schema
 from discreet.system.atomic_write import replace_file
@@ -195,7 +195,7 @@ class VaultReading(VaultParts):
         self,
         progress: Callable[[int, int], None] | None = None,
         *,
-        coder: Coder | str = "embedder",
+        coder: Coder | str | None = None,
         ray: str | None = None,
     ) -> int:
         """Find the codes of each record, each text by itself. Return the number of texts.
@@ -206,7 +206,8 @@ class VaultReading(VaultParts):
 
         Args:
             progress: called with the number of texts that are coded, and that of all texts.
-            coder: "embedder" for the packaged one, "model" for the vault's language model, or one of your own.
+            coder: "embedder" for the packaged one, "model" for the vault's language model, or one of your own. By
+                default, the model if it coded the last time, and else the packaged one.
             ray: the address of a Ray cluster on which the packaged embedder runs.
 
         Raises:
@@ -221,10 +222,10 @@ class VaultReading(VaultParts):
                 f"{quoted(self.path)} --book medical-visit. `discreet codebook show` lists the packaged ones."
             )
         with by_steps() as told, ExitStack() as after:
-            if coder == "model":
+            if coder == "model" or (coder is None and self._coded_by_model):
                 check_reader(self.components.model, None, schema=True)
                 way = by_model(require_scores(self.components.model, "code --coder model"), coded)
-            elif isinstance(coder, str):
+            elif coder is None or isinstance(coder, str):
                 embedder = open_embedder(CODER)
                 if ray is not None:
                     embedder = spread = RayEmbedder(embedder, ray)
@@ -256,6 +257,12 @@ class VaultReading(VaultParts):
             on_text = progress or partial(told, "Reading the documents")
             told_first = self._yielding(on_text)
             return read_all(self.components.readings, self.store, self.components.model, told_first, ray, stated)
+
+    @property
+    def _coded_by_model(self) -> bool:
+        """Whether the vault's model found the codes: else `add` would code all records again by another coder."""
+        former = self.components.codes.done.about[:1]
+        return former not in ((), (EMBEDDER_CODER,)) and former == (self.components.model.name,)  # its name loads it
 
     def propose_book(self, public: str | Path) -> Codebook:
         """Return a codebook that the model proposes from public texts. No document of the vault has any influence.

@@ -157,7 +157,7 @@ def test_what_single_units_add(tmp_path: Path) -> None:
 
 
 def test_which_values_of_a_unit_count_follows_from_the_unit_alone(tmp_path: Path) -> None:
-    """Of many, a sample: another one for another unit, and the same one whoever else is there."""
+    """Of too many values, a sample counts. It differs between units, and does not depend on other units."""
     many = {f"u{n}": PEOPLE["with all values"] for n in range(24)}
     whole = answer(corpus_of(tmp_path / "all", many), PLAIN)[0]
     counts = {one.name: round(one.value) for one in whole.table if one.kind == "count"}

@@ -68,7 +68,7 @@ def test_accounts_out_of_reach_are_explained(postgres: str) -> None:
 
 
 def test_accounts_of_a_format_before_9_are_not_begun_anew(postgres: str) -> None:
-    """Else keys would forget what they spent, and nobody would be told."""
+    """Without the lost tables, keys would forget what they spent, and the custodian would not be told."""
     import psycopg
 
     address = postgres.replace("/postgres?", "/before?")
