@@ -10,7 +10,8 @@ from discreet.cli.app import app
 from discreet.retrieval.codebook import Codebook, packaged_books
 from discreet.synthesis.embedder_coder import EmbedderCoder
 from discreet.vault import Vault
-from tests.vault.test_codes import Bag, vault  # noqa: F401 - a fixture
+from discreet.vault import reading as vault_reading
+from tests.vault.test_codes import BOOK, Bag, vault  # noqa: F401 - a fixture
 
 
 def run(*arguments: object, said: str = "") -> Result:
@@ -66,6 +67,18 @@ def test_custodian_labels_records(coded: Vault) -> None:
     assert done.exit_code == 0, done.output
     assert "There is no value '9'" in done.output
     assert "2 records" in done.output
+
+
+def test_book_may_come_before_the_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vault_reading, "open_embedder", lambda _: Bag())
+    empty, book, file = tmp_path / "empty", tmp_path / "book.yaml", tmp_path / "f.jsonl"
+    Vault.create(empty, epsilon=10, delta=1e-6, embedder="hashing", unit_field="patient")
+    book.write_text(BOOK.text())
+    done = CliRunner().invoke(app, ["code", str(empty), "--book", str(book)])
+    assert (done.exit_code, "discreet add" in done.output) == (0, True), done.output
+    file.write_text('{"id": "d", "patient": "u", "text": "A rash."}\n')
+    assert CliRunner().invoke(app, ["add", str(empty), str(file)]).exit_code == 0
+    assert Vault.open(empty).components.codes.load().coded("u", "A rash.") == {"complaint": ("skin",)}
 
 
 def test_records_that_are_not_coded_are_not_checked(vault: Vault) -> None:  # noqa: F811

@@ -466,6 +466,15 @@ def test_refusal_comes_before_what_changes(read: Vault, tmp_path: Path, monkeypa
     assert Codebook.read(read.path / FILE).attributes == WARDS.attributes
 
 
+def test_former_name_of_the_command_reads(read: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    read.add_documents([Document("new", "new", NOTE)])
+    monkeypatch.setattr(Vault, "open", lambda *_, **__: read)
+    done = run("read", read.path)
+    assert done.exit_code == 0, done.output
+    assert "discreet code --statements" in done.output
+    assert read.components.readings.load().covers("new", NOTE)
+
+
 # -- what was released before ------------------------------------------------------------------------------------------
 
 WARDS = Codebook.parse({"attributes": [{"name": "ward"}, {"name": "seen", "words": ["diagnosis"]}]})

@@ -122,6 +122,35 @@ def test_what_add_codes_does_not_depend_on_what_it_adds(
     assert coded(Vault.open(vault.path), "waits", "A rash and a cough.") == {"complaint": ("skin", "breathing")}
 
 
+def changed(what: str) -> Codebook:
+    """The book with another word for the attribute, or for its first value."""
+    found = BOOK.attributes[0]
+    if what == "attribute":
+        own = found.model_copy(update={"words": ("symptom",), "meaning": "what the visit is about"})
+    else:
+        first = found.values[0].model_copy(update={"words": ("rash", "itching")})
+        own = found.model_copy(update={"values": (first, *found.values[1:])})
+    return BOOK.model_copy(update={"attributes": (own,)})
+
+
+@pytest.mark.parametrize(("what", "again"), [("attribute", False), ("value", True)])
+def test_changed_book_codes_anew_only_what_its_change_touches(vault: Vault, what: str, again: bool) -> None:
+    embedded: list[str] = []
+
+    class Told(Bag):
+        def embed(self, texts: Sequence[str], progress: object = None) -> Vectors:
+            embedded.extend(texts)
+            return super().embed(texts)
+
+    vault.code(coder=EmbedderCoder(Told()))
+    assert "a rash" in embedded
+    embedded.clear()
+    vault.use_book(changed(what), made_without_records=True)
+    vault.code(coder=EmbedderCoder(Told()))
+    assert ("a visit" in embedded) == again  # a clause of a record, and of no value
+    assert vault.components.codes.schema == changed(what).model_copy(update={"changed": "declared"})
+
+
 def test_changed_book_is_marked_whatever_way_it_takes(vault: Vault) -> None:
     """A book that was dropped in between is a changed one, too, and a mark stays."""
     vault.code(coder=EmbedderCoder(Bag()))

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import counted, explained, out, print_json
+from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing_steps
 from discreet.errors import UsageError
+from discreet.planning.prices import is_empty
 from discreet.questions.sentences import is_plural
 from discreet.retrieval.codebook import Codebook, find_book
 from discreet.synthesis.readings import check_reader
@@ -86,6 +87,14 @@ def code(
     elif blind is not None:
         raise UsageError("Nothing changes in the codebook here. Give --book BOOK, too.")
     own = book_of(opened.path)
+    if book is not None and is_empty(opened.path):  # told by a public mark
+        if as_json:
+            print_json(RecordsCoded(texts=0, codes=[*own.names] if own else [], statements=[], read=False))
+        else:
+            out.print(
+                f"The codebook is kept. Next: discreet add {quoted(vault)} FILES, which codes them.", markup=False
+            )
+        return
     codes, stated = (own.part(coded=True), own.part(coded=False)) if own else (None, None)
     reads = statements or codes is None or parts.readings.complete
     texts = 0
@@ -107,6 +116,13 @@ def code(
         out.print(f"The model has not read {', '.join(stated.names)}: add --statements.", markup=False)
     if question := example_question(own):
         out.print(f'Next: discreet ask {quoted(vault)} "{question}"', markup=False)
+
+
+@app.command(hidden=True)
+def read(vault: VaultPath, as_json: Json = False) -> None:
+    """Read statements, as `discreet code --statements`: the former name."""
+    err.print("`discreet read` is called `discreet code --statements` now.", markup=False)
+    code(vault, statements=True, as_json=as_json)
 
 
 def example_question(book: Codebook | None) -> str:

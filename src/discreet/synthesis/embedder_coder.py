@@ -97,11 +97,13 @@ class EmbedderCoder:
     def about(self, book: Codebook) -> tuple[Any, ...]:
         """Return all that codes depend on beside the text, as plain data.
 
-        A machine that rounds otherwise has another digest of what it makes of public texts and of the book.
+        A machine that rounds otherwise has another digest of what it makes of public texts and of the book. Words and
+        meaning of an attribute are for questions: they change no code. A value changes the functions of all others.
         """
         functions = self._read(book).functions.tobytes() if book.coded else b""
         said = hashlib.blake2b(self._probe + functions, digest_size=16).hexdigest()
-        return (EMBEDDER_CODER, CODED, self._embedder.name, said, book.digest)
+        parts = tuple(one.model_copy(update={"words": (), "meaning": ""}) for one in book.attributes)
+        return (EMBEDDER_CODER, CODED, self._embedder.name, said, book.model_copy(update={"attributes": parts}).digest)
 
     def code(self, texts: Sequence[str], book: Codebook) -> Iterator[tuple[int, list[Found]]]:
         """Yield the position of each text, and its codes."""

@@ -11,11 +11,13 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.generation.loading import open_model
 from discreet.numerics import has_bfloat16_instructions
 from discreet.retrieval import embedding
 from discreet.retrieval.codebook import Attribute, Codebook, find_book, packaged_books
 from discreet.retrieval.embedding import Embedder, MiniLM
 from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, Likeness, choose, fit
+from discreet.synthesis.readings import by_model
 from discreet_lab.experiments.clinic import make_clinic
 from discreet_lab.experiments.coded_texts import (
     SYSTEMS,
@@ -47,7 +49,7 @@ def measure_codes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     Thresholds are the coder's own ("none"), or fitted on labels of public texts: of the test set's stock of sentences
     ("300", "1,000"), which has no sentence of the judged texts, or of other texts of the same kind ("1,000 alike"). The
     packaged test sets are judged in folds: thresholds of a fold are fitted on the other four. The truth of chatdoctor
-    is that of patterns of words.
+    is that of patterns of words. "The model": the packaged language model codes them (`discreet code --coder model`).
 
     F1, precision, recall   over all values of an attribute and all texts
     error of shares         the mean difference of a value's share among the texts, in percentage points
@@ -58,6 +60,7 @@ def measure_codes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     parser.add_argument("chatdoctor", type=Path, help="documents.jsonl.gz of chatdoctor")
     parser.add_argument("--dialogues", type=int, help="how many dialogues are judged; default: all but the labels")
     parser.add_argument("--tickets", type=int, default=2_000, help="how many tickets are judged, of 20,000")
+    parser.add_argument("--model", type=int, default=100, help="how many dialogues the language model codes, too")
     parser.add_argument(
         "--fit",
         type=Path,
@@ -76,6 +79,8 @@ def measure_codes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     table = TableWriter(COLUMNS, given.csv)
     for row in _judge_all(coder, given.chatdoctor, given.dialogues, given.tickets):
         table.write(row)
+    if given.model:
+        table.write(_judge_model(code_dialogues(given.chatdoctor)[max(LABELS) :][: given.model]))
     print()
     notes = [one.text for one in code_dialogues(given.chatdoctor, whole=True)]
     notes = [text for text in notes if SHORTEST <= len(text) <= LONGEST][:NOTES]
@@ -178,6 +183,17 @@ def _judge(coder: EmbedderCoder, texts: str, book: Codebook, judged: Texts, alik
         if any(attribute.name in one.codes for one in judged):
             figures = _figures(*_codes(attribute, [own[place] for own in likenesses], judged))
             yield [texts, attribute.name, f"{len(judged):,}", labels, *figures]
+
+
+def _judge_model(judged: Texts) -> list[str]:
+    """Return the row of dialogues that the packaged language model codes."""
+    book = _with_values(find_book("medical-visit"), SYSTEMS)
+    attribute = book.coded[0]
+    found = dict(by_model(open_model("smollm2-135m"), book).read([one.text for one in judged]))
+    named = [{value for _, value, negated, *_ in found[place] if not negated} for place in range(len(judged))]
+    coded = np.array([[name in own for name in attribute.names] for own in named], dtype=np.int64)
+    stated = np.array([[name in one.codes[attribute.name] for name in attribute.names] for one in judged], np.int64)
+    return ["chatdoctor", attribute.name, f"{len(judged):,}", "the model", *_figures(coded, stated)]
 
 
 def _judge_folds(coder: EmbedderCoder, name: str) -> Iterator[list[str]]:

@@ -6,9 +6,15 @@ CHATDOCTOR is the folder of the data set. Each dialogue is coded once by the emb
 number of people, some dialogues are drawn, and the table of their complaints is released again and again by the
 mechanism that the product chooses. Errors are those of the noise and of the coder together: the truth is that of the
 rule (`coded_texts.code_dialogues`). "No privacy" has the coder's alone.
+
+Plain RAG is asked for the share of each value, one by one, of the first sample: the packaged model reads the dialogues
+that are nearest to the question, and the first number that it writes counts. An answer without a number is 0.
 """
 
 import argparse
+import json
+import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,10 +23,13 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.statistics.noisy_cells import Price, choose_tables
 from discreet.algorithms.statistics.value_counts import sample
+from discreet.baselines.rag import RAG
+from discreet.generation.loading import open_model
 from discreet.planning.prices import vault_budget
 from discreet.privacy.noise import SystemNoise
 from discreet.retrieval.codebook import find_book
 from discreet.retrieval.embedding import open_embedder
+from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.embedder_coder import EmbedderCoder
 from discreet_lab.experiments.coded_texts import code_dialogues
 from discreet_lab.experiments.common import TableWriter, add_csv_option
@@ -30,6 +39,10 @@ COLUMNS = ("people", "epsilon of the table", "mean error of a share, points", "t
 BOOK, CODE, TOP = "medical-visit", "complaint", 3
 GRANT, DELTA = 10.0, 1e-6
 _HALF = 1.96
+ASKED_OF = (200, 1_500)
+"""The numbers of people of whom plain RAG is asked."""
+READ = 8
+"""The dialogues that it reads for each question: as many as the packaged model has room for."""
 
 Table = NDArray[np.int64]
 
@@ -65,6 +78,24 @@ def measure_themes(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
             cost = "no privacy" if epsilon is None else f"{epsilon:g}"
             width = "-" if epsilon is None else f"{100 * half / people:.1f}"
             writer.write((f"{people:,}", cost, f"{100 * error:.1f}", f"{top:.2f}", width))
+        if people in ASKED_OF:
+            true = truth[samples[0]].mean(axis=0)
+            shares = _ask_rag([texts[place].text for place in samples[0]], values)
+            error, top = np.abs(shares - true).mean(), len(_top(shares) & _top(true)) / TOP
+            writer.write((f"{people:,}", "plain RAG", f"{100 * error:.1f}", f"{top:.2f}", "-"))
+
+
+def _ask_rag(texts: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
+    """Return the share of each value that plain RAG writes."""
+    rag, model = RAG(units=READ, max_tokens=16, prefix="About"), open_model("smollm2-135m")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "texts.jsonl"
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+        corpus = PublicTexts.read(path, open_embedder("minilm"))
+    questions = [f"What percentage of the patients have {value} problems?" for value in values]
+    written = rag.read_all([(one, corpus.unsealed_passages(one, READ)) for one in questions], model)
+    numbers = [re.search(r"\d+(?:\.\d+)?", one.text) for one in written]
+    return np.array([min(1.0, float(one.group()) / 100) if one else 0.0 for one in numbers])
 
 
 def _release(own: Table, each: int, epsilon: float | None) -> tuple[NDArray[np.float64], float]:

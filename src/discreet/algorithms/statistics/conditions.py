@@ -292,6 +292,8 @@ class All(_Group):
 
     def holds(self, record: UnitRecord) -> bool:
         """Return whether a record passes all tests, and the others hold of those that pass."""
+        if not self.all:  # the usual population, asked for each unit
+            return True
         part = self.part(record)
         if part is not record and not part.fields:
             return False

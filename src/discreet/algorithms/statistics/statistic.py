@@ -6,7 +6,7 @@ embedder is needed.
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -158,18 +158,19 @@ class Statistic(Algorithm):
             own: returns what a unit brings, from its key and the part of its record that counts (`Condition.part`);
                 None, or an error, for nothing. Then it has no influence, and does not pay.
         """
-        members = corpus.records()
-        if self.fields_tested or self.dates_read or any(one.is_of_records for one in self.conditions):
-            if not corpus.tells_documents:
-                raise UsageError(
-                    "The vault's store does not tell of which document a text is, so what is said under a test of a "
-                    "field, or by date, is not known. Ask without --where and dates. Nothing was charged."
-                )
-            members = members.map(lambda member: replace(member, value=self.members.part(member.value)))
-        members = members.keep(lambda member: self.members.holds(member.value))
+        by_record = self.fields_tested or self.dates_read or any(one.is_of_records for one in self.conditions)
+        if by_record and not corpus.tells_documents:
+            raise UsageError(
+                "The vault's store does not tell of which document a text is, so what is said under a test of a "
+                "field, or by date, is not known. Ask without --where and dates. Nothing was charged."
+            )
+
+        def bring(member: Member[UnitRecord]) -> Member[S | None]:
+            record = self.members.part(member.value) if by_record else member.value
+            return Member(member.key, own(member.key, record) if self.members.holds(record) else None)
+
         nothing: Member[S | None] = Member(b"", None)
-        brought = members.read(lambda member: Member(member.key, own(member.key, member.value)), nothing)
-        brought = brought.keep(lambda member: member.value is not None)
+        brought = corpus.records().read(bring, nothing).keep(lambda member: member.value is not None)
         return account.admit(cast(Private[Member[S]], brought), self.plan(account.budget, 0).max_cost)
 
     @abstractmethod

@@ -10,7 +10,7 @@ a value that no unit has is shown, too. A unit that comes or goes changes at mos
 distance of K (Laplace noise) or sqrt(K) (Gaussian noise), whichever needs less noise.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -154,14 +154,14 @@ class Themes(Statistic):
 
     def _own(self, key: bytes, record: UnitRecord) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         """Return the groups and the cells of a unit, from its record alone (1, 2); None if it is in no group."""
-        there: dict[int, dict[int, None]] = {}
+        there: dict[int, list[int]] = {}
         for own in record.fields:
             if self.attribute in own:
                 values = _places(values_in(own, self.attribute), self._value_places)
                 for group in self._groups_of(own):
-                    there.setdefault(group, {}).update(values)
-        groups = _drawn(list(there), self._sizes[1], key)
-        cells = [group * len(self.values) + value for group in groups for value in there[group]]
+                    there.setdefault(group, []).extend(values)
+        groups = _drawn(there, self._sizes[1], key)
+        cells = dict.fromkeys(group * len(self.values) + value for group in groups for value in there[group])
         return (groups, _drawn(cells, self._cells[1], key)) if groups else None
 
     def _groups_of(self, own: Fields) -> Sequence[int]:
@@ -169,7 +169,7 @@ class Themes(Statistic):
         if not self.by:
             return (0,)
         if self.by not in MONTHS:
-            return list(_places(values_in(own, self.by), self._group_places))
+            return _places(values_in(own, self.by), self._group_places)
         days = (self._periods.place(day) for day in values_in(own, self.date_field))
         return [day for day in days if day is not None]
 
@@ -205,13 +205,13 @@ class Themes(Statistic):
         return f"Each counts in at most {each} {'value' if each == 1 else 'values'}{groups}."
 
 
-def _places(own: Sequence[str], known: Mapping[str, int]) -> dict[int, None]:
-    """Return the places of a record's values among the public ones, each once."""
-    return {known[value]: None for value in map(str.casefold, own) if value in known}
+def _places(own: Sequence[str], known: Mapping[str, int]) -> list[int]:
+    """Return the places of a record's values among the public ones."""
+    return [known[value] for value in map(str.casefold, own) if value in known]
 
 
-def _drawn(places: Sequence[int], most: int, key: bytes) -> tuple[int, ...]:
-    """Return at most so many of a unit's places, drawn from the unit alone."""
+def _drawn(places: Collection[int], most: int, key: bytes) -> tuple[int, ...]:
+    """Return at most so many of a unit's places, each there once, drawn from the unit alone."""
     if len(places) <= most:
         return tuple(places)
     return tuple(map(int, sample(list(map(str, places)), most, key)))
