@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
 from discreet.generation.toy import ToyModel
+from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from tests.reading import samples
 
@@ -154,7 +155,36 @@ def test_vault_that_was_read_is_to_be_read_again(vault: Vault, tmp_path: Path) -
     assert "discreet code --statements" not in run("add", vault.path, note).stderr  # nothing is new
     note.write_text('{"patient": "b", "text": "say: treatment is steam ."}\n')
     found = " ".join(run("add", vault.path, note).stderr.split())
-    assert f"Read again: discreet code {vault.path}" in found.replace("- ", "-")
+    assert f"Read again: discreet code {vault.path}" in found.replace("- ", "-")  # another model would read all
+
+
+def test_add_reads_what_it_adds_if_the_model_read_before(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Vault.open(vault.path, model=ToyModel(["treatment", "is", "sand"], default="is", size=4))
+    monkeypatch.setattr(Vault, "open", lambda *_, **__: opened)
+    note, line = tmp_path / "a.jsonl", '{{"patient": "{}", "text": "say: treatment is sand {} ."}}\n'
+    opened.add_documents([Document("first", "first", "say: treatment is sand .")])
+    opened.read()
+    note.write_text(line.format("b", 1))
+    assert "Read again" in run("add", vault.path, note, "--no-code").stderr
+    assert not opened.components.readings.load().covers("b", "say: treatment is sand 1 .")
+    note.write_text(line.format("c", 2))
+    assert "Read again" not in run("add", vault.path, note).stderr
+    for unit, text in (("b", "say: treatment is sand 1 ."), ("c", "say: treatment is sand 2 .")):
+        assert opened.components.readings.load().covers(unit, text)
+
+
+def test_what_was_added_is_told_though_the_coding_fails(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (vault.path / "codebook.yaml").write_text("attributes: []\n")
+    note = tmp_path / "a.jsonl"
+    note.write_text('{"patient": "a", "text": "A visit."}\n')
+    done = run("add", vault.path, note)
+    assert "1 added" in done.stdout
+    assert "codebook" in done.stderr
+    assert done.exit_code == 4
 
 
 def test_fields_declared_at_init_are_kept_with_each_document(tmp_path: Path) -> None:

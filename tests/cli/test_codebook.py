@@ -76,6 +76,8 @@ def test_book_may_come_before_the_records(tmp_path: Path, monkeypatch: pytest.Mo
     book.write_text(BOOK.text())
     done = CliRunner().invoke(app, ["code", str(empty), "--book", str(book)])
     assert (done.exit_code, "discreet add" in done.output) == (0, True), done.output
+    file.write_text('{"id": "d", "text": "A rash."}\n')
+    assert CliRunner().invoke(app, ["add", str(empty), str(file)]).exit_code == 4  # no record names an individual
     file.write_text('{"id": "d", "patient": "u", "text": "A rash."}\n')
     assert CliRunner().invoke(app, ["add", str(empty), str(file)]).exit_code == 0
     assert Vault.open(empty).components.codes.load().coded("u", "A rash.") == {"complaint": ("skin",)}

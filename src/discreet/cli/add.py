@@ -115,7 +115,7 @@ def add(
         str | None, typer.Option(metavar="ADDRESS", help="Embed on a Ray cluster: host:port, or local.")
     ] = None,
     code: Annotated[
-        bool, typer.Option("--code/--no-code", help="Code the new records, if the vault has a codebook.")
+        bool, typer.Option("--code/--no-code", help="Code and read the new records, if the others were.")
     ] = True,
     preview: Annotated[bool, typer.Option("--preview", help="Show a preview, and add nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Add without asking.")] = False,
@@ -143,11 +143,25 @@ def add(
             return 1
         with doing("Reading and embedding documents", seen.records) as advance:
             added = opened.take_in(intake, lambda _, count: advance(count), ray)
-    if code and (book := book_of(opened.path)) and book.coded:  # also if nothing was added: codes do not depend on it
-        with doing_steps("Coding the documents") as told:
-            opened.code(lambda done, size: told("texts", done, size))
-    _report(opened, seen, added, coded=code, as_json=as_json)
+    try:
+        if code:
+            _code(opened)
+    finally:  # what was added stays, and is told, also if the coding fails
+        _report(opened, seen, added, coded=code, as_json=as_json)
     return BadData.exit_code if added.bad else 0
+
+
+def _code(vault: Vault) -> None:
+    """Code all records, and let the model read them if it read before; also if nothing was added.
+
+    So what one file adds does not decide which other records have codes and statements.
+    """
+    book = book_of(vault.path)
+    with doing_steps("Coding the documents") as told:
+        if book and book.coded:
+            vault.code(lambda done, size: told("texts", done, size))
+        if vault.read_by_model:
+            vault.read(lambda done, size: told("texts read by the model", done, size))
 
 
 @contextmanager
@@ -235,7 +249,8 @@ def _about_size(vault: Vault, units: int) -> list[str]:
 def _about_reading(vault: Vault, added: Added, *, coded: bool) -> list[str]:
     """Return the note that new texts have no codes or statements yet, if the others have."""
     parts = vault.components
-    if not (added.added or added.replaced) or not (parts.readings.complete or (parts.codes.complete and not coded)):
+    left = [parts.readings.complete and not (coded and vault.read_by_model), parts.codes.complete and not coded]
+    if not (added.added or added.replaced) or not any(left):
         return []
     return [
         "Statistics and votes by what was coded or read leave these documents out until they are read. Read again: "

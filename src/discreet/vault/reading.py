@@ -16,7 +16,7 @@ from discreet.retrieval.public import not_a_corpus, texts_of
 from discreet.retrieval.store import Store
 from discreet.retrieval.unit_records import owned_texts
 from discreet.synthesis.embedder_coder import EMBEDDER_CODER, EmbedderCoder
-from discreet.synthesis.readings import Coder, by_coder, by_model, check_reader, read_all
+from discreet.synthesis.readings import Coder, Readings, by_coder, by_model, check_reader, read_all
 from discreet.synthesis.schema_proposal import propose_schema
 from discreet.system.atomic_write import replace_file
 from discreet.system.progress import by_steps
@@ -261,7 +261,15 @@ class VaultReading(VaultParts):
     @property
     def _coded_by_model(self) -> bool:
         """Whether the vault's model found the codes: else `add` would code all records again by another coder."""
-        former = self.components.codes.done.about[:1]
+        return self._is_by_model(self.components.codes)
+
+    @property
+    def read_by_model(self) -> bool:
+        """Whether the vault's present model read the statements: then new texts can be read alone, and no other."""
+        return self._is_by_model(self.components.readings)
+
+    def _is_by_model(self, readings: Readings) -> bool:
+        former = readings.done.about[:1]
         return former not in ((), (EMBEDDER_CODER,)) and former == (self.components.model.name,)  # its name loads it
 
     def propose_book(self, public: str | Path) -> Codebook:
