@@ -124,7 +124,7 @@ def find_missing(command: str) -> Iterator[str]:
         if found is None:
             yield f"there is no module {module}"
     for experiment, word in COMMAND.findall(command):
-        if experiment not in EXPERIMENTS or EXPERIMENTS[experiment].part_of([word]) is None:
+        if experiment not in EXPERIMENTS or word not in EXPERIMENTS[experiment].parts:
             yield f"there is no experiment {experiment} {word}".rstrip()
 
 

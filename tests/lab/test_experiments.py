@@ -33,12 +33,6 @@ def test_list_has_every_part_and_its_tables(capsys: pytest.CaptureFixture[str]) 
     assert printed_tables()["ledger", "payers"] == ["payers", "payers-postgres"]
 
 
-def test_only_part_need_not_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["peers", "--help"])
-    assert "peers compare" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(("words", "said"), [(["speed"], "no experiment speed"), (["scale", "all"], "no part all")])
 def test_unknown_name_is_refused(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +22,6 @@ class Experiment:
 
     summary: str
     parts: Mapping[str, str]
-
-    def part_of(self, words: Sequence[str]) -> str | None:
-        """Return the part that the words of a command begin with. The only part need not be named."""
-        if words and words[0] in self.parts:
-            return words[0]
-        return next(iter(self.parts)) if len(self.parts) == 1 else None
 
 
 EXPERIMENTS = {
@@ -127,10 +121,6 @@ EXPERIMENTS = {
             "fuzz": "audits:fuzz_inputs",
         },
     ),
-    "peers": Experiment(
-        "Other people's systems beside ours",
-        {"compare": "peers.comparison:compare_peers"},
-    ),
 }
 
 
@@ -140,7 +130,6 @@ def printed_tables() -> dict[tuple[str, str], list[str]]:
     provenance = json.loads(PROVENANCE.read_text(encoding="utf-8")) if PROVENANCE.exists() else {}
     for table, told in provenance.items():
         for name, word in set(COMMAND.findall("\n".join(told.get("commands", ())))):
-            part = EXPERIMENTS[name].part_of([word]) if name in EXPERIMENTS else None
-            if part is not None:
-                found.setdefault((name, part), []).append(table)
+            if name in EXPERIMENTS and word in EXPERIMENTS[name].parts:
+                found.setdefault((name, word), []).append(table)
     return found
