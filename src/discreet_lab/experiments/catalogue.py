@@ -86,13 +86,11 @@ EXPERIMENTS = {
         {"time": "side_channels:time_releases", "http": "side_channels:attack_by_time"},
     ),
     "ledger": Experiment(
-        "What a payment costs, and whether every charge is there after a load or a fault",
+        "What a payment costs, and whether every charge is there after a load",
         {
             "payments": "ledger:time_payments",
             "payers": "ledger:time_payers",
             "load": "vault_load:load_vault",
-            "keepers": "keepers.killed:kill_keepers",
-            "cut-links": "keepers.cut_links:cut_links",
         },
     ),
     "scale": Experiment(
