@@ -61,16 +61,6 @@ EXPERIMENTS = {
             "stated": "synthesis:state_facts",
         },
     ),
-    "decoding": Experiment(
-        "How fast voters answer, on a processor and on a GPU",
-        {
-            "voters": "decoding:time_decoding",
-            "answers": "decoding:time_answers",
-            "gpu": "decoding_gpu:time_shapes",
-            "gpu-answers": "decoding_gpu:compare_devices",
-            "vllm": "decoding_gpu:compare_vllm_rows",
-        },
-    ),
     "serving": Experiment(
         "The server beside the library, under load, beside the start of the command line, and with real clients",
         {
