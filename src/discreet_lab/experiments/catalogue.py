@@ -30,11 +30,8 @@ EXPERIMENTS = {
         {"exports": "files:write_exports", "speed": "files:time_files", "scans": "files:time_scans"},
     ),
     "accuracy": Experiment(
-        "How often answers are right at a price, and how many votes a price takes",
+        "How often statistics, codes and themes are right, and what a grant pays for",
         {
-            "fixed-price": "accuracy:price_answers",
-            "votes-needed": "accuracy:count_votes_needed",
-            "out-of-reach": "accuracy:count_out_of_reach",
             "statistics": "accuracy_of_statistics:measure_statistics",
             "kinds": "kinds:measure_kinds",
             "codes": "codes:measure_codes",
@@ -50,15 +47,6 @@ EXPERIMENTS = {
             "stream": "streams:run_stream_settings",
             "many-questions": "streams:compare_numbers",
             "tokens": "streams:count_private_tokens",
-        },
-    ),
-    "synthesis": Experiment(
-        "Synthetic corpora: made, filtered and asked",
-        {
-            "make": "synthesis:make_corpora",
-            "ask": "synthesis:ask_corpora",
-            "filter": "synthesis:filter_corpus",
-            "stated": "synthesis:state_facts",
         },
     ),
     "serving": Experiment(
