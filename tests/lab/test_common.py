@@ -13,7 +13,6 @@ from discreet_lab.experiments.common import (
     add_model_option,
     model_name,
     name_part,
-    vault_in,
     write_table,
 )
 
@@ -55,9 +54,3 @@ def test_model_option_is_none_unless_given() -> None:
     add_model_option(parser)
     assert model_name(parser.parse_args([]).model) == PACKAGED
     assert model_name(parser.parse_args(["--model", "big"]).model) == "big"
-
-
-def test_vault_is_made_once_with_the_model_asked_for(tmp_path: Path) -> None:
-    made = vault_in(tmp_path / "v", "big", epsilon=1.0, delta=1e-5, embedder="hashing")
-    assert made.settings.model == "big"
-    assert vault_in(tmp_path / "v", None, epsilon=1.0, delta=1e-5).settings.model == "big"

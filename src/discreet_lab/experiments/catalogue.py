@@ -50,12 +50,9 @@ EXPERIMENTS = {
         },
     ),
     "serving": Experiment(
-        "The server beside the library, under load, beside the start of the command line, and with real clients",
+        "The server under load, and with real clients",
         {
-            "overhead": "serving:measure_overhead",
             "load": "serving:measure_load",
-            "cold-start": "serving:time_starts",
-            "replies": "serving:time_replies",
             "clients": "serving_clients:charge_clients",
         },
     ),
@@ -75,10 +72,6 @@ EXPERIMENTS = {
         "What each step costs with many records",
         {
             "steps": "scale:measure_steps",
-            "embedding": "scale:embed_on_cluster",
-            "search": "scale:time_search",
-            "phrases": "scale:time_phrases",
-            "postgres": "scale_postgres:compare_stores",
         },
     ),
     "attacks": Experiment(

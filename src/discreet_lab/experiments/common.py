@@ -84,15 +84,6 @@ def asked_model(asked: str | None) -> "TransformersModel":
     return load_model(model_name(asked))
 
 
-def vault_in(path: Path, asked: str | None, **settings: Any) -> "Vault":
-    """Return the vault in a folder; make it if it is not there, with the model that was asked for."""
-    from discreet.vault import Vault
-
-    if path.exists():
-        return open_vault(path, asked)
-    return Vault.create(path, model=model_name(asked), **settings)
-
-
 def open_vault(path: Path, asked: str | None) -> "Vault":
     """Return a vault that exists, with the model that was asked for in place of its own."""
     from discreet.generation.loading import load_model

@@ -487,5 +487,5 @@ def attack_by_time(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
             how: dict[str, Any] = {"slow": slow, "units": UNITS, "quantum": quantum}
             with started(paths[0], **how) as without, started(paths[1], marker=True, **how) as within:
                 for scenario in scenarios:
-                    found = collect([without.server, within.server], quantum, scenario, given.questions)
+                    found = collect([without, within], quantum, scenario, given.questions)
                     table.write(describe(scenario, quantum, found, given.seed))
