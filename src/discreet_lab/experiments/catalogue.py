@@ -38,7 +38,6 @@ EXPERIMENTS = {
             "understanding": "understanding:ask_clinic",
             "themes": "themes:measure_themes",
             "grants": "grants:tabulate_grants",
-            "part": "common:take_part",
         },
     ),
     "streams": Experiment(
@@ -64,7 +63,6 @@ EXPERIMENTS = {
         "What a payment costs, and whether every charge is there after a load",
         {
             "payments": "ledger:time_payments",
-            "payers": "ledger:time_payers",
             "load": "vault_load:load_vault",
         },
     ),

@@ -4,7 +4,6 @@ import argparse
 import csv
 import hashlib
 import math
-import multiprocessing
 import os
 import random
 import statistics
@@ -29,7 +28,7 @@ from discreet.retrieval.embedded_store import TEXTS, VECTORS, EmbeddedStore
 from discreet.retrieval.store import Piece, Vector
 from discreet.retrieval.vectors import HEAD, HEADS, VectorFile
 from discreet.vault import Vault
-from discreet_lab.experiments.common import add_csv_option, write_table
+from discreet_lab.experiments.common import add_csv_option, run_alone, write_table
 from discreet_lab.experiments.scale_postgres import DIMENSION, Found, of_postgres
 
 KINDS = ("search", "share", "votes by readings")
@@ -38,30 +37,6 @@ GRANT = 1000.0
 _DIGITS = "zero one two three four five six seven eight nine".split()
 _FIRST = "Winter Glass Copper Velvet Thunder Paper Amber Marble Silver Garden".split()
 _SECOND = "Hand Heart Knee Lung Ear Spine Tooth Wrist Ankle Shoulder".split()
-
-
-def run_alone(work: Callable[..., Found], *arguments: Any) -> Found:
-    """Return what `work` finds in a fresh process, whose memory is its own.
-
-    Raises:
-        RuntimeError: if the process ends without a result.
-    """
-    context = multiprocessing.get_context("spawn")
-    receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(send, work, *arguments))
-    process.start()
-    send.close()
-    try:
-        found: Found = receive.recv()
-    except EOFError:
-        process.join()
-        raise RuntimeError(f"The process of {work.__name__} ended with {process.exitcode} and found nothing.") from None
-    process.join()
-    return found
-
-
-def _send(pipe: Any, work: Callable[..., Found], *arguments: Any) -> None:
-    pipe.send(work(*arguments))
 
 
 def of_vault(folder: Path, count: int) -> Found:

@@ -28,7 +28,6 @@ from discreet.server.keeper.hardening import end_with_parent
 from discreet.server.keeper.process import main as keep
 from discreet.vault import Vault
 
-
 CHEAP = PresetConfig("cheap", "consensus", {"choices": ("winterhand", "flu"), "epsilon": 0.01})
 MODEL = "v:cheap"
 GRANT = 1e5
