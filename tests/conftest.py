@@ -105,7 +105,6 @@ THOROUGH_FIXTURES = frozenset(("smollm", "server", "url"))
 TORCH = (
     *("generation/test_voters.py", "generation/gpu_backend/", "generation/torch_backend/", "numerics/"),
     *(f"guarantee/generation/test_{name}.py" for name in "independence probing row_determinism".split()),
-    "lab/test_gpu.py",
     "lab/test_experiments.py::test_help",
     "generation/test_vllm_model.py::test_context",
     "cli/test_questions.py::test_model_that_may_read_other_languages_is_asked_in_them",
@@ -122,7 +121,6 @@ LONG = (
         "evaluation/",
         "baselines/test_projected.py",
         "bench/test_experiments.py",
-        "lab/test_gpu.py",
     ),
     *("attacks/test_distinguish.py", "attacks/test_suite.py", "docs/test_howto.py", "test_notebooks.py"),
     *(f"cli/test_{name}.py" for name in "attack audit bench consensus postgres_store public".split()),

@@ -11,7 +11,6 @@ Markers, each closed by `<!-- end -->`:
   `; where: COLUMN=VALUE|VALUE & COLUMN=VALUE` and `; columns: COLUMN | COLUMN`.
 - `<!-- setup: NAME NAME -->` is replaced by data, model, machine, seeds, commits and commands of these tables
   (`data/provenance.json`). A table whose script is gone names the last commit that reprinted it in place of commands.
-- `<!-- summary -->` is replaced by the table of `data/summary.json`, whose cells name a table, a row and a column.
 """
 
 import argparse
@@ -32,7 +31,7 @@ DATA = PAGES / "results" / "data"
 PROVENANCE = ("data", "model", "machine", "seeds", "commits")
 COMMANDS, MARK = "commands", "not reprinted since"
 """What a table has beside `PROVENANCE`: its commands, or the last commit that reprinted it."""
-_MARKED = re.compile(r"^<!-- (table|setup|summary)(?:: (.*?))? -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
+_MARKED = re.compile(r"^<!-- (table|setup): (.*?) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 Row = dict[str, str]
 
@@ -124,37 +123,12 @@ def find_missing(command: str) -> Iterator[str]:
         if found is None:
             yield f"there is no module {module}"
     for experiment, word in COMMAND.findall(command):
-        if experiment not in EXPERIMENTS or EXPERIMENTS[experiment].part_of([word]) is None:
+        if experiment not in EXPERIMENTS or word not in EXPERIMENTS[experiment].parts:
             yield f"there is no experiment {experiment} {word}".rstrip()
 
 
 def _format_cell(value: str | list[str]) -> str:
     return value if isinstance(value, str) else ", ".join(f"`{one}`" for one in value)
-
-
-def render_summary() -> str:
-    """Return the table of `summary.json`. A cell is a text, or names a table, a condition and a column.
-
-    Raises:
-        ValueError: if a cell does not name one row.
-    """
-    summary = json.loads((DATA / "summary.json").read_text(encoding="utf-8"))
-    return format_table(summary["columns"], [[_look_up(cell) for cell in row] for row in summary["rows"]])
-
-
-def _look_up(cell: str | dict[str, str]) -> str:
-    if isinstance(cell, str):
-        return cell
-    rows = select_rows(read_rows(cell["table"]), cell["where"])
-    if len(rows) != 1:
-        raise ValueError(f"{cell} names {len(rows)} rows, not one.")
-    return rows[0][cell["column"]]
-
-
-def _render(kind: str, marker: str, page: Path) -> str:
-    if kind == "setup":
-        return render_setup(marker)
-    return render_summary() if kind == "summary" else render_table(marker, page)
 
 
 def fill_page(page: Path) -> str:
@@ -165,12 +139,12 @@ def fill_page(page: Path) -> str:
     """
 
     def fill(found: re.Match[str]) -> str:
-        kind, marker = found[1], found[2] or ""
-        head = f"<!-- {kind}{': ' + marker if marker else ''} -->"
-        return f"{head}\n\n{_render(kind, marker, page)}\n\n<!-- end -->"
+        kind, marker = found.groups()
+        written = render_setup(marker) if kind == "setup" else render_table(marker, page)
+        return f"<!-- {kind}: {marker} -->\n\n{written}\n\n<!-- end -->"
 
     text = page.read_text(encoding="utf-8")
-    begun, ended = len(re.findall(r"^<!-- (?:table|setup|summary)\b", text, re.MULTILINE)), text.count("<!-- end -->")
+    begun, ended = len(re.findall(r"^<!-- (?:table|setup): ", text, re.MULTILINE)), text.count("<!-- end -->")
     if begun != ended:
         raise ValueError(f"{page.name} has {begun} markers that begin and {ended} that end.")
     return _MARKED.sub(fill, text)

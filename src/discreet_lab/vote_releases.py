@@ -5,12 +5,11 @@ Privacy-spec, parts 10.3 and 10.6. All units that could vote come or go (`Relati
 
 from dataclasses import dataclass
 
-from discreet.algorithms.common.consensus_release import CHANCE, LESS, RECEIPT, order_prices
+from discreet.algorithms.common.consensus_release import CHANCE
 from discreet.privacy.accounting import ATTO, Budget, Spending, largest
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counting import ThresholdedCounts
 from discreet.privacy.mechanisms.optimal_selection import LARGEST_EPSILON, LEAST_EPSILON, CountedSelection
-from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.partition import ADD_REMOVE_ONE
 
 Release = CountedSelection[str] | ThresholdedCounts
@@ -60,18 +59,6 @@ def thresholded_counts_for(budget: Budget, uses: int) -> ThresholdedCounts | Non
 
     rho = largest(fits, 1e-8, 100.0)
     return made(rho) if fits(rho) else None
-
-
-def order_selection_for(budget: Budget, uses: int) -> OrderSelection[str] | None:
-    """Return the order selection with the largest curve that fits `uses` times; None if none does.
-
-    One answer by itself has at most the epsilon of `RECEIPT` at the budget's delta.
-    """
-    delta = _failures_of_one(budget, uses)
-    alone = Budget(RECEIPT, budget.delta, delta)
-    nothing = Spending.nothing()
-    prices = order_prices(budget, budget.limit.curve // uses, nothing, alone, nothing)
-    return OrderSelection[str].best(prices, delta * LESS) if prices and delta > 0 else None
 
 
 def _failures_of_one(budget: Budget, uses: int) -> float:

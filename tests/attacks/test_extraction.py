@@ -15,7 +15,6 @@ from discreet_lab.attacks.extraction import (
     UNTARGETED,
     AttackPrompt,
     extracted,
-    informed_prompts,
     marked,
     perplexity,
     read_prompts,
@@ -127,15 +126,6 @@ def test_tokens_of_sensitive_strings_are_marked() -> None:
     tokens, marks = marked(ToyModel(), "write to a.lind@fen.example or ring (519) 555-0146 soon")
     assert len(tokens) == len(marks) == 8
     assert marks.tolist() == [False, False, True, False, False, True, True, False]
-
-
-def test_an_informed_attacker_knows_what_comes_before() -> None:
-    before = "Ada Lind, engineer, Fen Works, Harbour Street 4, third floor; you can reach her at any time at "
-    texts = [before + MAIL, "Write to b@y.example", before + "(519) 555-0199"]
-    prompts = informed_prompts(texts, 1)
-    assert [prompt.target for prompt in prompts] == ["email", "url", "phone"]
-    assert all(prompt.text in texts[0] and len(prompt.text) <= 80 for prompt in prompts)
-    assert len(informed_prompts(texts, 9)) == 4
 
 
 def test_perplexity() -> None:

@@ -57,8 +57,8 @@ SET_UP = {"data": "none", "model": "none", "machine": "any", "seeds": "none", "c
             "a: there is no experiment accuracy prices",
         ),
         ({"commands": ["python -m discreet_lab.experiments speed"]}, "a: there is no experiment speed"),
-        ({"commands": ["python -m discreet_lab.experiments peers DATA"]}, ""),
-        ({"commands": ["python -m discreet_lab.experiments ledger payers --before 6756981"]}, ""),
+        ({"commands": ["python -m discreet_lab.experiments files speed"]}, ""),
+        ({"commands": ["python -m discreet_lab.experiments ledger payments --seconds 7"]}, ""),
         ({"not reprinted since": "1234567"}, ""),
     ],
 )

@@ -8,14 +8,13 @@ import json
 import sys
 from pathlib import Path
 
-from discreet_lab.experiments.keepers.cut_links import cut, finish, two_hosts
-from discreet_lab.experiments.keepers.networks import enter
 from tests.guarantee.ledger.links import AFTER, BEFORE, LATE
+from tests.lab.keepers.cut_links import cut, finish, two_hosts
+from tests.lab.keepers.networks import enter
 
 if __name__ == "__main__":
     with two_hosts(Path(sys.argv[1]), enter()) as hosts:
-        rows = {when: cut(hosts, "payment", when, 1.0) for when in (BEFORE, AFTER, LATE)}
+        told = {when: cut(hosts, "payment", when, 1.0) for when in (BEFORE, AFTER, LATE)}
         checks = finish(hosts, late=3.0)
-    told = {when: [row[4], *row[6:8]] for when, row in rows.items()}
     broken = {name: found for name, found in checks.broken.items() if found}
     print(json.dumps({"kind": hosts.kind, "told": told, "hold": checks.hold, "broken": broken}))

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from discreet_lab.experiments.common import TableWriter, add_csv_option, name_part, write_table
+from discreet.generation.loading import PACKAGED
+from discreet_lab.experiments.common import (
+    TableWriter,
+    add_csv_option,
+    add_model_option,
+    model_name,
+    name_part,
+    write_table,
+)
 
 
 def test_csv_has_the_rows_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,3 +47,10 @@ def test_option_gives_a_path() -> None:
     add_csv_option(parser)
     assert parser.parse_args(["--csv", "reach.csv"]).csv == Path("reach.csv")
     assert parser.parse_args([]).csv is None
+
+
+def test_model_option_is_none_unless_given() -> None:
+    parser = argparse.ArgumentParser()
+    add_model_option(parser)
+    assert model_name(parser.parse_args([]).model) == PACKAGED
+    assert model_name(parser.parse_args(["--model", "big"]).model) == "big"

@@ -30,13 +30,7 @@ def test_list_has_every_part_and_its_tables(capsys: pytest.CaptureFixture[str]) 
     for name, part in PARTS:
         assert any(line.startswith(f"{name}: ") for line in lines)
         assert any(line.split()[:1] == [part] for line in lines)
-    assert printed_tables()["ledger", "payers"] == ["payers", "payers-postgres"]
-
-
-def test_only_part_need_not_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["peers", "--help"])
-    assert "peers compare" in capsys.readouterr().out
+    assert printed_tables()["ledger", "load"] == ["load", "load-defaults"]
 
 
 @pytest.mark.parametrize(("words", "said"), [(["speed"], "no experiment speed"), (["scale", "all"], "no part all")])
@@ -53,12 +47,3 @@ def test_experiment_that_needs_a_checkout_says_so(
         monkeypatch.delitem(sys.modules, name)
     assert main(["serving", "load"]) == 2
     assert "Run it in the folder" in capsys.readouterr().err
-
-
-def test_older_sources_are_enough_for_the_ledger() -> None:
-    """`ledger payers --before` runs with the package `discreet` of another commit."""
-    module = sys.modules[load_part("ledger", "payers").__module__]
-    assert module.__file__ is not None
-    with open(module.__file__, encoding="utf-8") as file:
-        used = {line.split()[1] for line in file if line.startswith("from discreet.")}
-    assert {name.split(".")[1] for name in used} == {"ledger", "privacy"}

@@ -5,11 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from discreet_lab.experiments.keepers.askers import ANSWERED, REFUSED, UNKNOWN, Asked, Reply, note
-from discreet_lab.experiments.keepers.checks import _other_answer
-from discreet_lab.experiments.keepers.killed import Plan, run
-from discreet_lab.experiments.keepers.networks import permitted
 from tests.guarantee.ledger.links import AFTER, BEFORE, LATE
+from tests.lab.keepers.askers import ANSWERED, REFUSED, UNKNOWN, Asked, Reply, note
+from tests.lab.keepers.checks import _other_answer
+from tests.lab.keepers.killed import Plan, run
+from tests.lab.keepers.networks import permitted
 
 SHORT = Plan(seconds=15, keepers=2, askers=8, keys=4, seed=3, pause=(1.0, 3.0), late=5.0)
 
@@ -39,13 +39,12 @@ def test_other_answer_to_the_same_request_is_found() -> None:
 
 
 def test_killed_keepers_and_database_lose_and_double_no_payment(short_path: Path) -> None:
-    rows, checks = run(short_path, SHORT)
+    found, killed, checks = run(short_path, SHORT)
     assert checks.hold, checks.broken
     assert len(checks.broken) == 8
-    found = dict(rows)
-    assert int(found["answered"]) > 0
-    assert int(found["questions that were paid, in the ledgers"]) > 0
-    assert sum(int(found[f"{what} killed"]) for what in ("keeper", "front", "host")) > 0
+    assert found.answers
+    assert found.paid
+    assert killed["keeper"] + killed["front"] + killed["host"] > 0
 
 
 def test_link_cut_in_a_payment_pays_at_most_once(short_path: Path) -> None:

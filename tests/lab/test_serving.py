@@ -52,8 +52,8 @@ def test_waiting_question_is_sent_between_the_times() -> None:
 
 
 def test_charges_are_the_same_everywhere(short_path: Path) -> None:
-    with started(short_path, quantum=0.0) as found:
-        server, askers = found.server, list[Asker]()
+    with started(short_path, quantum=0.0) as server:
+        askers = list[Asker]()
         for number in range(3):
             secret = server.key(f"asker-{number}", 1.0)
             key = server.accounts.find(secret)
@@ -72,8 +72,8 @@ def test_charges_are_the_same_everywhere(short_path: Path) -> None:
 
 @pytest.mark.parametrize("marker", [False, True])
 def test_marker_lengthens_an_answer(short_path: Path, marker: bool) -> None:
-    with started(short_path, slow=(0.0, 0.4), marker=marker, units=10, quantum=0.0) as found:
-        Client(found.server, found.server.key("ana", 1.0)).ask(question("ana", 0))
-        reply, changed = Attacker(found.server, "alone").time(0, 0.0)
+    with started(short_path, slow=(0.0, 0.4), marker=marker, units=10, quantum=0.0) as server:
+        Client(server, server.key("ana", 1.0)).ask(question("ana", 0))
+        reply, changed = Attacker(server, "alone").time(0, 0.0)
         assert (reply > LONG * 4000) == marker
         assert changed > 0

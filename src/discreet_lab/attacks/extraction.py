@@ -136,19 +136,6 @@ def _prompt(record: Any) -> AttackPrompt:
     return AttackPrompt(target if target in KINDS else UNTARGETED, text)
 
 
-def informed_prompts(texts: Sequence[str], count: int, characters: int = 80) -> list[AttackPrompt]:
-    """Return prompts of an attacker who knows the text before a string, for `count` different strings of each kind."""
-    prompts: list[AttackPrompt] = []
-    for kind, pattern in _PATTERNS.items():
-        before: dict[str, str] = {}
-        for text in texts:
-            for match in pattern.finditer(text):
-                if match.start() >= characters:
-                    before.setdefault(match.group(), text[match.start() - characters : match.start()].rstrip())
-        prompts += [AttackPrompt(kind, text) for text in list(before.values())[:count]]
-    return prompts
-
-
 def sensitive_strings(texts: Iterable[str]) -> dict[str, set[str]]:
     """Return all e-mail addresses, links and phone numbers in texts, by kind."""
     found: dict[str, set[str]] = {kind: set() for kind in KINDS}

@@ -150,7 +150,7 @@ def train_kinds(told: Iterable[Mapping[str, Any]], *, strength: float = 20.0, st
         found = [places[name] for name in own if name in places]
         matrix[row, found] = 1 / math.sqrt(max(1, len(found)))
     wanted = np.array([KINDS.index(group_of(one["kind"])) for one in some])
-    weights, bias = descend(matrix, np.eye(len(KINDS), dtype=np.float32)[wanted], 1 / strength, steps)
+    weights, bias = _descend(matrix, np.eye(len(KINDS), dtype=np.float32)[wanted], 1 / strength, steps)
     whole = np.rint(weights * SCALE).astype(int)
     kept = {
         name: whole[place].tolist() for name, place in places.items() if np.abs(whole[place]).max() >= _LEAST_WEIGHT
@@ -163,7 +163,7 @@ def train_kinds(told: Iterable[Mapping[str, Any]], *, strength: float = 20.0, st
     }
 
 
-def descend(matrix: Any, wanted: Any, decay: float, steps: int) -> tuple[Any, Any]:
+def _descend(matrix: Any, wanted: Any, decay: float, steps: int) -> tuple[Any, Any]:
     """Return the weights and the biases of least loss, by steps of Adam of falling length."""
     both = np.hstack([matrix, np.ones((len(matrix), 1), dtype=np.float32)])
     weights = np.zeros((both.shape[1], wanted.shape[1]), dtype=np.float32)

@@ -53,14 +53,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name not in EXPERIMENTS:
         print(f"There is no experiment {name}. The experiments are: {', '.join(EXPERIMENTS)}.", file=sys.stderr)
         return 2
-    part = EXPERIMENTS[name].part_of(rest)
-    if part is None:
-        if rest and not rest[0].startswith("-"):
-            parts = ", ".join(EXPERIMENTS[name].parts)
-            print(f"{name} has no part {rest[0]}. Its parts are: {parts}.", file=sys.stderr)
-            return 2
+    part = rest[0] if rest else "--help"
+    if part in ("-h", "--help"):
         list_experiments([name])
         return 0
+    if part not in EXPERIMENTS[name].parts:
+        parts = ", ".join(EXPERIMENTS[name].parts)
+        print(f"{name} has no part {part}. Its parts are: {parts}.", file=sys.stderr)
+        return 2
     try:
         run = load_part(name, part)
     except ModuleNotFoundError as error:
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"{name} {part} uses the tests of a checkout. Run it in the folder of one.", file=sys.stderr)
         return 2
-    return run(parser_of(name, part, run), rest[rest[:1] == [part] :]) or 0
+    return run(parser_of(name, part, run), rest[1:]) or 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import argparse
 import json
 import random
+import re
 import tempfile
 import time
 from collections import Counter
@@ -20,9 +21,9 @@ from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.questions.request import of_request
 from discreet.reading.records import open_bytes
+from discreet.synthesis.fact_extraction import facts_of
 from discreet.vault import Vault
 from discreet_lab.experiments.common import TableWriter, add_csv_option, add_model_option, model_name, open_vault
-from discreet_lab.experiments.synthesis import facts_in
 
 WORDINGS = {
     "count": (
@@ -52,6 +53,7 @@ WORDINGS = {
         "Name the symptoms of {d}.",
     ),
 }
+_STATED = re.compile(r"Given the symptoms \((.*?)\) of .*?, the diagnosis is (.*?) and the treatment should be .*?\.$")
 STREAM, STREAM_USES = Budget(4.0, 1e-5, 5e-6), 200
 ALONE = Budget(1e6, 1e-5, 5e-6)
 EXACT = 1e5
@@ -89,11 +91,14 @@ def stated_notes(path: Path) -> list[Note]:
     """The notes of medical_synth, by the sentence of the doctor; one that has none states nothing."""
     with open_bytes(path) as lines:
         texts = [json.loads(line)["text"] for line in lines]
-    found = []
-    for facts in map(facts_in, texts):
-        diagnosis = facts[0][1] if facts else ""
-        found.append(Note(diagnosis, frozenset(value for kind, value in facts if kind == "symptoms")))
-    return found
+    return [_note_of(_STATED.search(text)) for text in texts]
+
+
+def _note_of(stated: "re.Match[str] | None") -> Note:
+    if stated is None:
+        return Note("", frozenset())
+    facts = facts_of(f"The diagnosis is {stated[2]}. The symptoms are {stated[1]}.")
+    return Note(facts[0][1] if facts else "", frozenset(value for kind, value in facts if kind == "symptoms"))
 
 
 def questions(notes: Sequence[Note], kind: str, number: int, seed: int = 0) -> Iterator[Asked]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,12 +23,6 @@ class Experiment:
     summary: str
     parts: Mapping[str, str]
 
-    def part_of(self, words: Sequence[str]) -> str | None:
-        """Return the part that the words of a command begin with. The only part need not be named."""
-        if words and words[0] in self.parts:
-            return words[0]
-        return next(iter(self.parts)) if len(self.parts) == 1 else None
-
 
 EXPERIMENTS = {
     "files": Experiment(
@@ -36,18 +30,14 @@ EXPERIMENTS = {
         {"exports": "files:write_exports", "speed": "files:time_files", "scans": "files:time_scans"},
     ),
     "accuracy": Experiment(
-        "How often answers are right at a price, and how many votes a price takes",
+        "How often statistics, codes and themes are right, and what a grant pays for",
         {
-            "fixed-price": "accuracy:price_answers",
-            "votes-needed": "accuracy:count_votes_needed",
-            "out-of-reach": "accuracy:count_out_of_reach",
             "statistics": "accuracy_of_statistics:measure_statistics",
             "kinds": "kinds:measure_kinds",
             "codes": "codes:measure_codes",
             "understanding": "understanding:ask_clinic",
             "themes": "themes:measure_themes",
             "grants": "grants:tabulate_grants",
-            "part": "common:take_part",
         },
     ),
     "streams": Experiment(
@@ -58,32 +48,10 @@ EXPERIMENTS = {
             "tokens": "streams:count_private_tokens",
         },
     ),
-    "synthesis": Experiment(
-        "Synthetic corpora: made, filtered and asked",
-        {
-            "make": "synthesis:make_corpora",
-            "ask": "synthesis:ask_corpora",
-            "filter": "synthesis:filter_corpus",
-            "stated": "synthesis:state_facts",
-        },
-    ),
-    "decoding": Experiment(
-        "How fast voters answer, on a processor and on a GPU",
-        {
-            "voters": "decoding:time_decoding",
-            "answers": "decoding:time_answers",
-            "gpu": "decoding_gpu:time_shapes",
-            "gpu-answers": "decoding_gpu:compare_devices",
-            "vllm": "decoding_gpu:compare_vllm_rows",
-        },
-    ),
     "serving": Experiment(
-        "The server beside the library, under load, beside the start of the command line, and with real clients",
+        "The server under load, and with real clients",
         {
-            "overhead": "serving:measure_overhead",
             "load": "serving:measure_load",
-            "cold-start": "serving:time_starts",
-            "replies": "serving:time_replies",
             "clients": "serving_clients:charge_clients",
         },
     ),
@@ -92,23 +60,16 @@ EXPERIMENTS = {
         {"time": "side_channels:time_releases", "http": "side_channels:attack_by_time"},
     ),
     "ledger": Experiment(
-        "What a payment costs, and whether every charge is there after a load or a fault",
+        "What a payment costs, and whether every charge is there after a load",
         {
             "payments": "ledger:time_payments",
-            "payers": "ledger:time_payers",
             "load": "vault_load:load_vault",
-            "keepers": "keepers.killed:kill_keepers",
-            "cut-links": "keepers.cut_links:cut_links",
         },
     ),
     "scale": Experiment(
         "What each step costs with many records",
         {
             "steps": "scale:measure_steps",
-            "embedding": "scale:embed_on_cluster",
-            "search": "scale:time_search",
-            "phrases": "scale:time_phrases",
-            "postgres": "scale_postgres:compare_stores",
         },
     ),
     "attacks": Experiment(
@@ -127,10 +88,6 @@ EXPERIMENTS = {
             "fuzz": "audits:fuzz_inputs",
         },
     ),
-    "peers": Experiment(
-        "Other people's systems beside ours",
-        {"compare": "peers.comparison:compare_peers"},
-    ),
 }
 
 
@@ -140,7 +97,6 @@ def printed_tables() -> dict[tuple[str, str], list[str]]:
     provenance = json.loads(PROVENANCE.read_text(encoding="utf-8")) if PROVENANCE.exists() else {}
     for table, told in provenance.items():
         for name, word in set(COMMAND.findall("\n".join(told.get("commands", ())))):
-            part = EXPERIMENTS[name].part_of([word]) if name in EXPERIMENTS else None
-            if part is not None:
-                found.setdefault((name, part), []).append(table)
+            if name in EXPERIMENTS and word in EXPERIMENTS[name].parts:
+                found.setdefault((name, word), []).append(table)
     return found

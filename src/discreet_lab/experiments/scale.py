@@ -1,17 +1,14 @@
-"""What each step costs with many records; embedding on a cluster; search beside reading and beside PostgreSQL."""
+"""What each step costs with many records."""
 
 import argparse
 import csv
 import hashlib
 import math
-import multiprocessing
 import os
 import random
 import statistics
-import sys
 import tempfile
 import time
-import timeit
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,28 +16,19 @@ from typing import Any
 import numpy as np
 
 from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.statistics.phrase import Phrase
-from discreet.baselines.corpus import BaselineCorpus
-from discreet.demo.corpus import documents
-from discreet.engines.ray import HERE, RayEmbedder
 from discreet.generation.toy import ToyModel
 from discreet.ledger.balances import RESERVE, Units
 from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain, replay
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
-from discreet.query.known_answers import matches, read_questions
-from discreet.reading.intake import read_documents
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import TEXTS, VECTORS, EmbeddedStore
-from discreet.retrieval.embedding import open_embedder
-from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.store import Piece, Vector
-from discreet.retrieval.unit_records import UnitRecord
 from discreet.retrieval.vectors import HEAD, HEADS, VectorFile
 from discreet.vault import Vault
-from discreet_lab.experiments.common import TableWriter, add_csv_option, write_table
+from discreet_lab.experiments.common import add_csv_option, run_alone, write_table
 from discreet_lab.experiments.scale_postgres import DIMENSION, Found, of_postgres
 
 KINDS = ("search", "share", "votes by readings")
@@ -49,30 +37,6 @@ GRANT = 1000.0
 _DIGITS = "zero one two three four five six seven eight nine".split()
 _FIRST = "Winter Glass Copper Velvet Thunder Paper Amber Marble Silver Garden".split()
 _SECOND = "Hand Heart Knee Lung Ear Spine Tooth Wrist Ankle Shoulder".split()
-
-
-def run_alone(work: Callable[..., Found], *arguments: Any) -> Found:
-    """Return what `work` finds in a fresh process, whose memory is its own.
-
-    Raises:
-        RuntimeError: if the process ends without a result.
-    """
-    context = multiprocessing.get_context("spawn")
-    receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(send, work, *arguments))
-    process.start()
-    send.close()
-    try:
-        found: Found = receive.recv()
-    except EOFError:
-        process.join()
-        raise RuntimeError(f"The process of {work.__name__} ended with {process.exitcode} and found nothing.") from None
-    process.join()
-    return found
-
-
-def _send(pipe: Any, work: Callable[..., Found], *arguments: Any) -> None:
-    pipe.send(work(*arguments))
 
 
 def of_vault(folder: Path, count: int) -> Found:
@@ -423,179 +387,3 @@ def measure_steps(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     columns = ["measured", *(f"{count:,}" for count in options.records), "growth", "exponent"]
     rows = (cells(name, options.records, [one[name] for one in found]) for name in found[0])
     write_table(columns, rows, options.csv)
-
-
-EMBEDDING = (
-    *("embedded by", "records/s from the start", "records/s after that", "over one process"),
-    *("1,000,000 records, hours", "equal vectors"),
-)
-Times = list[tuple[float, int]]
-
-LEAST = 5000
-
-
-def add_notes(path: Path, notes: list[Document], embedder: str, workers: int) -> tuple[Times, bytes]:
-    """Add the notes to a new vault; return when how many were stored, and the file of the vectors."""
-    vault = Vault.create(path, epsilon=10, delta=1e-6, embedder=embedder)
-    begun, stored = time.monotonic(), Times([(0.0, 0)])
-    here = open_embedder(embedder)
-    spread = RayEmbedder(here, HERE, workers) if workers else None
-    try:
-
-        def told(count: int) -> None:
-            if count:
-                stored.append((time.monotonic() - begun, stored[-1][1] + count))
-
-        Indexer(vault.store, spread or here).index(notes, progress=told)
-    finally:
-        if spread:
-            spread.close()
-    return stored, (path / "store" / VECTORS).read_bytes()
-
-
-def made_notes(records: int) -> list[Document]:
-    """Return notes of the hospital, each of an individual of its own, with a number that makes each text another."""
-    notes = list(documents())
-    return [Document(f"n{at}", f"p{at}", f"{notes[at % len(notes)].text} Note {at}.") for at in range(records)]
-
-
-def measure_embedding(folder: Path, given: argparse.Namespace) -> bool:
-    """Print the table; return whether all vectors are equal."""
-    notes = made_notes(given.records)
-    open_embedder(given.embedder)  # loaded once, outside of the times
-    table, first, equal = TableWriter(EMBEDDING, given.csv), 0.0, True
-    expected = b""
-    for workers in (0, 1, 2):
-        stored, found = add_notes(folder / str(workers), notes, given.embedder, workers)
-        expected = found if workers == 0 else expected
-        same = found == expected
-        equal = equal and same
-        (early, before), (end, total) = stored[max(1, workers)], stored[-1]
-        rate = (total - before) / (end - early)
-        first = first or rate
-        name = f"a cluster, {workers} worker{'s' * (workers > 1)}" if workers else "one process"
-        cells = [f"{total / end:.0f}", f"{rate:.0f}", f"{rate / first:.2f}", f"{1e6 / rate / 3600:.1f}"]
-        table.write([name, *cells, "yes" if same else "NO"])
-    return equal
-
-
-def embed_on_cluster(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
-    """Embedding on a Ray cluster of one machine: records a second, and whether the vectors are those of one process.
-
-    The records are notes of the fictional hospital. They are added to a new vault each time: by one process, and by
-    a cluster with one and with two workers (`discreet add --ray`). "from the start" counts the start of the cluster
-    and of the workers, too; "after that" counts from the first 256 records of each worker on. "1,000,000 records"
-    is the time of a million at the latter rate: an extrapolation. Ends with 1 if a vector differs.
-    """
-    parser.add_argument("--records", type=int, default=5000)
-    parser.add_argument("--embedder", default="minilm+words")
-    add_csv_option(parser)
-    given = parser.parse_args(arguments)
-    if given.records < LEAST:
-        parser.error(f"--records is at least {LEAST}: a worker embeds 256 together, and few such groups give no rate.")
-    with tempfile.TemporaryDirectory() as folder:
-        sys.exit(not measure_embedding(Path(folder), given))
-
-
-def seconds(work: Callable[[], Any], times: int = 1) -> float:
-    """The median time of `work`."""
-    return statistics.median(timeit.repeat(work, number=1, repeat=times))
-
-
-def search(count: int, dimension: int, path: Path | None) -> None:
-    """80 units among many, against reading all vectors once."""
-    generator = np.random.default_rng(1)
-    with tempfile.TemporaryDirectory() as folder:
-        store = EmbeddedStore(Path(folder), dimension)
-        for start in range(0, count, 5000):
-            vectors = generator.normal(size=(5000, dimension)).astype(np.float32)
-            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-            with store.batch():
-                for row, vector in enumerate(vectors, start):
-                    store.put(Document(f"d{row}", f"u{row}", "text"), [Piece("text", vector)])
-        file = next(Path(folder).glob("vectors*"))
-        query = vectors[0]
-        ours = seconds(lambda: store.nearest_units(query, 80), 9)
-        mapped = np.memmap(file, dtype=np.float32, mode="r")
-        read = seconds(lambda: float(mapped.sum()), 9)
-        product = seconds(lambda: mapped[: count * dimension].reshape(-1, dimension) @ query, 9)
-    print(f"80 units among {count} documents of {dimension} numbers\n")
-    times = {"search": ours, "reading the vectors once": read, "the bare product": product}
-    rows = ([name, f"{value * 1000:.1f}", f"{ours / value:.2f}"] for name, value in times.items())
-    write_table(["measured", "ms", "ratio"], rows, path)
-
-
-def time_index(count: int, name: str) -> None:
-    """Documents a second, through embedding and storing."""
-    embedder = open_embedder(name)
-    made = [
-        Document(f"{document.id}-{copy}", f"{document.unit} {copy}", f"{document.text} {document.text}")
-        for copy in range(-(-count // 1200))
-        for document in documents(1200, seed=copy)
-    ][:count]
-    with tempfile.TemporaryDirectory() as folder:
-        indexer = Indexer(EmbeddedStore(Path(folder), embedder.dimension), embedder)
-        start = time.perf_counter()
-        indexer.index(made)
-        taken = time.perf_counter() - start
-    characters = statistics.mean(len(document.text) for document in made)
-    print(f"{name}: {count / taken:.0f} documents a second ({count} documents of {characters:.0f} characters)")
-
-
-def time_phrases(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
-    """How long a phrase takes in many notes of the hospital: processor seconds of one thread, after they were read.
-
-    "first": in records that nothing was asked of; "again": the same phrase; "in no note": then one that none says.
-    """
-    parser.add_argument("--records", type=int, default=100_000)
-    add_csv_option(parser)
-    given = parser.parse_args(arguments)
-    notes = [note.text for note in made_notes(given.records)]
-    table = TableWriter(("phrase", "it holds of", "first, s", "again, s", "in no note, s"), given.csv)
-    for text in ("Winter Hand", "no fever", "copper", "visit", "weeks"):
-        records, phrase = [UnitRecord((note,)) for note in notes], Phrase(text)
-        times, held = list[float](), list[int]()
-        for one in (phrase, phrase, Phrase("zonkitis")):
-            start = time.process_time()
-            held.append(sum(map(one.holds, records)))
-            times.append(time.process_time() - start)
-        table.write([text, f"{held[0]:,}", *(f"{taken:.2f}" for taken in times)])
-
-
-def measure_precision(name: str, texts: Path, asked: Path, path: Path | None) -> None:
-    """Of the 40 nearest units to a question, the share whose passage holds an answer, by kind of question."""
-    embedder = open_embedder(name)
-    shares: dict[str, list[float]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        store = EmbeddedStore(Path(folder), embedder.dimension)
-        corpus = BaselineCorpus(store, embedder)
-        Indexer(store, embedder).index(record for record in read_documents(texts) if isinstance(record, Document))
-        for question in read_questions(asked):
-            found = corpus.unsealed_passages(question.question, 40)
-            shares.setdefault(question.kind, []).append(
-                statistics.mean(matches(passage.text, question.answers) for passage in found)
-            )
-    row = [name, *(f"{statistics.mean(values):.2f}" for values in shares.values())]
-    write_table(["embedder", *shares], [row], path)
-
-
-def time_search(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
-    """How fast documents are searched and indexed.
-
-    .venv/bin/python -m discreet_lab.experiments scale search search [--documents 100000]
-    .venv/bin/python -m discreet_lab.experiments scale search index [--documents 2000] [--embedder minilm+words]
-    """
-    parser.add_argument("what", choices=["search", "index", "precision"])
-    parser.add_argument("--documents", type=int, default=0)
-    parser.add_argument("--dimension", type=int, default=384)
-    parser.add_argument("--embedder", default="minilm+words")
-    parser.add_argument("--data", type=Path, nargs=2)
-    add_csv_option(parser)
-    given = parser.parse_args(arguments)
-    if given.what == "precision":
-        texts, asked = given.data
-        measure_precision(given.embedder, texts, asked, given.csv)
-    elif given.what == "search":
-        search(given.documents or 100_000, given.dimension, given.csv)
-    else:
-        time_index(given.documents or 2000, given.embedder)

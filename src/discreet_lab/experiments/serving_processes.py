@@ -11,9 +11,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from tests.server.keepers import ROOT, Keeper, config_of, environment
 from tests.server.keepers import wait_ready as wait_keeper
 
 from discreet.generation.toy import ToyModel
-from discreet.registry import Consensus
 from discreet.retrieval.documents import Document
 from discreet.server.accounts import Accounts
 from discreet.server.config import PresetConfig, ServeConfig
@@ -30,9 +28,7 @@ from discreet.server.keeper.hardening import end_with_parent
 from discreet.server.keeper.process import main as keep
 from discreet.vault import Vault
 
-EPSILON = 0.01
-CHOICES = ("winterhand", "flu")
-CHEAP = PresetConfig("cheap", "consensus", {"choices": CHOICES, "epsilon": EPSILON})
+CHEAP = PresetConfig("cheap", "consensus", {"choices": ("winterhand", "flu"), "epsilon": 0.01})
 MODEL = "v:cheap"
 GRANT = 1e5
 UNITS = 60
@@ -54,11 +50,6 @@ class SlowModel(ToyModel):
         words = [self.decode(prompt.tokens) for prompt in prompts]
         time.sleep(self._seconds[any(MARKER in text for text in words)])
         return super().start(shared, prompts, max_tokens)
-
-
-def consensus() -> Consensus:
-    """Return the algorithm of the preset."""
-    return Consensus(choices=CHOICES, epsilon=EPSILON)
 
 
 def question(name: str, number: int) -> str:
@@ -87,24 +78,10 @@ def start_keeper(config: ServeConfig, slow: tuple[float, float] | None = None) -
     return Keeper(config, process, errors)
 
 
-@dataclass
-class Started:
-    """A server, with the seconds until its parts were ready.
-
-    Attributes:
-        server: the server.
-        keeper_s, front_s: until the keeper had loaded, and until the front said that questions are answered.
-    """
-
-    server: Server
-    keeper_s: float
-    front_s: float
-
-
 @contextmanager
 def started(
     folder: Path, *, slow: tuple[float, float] | None = None, marker: bool = False, units: int = UNITS, **how: Any
-) -> Iterator[Started]:
+) -> Iterator[Server]:
     """Run a front and a keeper over a new vault; both start at once, as the supervisor starts them."""
     folder.mkdir(parents=True, exist_ok=True)
     vault = make_vault(folder / "v", marker=marker, units=units)
@@ -112,14 +89,13 @@ def started(
     accounts = Accounts(config.accounts)
     accounts.grant("v", vault.ledger.budget)
     vault.store.close()
-    begun, errors = time.perf_counter(), folder / "front.errors"
+    errors = folder / "front.errors"
     keeper = start_keeper(config, slow)
     server = Server(config, keeper, start(config, errors), accounts, errors)
     try:
         wait_keeper(keeper)
-        loaded = time.perf_counter() - begun
         wait_ready(server)
-        yield Started(server, loaded, time.perf_counter() - begun)
+        yield server
     finally:
         accounts.close()
         end(server.process)
@@ -177,13 +153,6 @@ class Client:
 
 def _user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
-
-
-def timed(act: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the milliseconds of a call, and what it returned."""
-    begun = time.perf_counter()
-    found = act()
-    return 1000 * (time.perf_counter() - begun), found
 
 
 def percentile(values: Sequence[float], part: float) -> float:

@@ -21,6 +21,7 @@ from tests.server.front.serving import Server
 
 from discreet.algorithms.common.private_rag import PrivateRAG
 from discreet.demo.corpus import DISEASES, documents
+from discreet.generation.loading import load_model
 from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Spending
@@ -37,7 +38,6 @@ from discreet_lab.experiments.common import (
     TableWriter,
     add_csv_option,
     add_model_option,
-    asked_model,
     model_name,
     name_part,
     write_table,
@@ -292,7 +292,7 @@ def time_releases(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     if asked.used_up or asked.lists:
         (time_used_up if asked.used_up else time_lists)(asked)
         return
-    model = asked_model(asked.model)
+    model = load_model(model_name(asked.model))
     with tempfile.TemporaryDirectory() as folder:
         path, name = Path(folder) / "vault", model_name(asked.model)
         vault = Vault.create(path, epsilon=20, delta=1e-6, embedder="hashing", model=name)
@@ -487,5 +487,5 @@ def attack_by_time(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
             how: dict[str, Any] = {"slow": slow, "units": UNITS, "quantum": quantum}
             with started(paths[0], **how) as without, started(paths[1], marker=True, **how) as within:
                 for scenario in scenarios:
-                    found = collect([without.server, within.server], quantum, scenario, given.questions)
+                    found = collect([without, within], quantum, scenario, given.questions)
                     table.write(describe(scenario, quantum, found, given.seed))

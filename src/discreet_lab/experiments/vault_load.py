@@ -93,7 +93,7 @@ def ask(path: Path, number: int, seconds: float, packaged: bool, defaults: bool)
     begun, paid, taken, held = time.monotonic(), 0.0, list[float](), list[tuple[float, float]]()
     while (at := time.monotonic() - begun) < seconds:
         start = time.perf_counter()
-        answer = vault.ask(f"fever {number} {len(taken)}", algorithm)
+        answer = vault.ask(f"What is the treatment for fever {number} {len(taken)}?", algorithm)
         taken.append(time.perf_counter() - start)
         paid += 0.0 if answer.receipt is None else sum(float(each.cost.curve[-1]) for each in answer.receipt.charges)
         held.append((at, _memory()))

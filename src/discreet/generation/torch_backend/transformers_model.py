@@ -108,11 +108,6 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         self._checked: set[tuple[int, int]] = set()
         self.pad_token = self.find_pad_token(self.end_tokens)
 
-    @property
-    def has_decoder(self) -> bool:
-        """Return whether the faster forward pass computes this model."""
-        return self._decoder is not None
-
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ScoredDecoding:
         """Feed the shared part once, then the prompts, which must have one length."""
         length = len(prompts[0].tokens)

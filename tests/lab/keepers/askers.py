@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from discreet_lab.experiments.keepers.setting import PARTS, SIGNS, TIGHT, WIDE, Issued
+from tests.lab.keepers.setting import PARTS, SIGNS, TIGHT, WIDE, Issued
 
 TIMEOUT = 90.0
 """Seconds: longer than a front waits for a question that another front has in flight."""

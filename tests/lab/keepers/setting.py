@@ -1,4 +1,4 @@
-"""The vaults, keys and hosts of the benchmark: documents, ledgers and accounts in one PostgreSQL server."""
+"""The vaults, keys and hosts of the tests: documents, ledgers and accounts in one PostgreSQL server."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from discreet.server.accounts import Accounts, Limits
 from discreet.server.config import PresetConfig, ServeConfig, ServedVault
 from discreet.server.shared_accounts import share_accounts
 from discreet.vault import Vault
-from discreet_lab.experiments.keepers.host import Host
+from tests.lab.keepers.host import Host
 
 UNITS = 240
 WIDE, TIGHT = "wide", "tight"

@@ -1,6 +1,6 @@
 """What must hold after a run: askers, accounts and ledgers know the same questions and the same payments."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,8 +11,8 @@ from discreet.ledger.records import QuestionRecord
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts import Accounts
 from discreet.server.accounts.books import Asked as Reserved
-from discreet_lab.experiments.keepers.askers import ANSWERED, Asked, Reply
-from discreet_lab.experiments.keepers.setting import Setting
+from tests.lab.keepers.askers import ANSWERED, Asked, Reply
+from tests.lab.keepers.setting import Setting
 
 
 @dataclass
@@ -164,50 +164,3 @@ def _other_answer(asked: Iterable[Asked]) -> Iterable[str]:
         told = [(reply.told["question_id"], reply.told["replayed"], reply.text) for reply in one.replies]
         if len({(question, text) for question, _, text in told}) > 1:
             yield f"{one.key} {one.name}: {told}"
-
-
-def table(found: Found, accounts: Accounts, faults: Counter[str], checks: Checks) -> list[list[str]]:
-    """Return the rows of a table."""
-    asked, paid = found.asked, found.paid
-    outcomes, codes = Counter(one.outcome for one in asked), _codes(asked)
-    again = sum(len(one.replies) > 1 for one in asked)
-    lost = len(paid - found.answers.keys())
-    return [
-        ["asked", f"{len(asked):,}"],
-        *([name, f"{outcomes[name]:,}"] for name in ("answered", "refused", "unknown")),
-        *([f"not answered: {code}", f"{count:,}"] for code, count in codes),
-        ["requests without any reply at some try", f"{sum(bool(one.lost) for one in asked):,}"],
-        ["requests that were answered more than once", f"{again:,}"],
-        *([f"{what} killed", f"{faults[what]:,}"] for what in ("keeper", "front", "host")),
-        ["cuts of the database", f"{faults['database']:,}"],
-        ["questions that were paid, in the ledgers", f"{len(paid):,}"],
-        ["of them with a receipt", f"{len(paid) - lost:,}"],
-        ["of them without: the reply was lost", f"{lost:,}"],
-        ["questions that are not settled at the end", f"{sum(row.settled is None for row in found.rows.values()):,}"],
-        *_spent(found),
-        *_of_keys(found, accounts),
-        *([name, "yes" if not broken else f"NO: {len(broken)}"] for name, broken in checks.broken.items()),
-    ]
-
-
-def _codes(asked: Iterable[Asked]) -> list[tuple[str, int]]:
-    return sorted(Counter(one.code for one in asked if one.outcome != ANSWERED).items())
-
-
-def _spent(found: Found) -> Iterable[list[str]]:
-    for name, ledger in found.ledgers.items():
-        most = max((ledger.budget.spent_state(one) for one, _ in ledger.unit_balances()), default=0.0)
-        yield [f"vault {name}: the most that a unit paid, of its grant", f"{most:,.2f} of {ledger.budget.epsilon:,.0f}"]
-
-
-def _of_keys(found: Found, accounts: Accounts) -> list[list[str]]:
-    at_cap = {row.key for row in found.rows.values() if row.stopped == "key_budget_exhausted"}
-    at_cap |= {one.key for one in found.asked if one.code == "key_budget_exhausted"}
-    more: dict[str, int] = defaultdict(int)
-    for key in accounts.list_keys():
-        more["exact" if _of_key(found, key.id) == accounts.odometer(key.id).spending else "above"] += 1
-    return [
-        ["keys that reached their cap", str(len(at_cap))],
-        ["keys whose odometer is the ledger's sum", str(more["exact"])],
-        ["keys whose odometer is above it: a question was broken off", str(more["above"])],
-    ]

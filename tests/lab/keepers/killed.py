@@ -1,9 +1,6 @@
 """Several keepers on one vault in PostgreSQL, killed at random moments."""
 
-import argparse
 import random
-import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -12,16 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from discreet.server.accounts import Accounts
 from tests.guarantee.ledger.conftest import Server
+from tests.lab.keepers.askers import Asked, Asker
+from tests.lab.keepers.checks import Checks, Found, check, gather
+from tests.lab.keepers.host import Host
+from tests.lab.keepers.setting import GRANT_OF_TIGHT, Setting, issue_keys, make_hosts, make_vaults
 from tests.server.front.serving import free_port
 from tests.vector_server import vector_server
-
-from discreet.server.accounts import Accounts
-from discreet_lab.experiments.common import add_csv_option, write_table
-from discreet_lab.experiments.keepers.askers import Asked, Asker
-from discreet_lab.experiments.keepers.checks import Checks, check, gather, table
-from discreet_lab.experiments.keepers.host import Host
-from discreet_lab.experiments.keepers.setting import GRANT_OF_TIGHT, Setting, issue_keys, make_hosts, make_vaults
 
 LARGE, SMALL = 5e4, 100.0
 """Epsilon of the caps; each fourth key has the small one, and reaches it."""
@@ -117,13 +112,11 @@ def started(folder: Path, plan: Plan, database: Server) -> Iterator[Setting]:
         accounts.close()
 
 
-def run(folder: Path, plan: Plan) -> tuple[list[list[str]], Checks]:
-    """Run askers and faults. Return the rows of the table, and what holds."""
+def run(folder: Path, plan: Plan) -> tuple[Found, Counter[str], Checks]:
+    """Run askers and faults. Return what is known afterwards, what was killed, and what holds."""
     with unsafe_database() as database, started(folder, plan, database) as made:
         faults = Faults(made.hosts, database, plan.seed, plan.pause)
-        begun = time.monotonic()
         asked = ask_all(made, faults, plan)
-        minutes = (time.monotonic() - begun) / 60
         for host in made.hosts:
             host.wait_ready()
         time.sleep(plan.late)
@@ -132,14 +125,7 @@ def run(folder: Path, plan: Plan) -> tuple[list[list[str]], Checks]:
         database.cut()
         database.start()
         found = gather(made, asked)
-        checks = check(found, made.accounts)
-        rows = [
-            ["keepers, each with a front", str(plan.keepers)],
-            ["askers", str(plan.askers)],
-            ["minutes", f"{minutes:.1f}"],
-            *table(found, made.accounts, faults.counts, checks),
-        ]
-    return rows, checks
+        return found, faults.counts, check(found, made.accounts)
 
 
 def ask_all(made: Setting, faults: Faults, plan: Plan) -> list[Asked]:
@@ -157,31 +143,3 @@ def ask_all(made: Setting, faults: Faults, plan: Plan) -> list[Asked]:
     for thread in threads:
         thread.join()
     return [asked for one in askers for asked in one.asked]
-
-
-def kill_keepers(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
-    """Several keepers on one vault in PostgreSQL: keepers, fronts, hosts and the database are killed at random moments.
-
-    Documents, ledgers and accounts are in one PostgreSQL server. Each keeper runs with a front of its own, as `discreet
-    serve` starts them, with the toy model. Askers send counts, shares, lists and votes to random fronts. What was not
-    answered, they send again, under the same Idempotency-Key. At the end, receipts, accounts and ledgers must agree.
-    The server loses in a cut what was not committed durably: its default for `synchronous_commit` is off.
-
-    Prints Markdown; ends with 1 if a check fails, and names what breaks it.
-    """
-    parser.add_argument("--minutes", type=float, default=20.0)
-    parser.add_argument("--keepers", type=int, default=4)
-    parser.add_argument("--askers", type=int, default=64)
-    parser.add_argument("--keys", type=int, default=16)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tight", type=float, default=GRANT_OF_TIGHT, help="the grant of the second vault")
-    add_csv_option(parser)
-    given = parser.parse_args(arguments)
-    plan = Plan(given.minutes * 60, given.keepers, given.askers, given.keys, given.seed, given.tight)
-    with tempfile.TemporaryDirectory(prefix="d-") as folder:
-        rows, checks = run(Path(folder), plan)
-    write_table(["what", "found"], rows, given.csv)
-    for name, broken in checks.broken.items():
-        for one in broken[:20]:
-            print(f"{name}: {one}", file=sys.stderr)
-    return 0 if checks.hold else 1

@@ -22,9 +22,9 @@ from discreet.server.keeper.hardening import end_with_parent
 from discreet.server.keeper.process import main as keep
 from discreet.server.supervisor import Supervisor
 from discreet.vault import Vault
-from discreet_lab.experiments.catalogue import ROOT
 
-MODULE = "discreet_lab.experiments.keepers.host"
+ROOT = Path(__file__).parents[3]
+MODULE = "tests.lab.keepers.host"
 PATIENCE = 120.0
 """Seconds in which a host must answer after its start."""
 

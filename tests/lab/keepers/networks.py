@@ -1,6 +1,6 @@
 """Hosts with a network of their own: a namespace each, with one link to the clients and one to the database.
 
-All of it lies in a namespace of the benchmark's own (`enter`), so the machine's network is not touched, and nothing is
+All of it lies in a namespace of the test's own (`enter`), so the machine's network is not touched, and nothing is
 left of it. Each host's namespace lives as long as a process in it.
 """
 
@@ -11,7 +11,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-_INSIDE = "BENCHMARK_NETWORK"
+_INSIDE = "TEST_NETWORK"
 """The environment variable that is set inside the namespace."""
 
 
