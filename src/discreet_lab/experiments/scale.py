@@ -3,6 +3,7 @@
 import argparse
 import csv
 import hashlib
+import json
 import math
 import os
 import random
@@ -10,21 +11,28 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.common.algorithm import Algorithm, Query
+from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.statistics.themes import Themes
+from discreet.generation.no_model import NO_MODEL
 from discreet.generation.toy import ToyModel
 from discreet.ledger.balances import RESERVE, Units
 from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain, replay
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
+from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import TEXTS, VECTORS, EmbeddedStore
+from discreet.retrieval.embedding import HashingEmbedder
+from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.store import Piece, Vector
 from discreet.retrieval.vectors import HEAD, HEADS, VectorFile
 from discreet.vault import Vault
@@ -134,9 +142,13 @@ def peak_memory() -> float:
 
 BATCH = 256
 AT_ONCE = 1000
-PARTS = ("store", "ledger", "vault", "postgres")
-"""What is measured: the store alone, the ledger alone, whole questions in a vault, a store in PostgreSQL."""
-BUDGET = Budget(1e4, 1e-5)
+PARTS = ("store", "ledger", "codes", "vault", "postgres")
+"""What is measured: the store alone, the ledger alone, statistics of codes, whole questions in a vault, a store in
+PostgreSQL."""
+EACH = 10
+"""How many records a person has in "codes"."""
+WARDS, COMPLAINTS = tuple(f"ward {n}" for n in range(4)), tuple(f"system {n}" for n in range(12))
+BUDGET, GRANTED = Budget(1e4, 1e-5), Budget(20.0, 1e-6, 5e-7)
 MOST, SPENT = Spending.of(BoundedRange(0.5)), Spending.of(BoundedRange(0.25))
 
 
@@ -171,6 +183,44 @@ def fill_in_bulk(store: EmbeddedStore, folder: Path, count: int) -> Vector:
         file.write(range(start, start + AT_ONCE), heads, file.packed(list(vectors.astype(np.float32))))
     query: Vector = vectors[0].astype(np.float32)
     return query
+
+
+def of_codes(folder: Path, count: int) -> Found:
+    """Return the costs of statistics of `count` records of a tenth as many people, with a code and a ward each."""
+    draw, people = random.Random(count), count // EACH
+    store = EmbeddedStore(folder, DIMENSION)
+    database, numbers = store._database, range(1, count + 1)
+    database.run("begin immediate")
+    insert = database.driver.executemany
+    insert("insert into unit values (?, ?, ?)", ((n, os.urandom(16), f"unit {n}") for n in range(1, people + 1)))
+    some = ((n, n % people + 1, json.dumps({"ward": draw.choice(WARDS), "complaint": _sick(draw)})) for n in numbers)
+    named = ((n, os.urandom(16), f"d{n}", unit, b"", "", own) for n, unit, own in some)
+    insert("insert into document values (?, ?, ?, ?, ?, 0, 0, ?, ?)", named)
+    insert("insert into chunk values (?, ?, ?, ?, 'text')", ((n, n % people + 1, n, n - 1) for n in numbers))
+    database.rows("update store set chunks = ?, documents = ?, units = ?, rows = ?, changes = 1", [count] * 4)
+    database.run("commit")
+    corpus, ledger = SealedCorpus(store, HashingEmbedder()), SqliteLedger.create(folder / "ledger.sqlite", GRANTED)
+    table = Themes(attribute="complaint", values=COMPLAINTS, each=1)
+    asked = {
+        "a table of all people": table,
+        "a table by ward": replace(table, by="ward", groups=WARDS),
+        "a count of one value": Count(condition=f"complaint = '{COMPLAINTS[0]}'"),
+    }
+    found: Found = {}
+    for name, statistic in asked.items():
+        times = []
+        for number in range(4):
+            account = UnitAccount(ledger, f"{name} {number}")
+            times.append(seconds_by(lambda paid=account, one=statistic: one.run(Query("q"), corpus, NO_MODEL, paid)))
+        found |= {} if found else {"codes: the first question of a process, ms": 1e3 * times[0]}
+        found[f"codes: {name}, ms"] = 1e3 * statistics.median(times[1:])
+    store.close()
+    return found
+
+
+def _sick(draw: random.Random) -> str:
+    """Return a complaint, or none of those that are known."""
+    return draw.choice((*COMPLAINTS, *("none",) * EACH * len(COMPLAINTS)))
 
 
 def of_store(folder: Path, count: int) -> Found:
@@ -280,15 +330,15 @@ def private_memory() -> float:
 
 
 def in_a_folder(part: str, count: int) -> Found:
-    """Return the costs of a store or of a ledger."""
+    """Return the costs of a store, of a ledger, or of statistics of codes."""
     with tempfile.TemporaryDirectory() as folder:
-        return of_store(Path(folder), count) if part == "store" else of_ledger(Path(folder), count)
+        return {"store": of_store, "ledger": of_ledger, "codes": of_codes}[part](Path(folder), count)
 
 
 def costs(count: int, parts: Sequence[str]) -> Found:
     """Return the costs of these parts for a number of records, from fresh processes."""
     found: Found = {}
-    for part in ("store", "ledger"):
+    for part in ("store", "ledger", "codes"):
         found |= run_alone(in_a_folder, part, count) if part in parts else {}
     if "postgres" in parts:
         found |= run_alone(of_postgres, count)
