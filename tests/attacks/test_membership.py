@@ -7,9 +7,9 @@ import pytest
 
 from discreet.errors import BadData
 from discreet.retrieval.embedding import open_embedder
-from discreet_lab.attacks.membership import GO_ON, MOST, Suspect, likeness, measure_membership, read_suspects
+from discreet_lab.attacks.membership import GO_ON, MEASURES, MOST, Suspect, likeness, measure_membership, read_suspects
 from discreet_lab.attacks.rates import Auc
-from discreet_lab.evaluation.metrics import bleu
+from discreet_lab.evaluation.metrics import bleu, ngram_precision
 
 TEXT = "one two three four five six seven eight"
 
@@ -36,14 +36,17 @@ def test_bleu() -> None:
     assert bleu("a b x c", "a b c d") == pytest.approx(by_hand)
     assert bleu("a b x c", "a b c d e f g h") == pytest.approx(by_hand * math.exp(-1))
     assert bleu("a a a a", "a b c d") < bleu("a b a a", "a b c d")  # a word counts as often as it is there
+    assert ngram_precision("a b x c", "a b c d e f g h") == pytest.approx(by_hand)  # short answers are not punished
+    assert ngram_precision("", TEXT) == 0
+    assert ngram_precision(TEXT, TEXT) == pytest.approx(1)
 
 
 def test_likeness_by_each_measure() -> None:
     found = likeness([TEXT, "", "nine ten"], [TEXT, TEXT, TEXT], open_embedder("hashing"))
-    assert found.shape == (3, 3)
-    assert found[0] == pytest.approx([1, 1, 1], abs=1e-6)
-    assert found[1][:2].tolist() == found[2][:2].tolist() == [0, 0]
-    assert (found[1:, 2] < 0.5).all()
+    assert found.shape == (3, len(MEASURES))
+    assert found[0] == pytest.approx([1, 1, 1, 1], abs=1e-6)
+    assert found[1][:3].tolist() == found[2][:3].tolist() == [0, 0, 0]
+    assert (found[1:, 3] < 0.5).all()
 
 
 def test_told_apart() -> None:

@@ -169,7 +169,7 @@ def test_neighbours_need_no_model(ward: Path, questions: Path) -> None:
 def test_attack_asks_questions_of_its_own(ward: Path, small_model: Path) -> None:
     curve = told("vote-membership", ward, "--quick", "--limit", 2, "--model", small_model)
     assert isinstance(curve["rows"], list)
-    assert {row["measure"] for row in curve["rows"]} == {"bleu", "rouge-l", "embedding"}
+    assert {row["measure"] for row in curve["rows"]} == {"n-grams", "bleu", "rouge-l", "embedding"}
     assert curve["rows"][0]["curve"][-1] == [1.0, 1.0]
 
 

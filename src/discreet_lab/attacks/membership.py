@@ -19,7 +19,7 @@ from discreet.errors import BadData
 from discreet.retrieval.embedding import Embedder
 from discreet.system.jsonl import read_lines
 from discreet_lab.attacks.rates import Auc, Rate, curve, true_positives
-from discreet_lab.evaluation.metrics import bleu, rouge_l
+from discreet_lab.evaluation.metrics import bleu, ngram_precision, rouge_l
 
 GO_ON = "What does the record say after: {}?"
 CUTS = (1 / 4, 3 / 4, 1 / 3, 2 / 3)
@@ -29,7 +29,8 @@ These two cut it in the middle, or after its own question.
 """
 MOST = 2 + len(CUTS)
 """The largest number of questions about one person."""
-MEASURES = ("bleu", "rouge-l", "embedding")
+MEASURES = ("n-grams", "bleu", "rouge-l", "embedding")
+"""The similarities that are tried. The first one is the paper's."""
 FALSE_POSITIVES = (0.01, 0.001)
 LONGEST, SHORTEST = 120, 8
 """Limits of a passage in words: the longest is a vault's chunk; a shorter one carries too little information."""
@@ -124,7 +125,7 @@ def likeness(answers: Sequence[str], references: Sequence[str], embedder: Embedd
     said = [answer if answer.strip() else "-" for answer in answers]  # an embedder needs a text that is not empty
     near = (embedder.embed(said) * embedder.embed(list(references))).sum(axis=1)
     rows = [
-        (bleu(answer, reference), rouge_l(answer, reference), float(alike))
+        (*(measure(answer, reference) for measure in (ngram_precision, bleu, rouge_l)), float(alike))
         for answer, reference, alike in zip(answers, references, near, strict=True)
     ]
     return np.asarray(rows, dtype=np.float64).reshape(-1, len(MEASURES))

@@ -96,6 +96,7 @@ class MembershipShown(Sparse):
     Attributes:
         most_auc: the largest area that the price of the questions allows; None without a guarantee.
         price: epsilon and delta of the questions about one person; None without a guarantee.
+        ngrams: answers and documents compared by runs of 1 to 4 words: BLEU without its penalty for short answers.
         bleu: answers and documents compared by BLEU.
         rouge_l: answers and documents compared by ROUGE-L.
         embedding: answers and documents compared by the vault's embedder.
@@ -103,6 +104,7 @@ class MembershipShown(Sparse):
 
     most_auc: float | None
     price: tuple[Unbounded, float] | None
+    ngrams: AreaShown = field(metadata={KEY: "n-grams"})
     bleu: AreaShown
     rouge_l: AreaShown = field(metadata={KEY: "rouge-l"})
     embedding: AreaShown

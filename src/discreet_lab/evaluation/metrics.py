@@ -86,6 +86,15 @@ def bleu(answer: str, reference: str) -> float:
     return float(_bleu().corpus_score([answer], [[reference]]).score) / 100
 
 
+def ngram_precision(answer: str, reference: str) -> float:
+    """Return BLEU without its penalty for short answers, in [0, 1]: the mean of the precisions of 1 to 4 words.
+
+    It is the score by which S2MIA, as DPVoteRAG reports it (section IV.C), takes a document for a member.
+    """
+    found = _bleu().corpus_score([answer], [[reference]])
+    return float(found.score / found.bp) / 100 if found.bp else 0.0
+
+
 def levenshtein(answer: str, reference: str) -> float:
     """Return one minus the edit distance over the length of the longer text, ignoring case."""
     return float(_rapidfuzz().Levenshtein.normalized_similarity(answer.strip().lower(), reference.strip().lower()))
