@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from discreet.cli.app import app
 from discreet.cli.kinds import Chooser
 from discreet.errors import CannotAnswer, DiscreetError, UsageError
 from discreet.generation.remote.endpoint import KEY, PARSER_KEY
 from discreet.generation.toy import ToyModel
 from discreet.questions import model_parser
 from discreet.questions.model_parser import FILE, VARIABLE, text_form_in
+from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Document
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.served import Served
@@ -392,3 +395,47 @@ def test_question_that_was_refused_can_be_asked_of_voters(vault: Vault, recorded
     with pytest.raises(DiscreetError):
         chooser.check(question)
     assert chooser.decide(question).request.kind == "fact"  # --anyway
+
+
+# -- a codebook from a description -------------------------------------------------------------------------------------
+
+
+BOOK = {
+    "name": "complaints of tenants",
+    "attributes": [
+        {"name": "defect", "type": "any of", "values": [{"name": "heating", "words": ["radiator"]}, {"name": "water"}]},
+        {"name": "rent", "type": "number", "low": 0, "high": 5000},
+    ],
+}
+
+
+@pytest.mark.parametrize("style", ["{}", "Here it is:\n```json\n{}\n```", '<think>{{"attributes": []}}</think> {}'])
+@pytest.mark.parametrize("lacks", [False, True])
+def test_codebook_from_a_description(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, style: str, lacks: bool) -> None:
+    about, path = "What tenants wrote to a landlord", tmp_path / "book.yaml"
+    content = style.format(json.dumps(BOOK))
+    recorded = Recorded({about: {"choices": [{"message": {"content": content}}]}}, lacks=lacks)
+    with serving(recorded) as name:
+        monkeypatch.setenv(VARIABLE, name)
+        done = CliRunner().invoke(app, ["codebook", "new", str(path), "--about", about])
+    assert done.exit_code == 0, done.output
+    assert Codebook.read(path) == Codebook.parse(BOOK)
+    assert [one["content"] for one in recorded.bodies[-1]["messages"]][1:] == [about]  # it reads nothing else
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("No.", "no JSON object"), ('{"attributes": [{"name": "a", "type": "one of"}]}', "has no values")],
+)
+def test_reply_that_is_no_codebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, said: str) -> None:
+    path = tmp_path / "book.yaml"
+    with serving(Recorded({"tickets": {"choices": [{"message": {"content": content}}]}})) as name:
+        monkeypatch.setenv(VARIABLE, name)
+        done = CliRunner().invoke(app, ["codebook", "new", str(path), "--about", "tickets"])
+        assert CliRunner().invoke(app, ["codebook", "new", str(path)]).exit_code == 2
+    assert done.exit_code == 4
+    assert said in " ".join(done.output.split())
+    assert not path.exists()
+    monkeypatch.delenv(VARIABLE)
+    asked = CliRunner().invoke(app, ["codebook", "new", str(path), "--about", "tickets"])
+    assert (asked.exit_code, VARIABLE in asked.output) == (2, True)

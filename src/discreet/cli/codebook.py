@@ -13,6 +13,8 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.errors import BadData, UsageError
+from discreet.generation.remote.openai_address import EXAMPLE
+from discreet.questions.model_parser import VARIABLE, ModelParser
 from discreet.retrieval.codebook import Codebook, find_book, packaged_books
 from discreet.retrieval.embedding import open_embedder
 from discreet.retrieval.unit_records import read_unit_texts
@@ -81,12 +83,31 @@ def show(
 def new(
     written: Written,
     like: Annotated[str, typer.Option("--like", metavar="NAME", help="The packaged codebook to begin with.")] = "",
+    about: Annotated[
+        str,
+        typer.Option("--about", metavar="TEXT", help="What the records are; the model of DISCREET_PARSER writes it."),
+    ] = "",
 ) -> None:
-    """Write a codebook to begin with: a packaged one, to be changed in an editor."""
-    if like not in packaged_books():
-        raise UsageError(f"Name a packaged codebook to begin with: --like {' or '.join(packaged_books())}.")
-    _write(written, find_book(like))
+    """Write a codebook to begin with, to be changed in an editor: a packaged one, or a model's from a description."""
+    if bool(about) == bool(like) or (like and like not in packaged_books()):
+        raise UsageError(
+            f"Name a packaged codebook to begin with: --like {' or '.join(packaged_books())}. Or describe the records: "
+            "--about TEXT."
+        )
+    _check_new(written)
+    _write(written, _book_about(about) if about else find_book(like))
     out.print(f"{written}: change it, then: discreet code VAULT --book {quoted(written)}", markup=False)
+
+
+def _book_about(about: str) -> Codebook:
+    parser = ModelParser.from_environment(None)
+    if parser is None:
+        raise UsageError(
+            f"--about needs a language model: export {VARIABLE}={EXAMPLE}, and run the command again. It reads the "
+            "description, and no record."
+        )
+    with doing("Asking the model for a codebook"):
+        return parser.propose_book(about)
 
 
 @_group.command("propose")

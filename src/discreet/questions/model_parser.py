@@ -9,6 +9,8 @@ none. A request that it makes is one like any other: it is checked, echoed, pric
 
 For a text there is one decision: the first sound one, so that an estimate, the answer and a repeat are of one request.
 
+The same model may write a codebook (`discreet codebook new --about`), from a description alone.
+
 VAULT/understood.jsonl   questions with the requests that were made of them, if the vault keeps the texts of questions
                          (`init --log-questions`); otherwise they are kept as long as the vault is open
 """
@@ -22,10 +24,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.errors import StoreError, UsageError
+from discreet.errors import BadData, StoreError, UsageError
 from discreet.generation.remote.endpoint import PARSER_KEY, KeyRefused, ServerGone
 from discreet.generation.remote.openai_address import EXAMPLE, OpenAIAddress
 from discreet.questions.request import Request, parse_request
+from discreet.retrieval.codebook import Codebook
 from discreet.system.sharing import Turn
 
 VARIABLE = "DISCREET_PARSER"
@@ -68,6 +71,16 @@ Neither rash nor chills: how large is that crowd? {{"kind": "count", "of": {{"no
 {{"says": "chills"}}]}}}}}}
 Wie viele haben Husten? {{"kind": "count", "of": {{"says": "Husten", "language": "de"}}}}
 What is Mrs Field's diagnosis? {{"kind": "none"}}"""
+
+_BOOK = """You write a codebook: what is looked for in each record of a collection that is described to you. You know \
+no record. Reply with one JSON object, and nothing else, such as
+{"name": "medical visit", "attributes": [{"name": "complaint", "type": "any of", "meaning": "what the patient \
+complains of", "words": ["symptom"], "values": [{"name": "breathing", "meaning": "trouble with lungs or airways", \
+"words": ["cough"], "examples": ["She has been short of breath for two days."]}]}, {"name": "age", "type": "number", \
+"unit": "years"}]}
+The types are "one of" and "any of" (with 4 to 12 values), "text", "number" and "date". Write 2 to 5 attributes. A \
+name has 1 to 4 words in lower case. Each value has a meaning, 2 to 5 other words, and 2 or 3 sentences that such a \
+record would hold. No word stands for two things."""
 
 
 def instruct(fields: Mapping[str, str], attributes: Sequence[str], plural: str, language: str) -> str:
@@ -146,11 +159,32 @@ class ModelParser:
                 self._rests_until = time.monotonic() + REST
             raise
 
-    def _reply(self, question: str, instructions: str) -> str:
+    def propose_book(self, about: str) -> Codebook:
+        """Return the codebook that the model writes for records of some kind. It reads this description alone.
+
+        Raises:
+            BadData: if its reply holds no codebook.
+            ServerGone, KeyRefused: as `request`.
+        """
+        schema = {"type": "json_schema", "json_schema": {"name": "codebook", "schema": Codebook.model_json_schema()}}
+        reply = self._reply(about, _BOOK, schema).rpartition("</think>")[2]
+        why = "it holds no JSON object with `attributes`"
+        for found in (one for one in _objects(reply, "attributes", json.JSONDecoder()) if "attributes" in one):
+            try:
+                return Codebook.parse(found)
+            except ValueError as error:
+                why = str(error)
+        raise BadData(
+            f"The model's reply is no codebook: {why}. Ask again, or begin with a packaged one: discreet codebook new "
+            "BOOK.yaml --like NAME."
+        )
+
+    def _reply(self, question: str, instructions: str, schema: dict[str, Any] | None = None) -> str:
         said = [{"role": "system", "content": instructions}, {"role": "user", "content": question}]
         body: dict[str, Any] = {"model": self.address.model, "messages": said, "stream": False}
-        plain = {"temperature": 0, "seed": 0, "max_tokens": _MOST_TOKENS}
-        settings: tuple[dict[str, Any], ...] = ({"response_format": _response_format()} | plain, plain, {})
+        plain = {"temperature": 0, "seed": 0, "max_tokens": _MOST_TOKENS * (4 if schema else 1)}
+        form = {"response_format": schema or _response_format()}
+        settings: tuple[dict[str, Any], ...] = (form | plain, plain, {})
         for known in range(self._known, len(settings)):  # a server may know no schema, or none of the settings
             reply = self._endpoint.request("POST", "/chat/completions", body | settings[known], timeout=PATIENCE)
             if reply.status not in _REFUSED:
@@ -195,15 +229,19 @@ def text_form_in(reply: str) -> str:
     return made.pop() if len(made) == 1 else _NONE
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in a text, with numbers as text: a value may be written without quotes."""
-    decoder, at = json.JSONDecoder(parse_int=str, parse_float=str), -1
+_NUMBERS_AS_TEXT = json.JSONDecoder(parse_int=str, parse_float=str)
+"""A value may be written without quotes."""
+
+
+def _objects(text: str, part: str = "kind", decoder: json.JSONDecoder = _NUMBERS_AS_TEXT) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in a text; of one with a part of this name, none that stands inside it."""
+    at = -1
     while (at := text.find("{", at + 1)) >= 0:
         try:
             found, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             continue
-        at = end - 1 if "kind" in found else at
+        at = end - 1 if part in found else at
         yield found
 
 
