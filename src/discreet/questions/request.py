@@ -424,6 +424,13 @@ def themes_of(attribute: str, by: str, settings: VaultConfig, book: Codebook | N
     return found
 
 
+NOT_READ = (
+    "Name a codebook: discreet code VAULT --book NAME, and `discreet codebook show` lists some. Or let the model read "
+    "them: discreet code --statements VAULT."
+)
+"""What makes lists, themes and summaries possible."""
+
+
 def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> None:
     """Refuse an algorithm that needs something that the vault does not know. Nothing was charged.
 
@@ -438,9 +445,7 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
         CannotAnswer: if what it reads is no declared field, and the documents were not read.
     """
     if algorithm.needs_readings and not read:
-        raise CannotAnswer(
-            algorithm.name, "The documents were not read. Read them once: discreet code --statements VAULT."
-        )
+        raise CannotAnswer(algorithm.name, f"The documents were not read. {NOT_READ}")
     if not isinstance(algorithm, Statistic):
         return
     for name in (*algorithm.fields_tested, *algorithm.dates_read):
@@ -455,8 +460,8 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
         if not (read or any(matches(name, attribute) for name in settings.fields)):
             raise CannotAnswer(
                 algorithm.name,
-                f"Nothing is known about '{attribute}': it is no declared field, and the documents were not read. Read "
-                "them once: discreet code --statements VAULT.",
+                f"Nothing is known about '{attribute}': it is no declared field and no code, and the documents were "
+                f"not read. {NOT_READ}",
             )
 
 

@@ -210,7 +210,8 @@ class _Reading:
             raise CannotAnswer(
                 "summary",
                 f"'{slots.attribute}' is a summary of many documents. Ask for one attribute, for example: What "
-                "are the most common symptoms of ...? Or summarise: Summarise what the notes say about ...",
+                "are the most common symptoms of ...? For the themes of all documents, name a codebook: discreet code "
+                "VAULT --book NAME.",
             )
         if slots.kind in ("list", "typical"):
             own["attribute"] = self._attribute(slots.attribute)
