@@ -51,6 +51,11 @@ class Result:
         about, canaries, prompts = self.asked
         return about * self.one["bleu"].scores + canaries + prompts
 
+    @property
+    def seldom(self) -> bool:
+        """Whether voters released a value for fewer than half of the questions. Then a low area says little."""
+        return self.private is not None and 2 * self.private < self.questions
+
 
 @dataclass(frozen=True)
 class Questions:

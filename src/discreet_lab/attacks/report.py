@@ -221,6 +221,7 @@ def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
             for found, questions in ((result.one, 1), (result.many, result.asked[0]))
         )
         private = "-" if result.private is None else f"{result.private} of {result.questions}"
+        private += ", fewer than half" * result.seldom
         rows.append((result.target.label, *one, *many, private))
     return rows
 
@@ -344,10 +345,11 @@ _MEMBERSHIP = (
     "S2MIA: the attacker knows a document, asks with its first half, and compares the answer with the second half. "
     "The table has the area under the curve of true against false positives (0.5 is guessing, 1 is certainty), with an "
     "interval of confidence 0.95. People of the vault are each in one copy and out of another: scores in are compared "
-    "with scores out, and the interval is one of pairs. Others from a file are in no copy. The measures are BLEU, "
-    'ROUGE-L and similarity of embeddings, with one question about each person, and with many. "most": the largest '
-    'area that the epsilon of these questions allows for any attack. "private answers": the number of questions for '
-    "which voters released a value. The model answered the others without documents."
+    "with scores out, and the interval is one of pairs. Others from a file are in no copy. The measures are the "
+    "precision of runs of 1 to 4 words (the paper's), BLEU, ROUGE-L and similarity of embeddings, with one question "
+    'about each person, and with many. "most": the largest area that the epsilon of these questions allows for any '
+    'attack. "private answers": the number of questions for which voters released a value. The model answered the '
+    "others without documents: if these are more than half, a low area says little."
 )
 _FEW = (
     "The measure is BLEU with one question, with Clopper and Pearson's interval of confidence 0.95. With fewer than "

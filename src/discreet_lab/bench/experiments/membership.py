@@ -33,6 +33,12 @@ def run(given: BenchRun) -> list[Row]:
             area = {"area": found.auc.value, "low": found.auc.low, "high": found.auc.high}
             curve = {f"hits at {rate:g}": read_curve(found.points, rate) for rate in AT}
             rows.append({**key, **area, **curve, "curve": [list(point) for point in found.points]})
+    given.notes += [
+        f"{result.target.label} answered {result.private} of {result.questions} questions from documents, fewer than "
+        "half: a low area there says little."
+        for result in findings.results
+        if result.seldom
+    ]
     given.notes.append(
         f"{findings.members} people, each in one copy of the vault and out of the other; one question about each."
     )
