@@ -27,7 +27,7 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 def given(ward: Vault, table: str, **more: Any) -> BenchRun:
     wanted = find_table(table)
     return BenchRun(
-        wanted, wanted.values(quick=True, epsilons=()), Data.PATIENTS, 4, opened=ward, quick=True,
+        wanted, wanted.values(quick=True, given={}), Data.PATIENTS, 4, opened=ward, quick=True,
         questions=hospital_questions(SIZES), **more,
     )  # fmt: skip
 

@@ -16,12 +16,14 @@ from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
 from discreet_lab.attacks.extraction import sensitive_strings
 from discreet_lab.bench.demo_data import EQUAL, QUICK_UNEQUAL, hospital, hospital_questions, mails
+from discreet_lab.bench.experiments.answers import settings_of
 from discreet_lab.bench.experiments.membership import read_curve
 from discreet_lab.bench.measures import columns_on
 from discreet_lab.bench.open_data import kind_of, kind_of_texts, read_stream
 from discreet_lab.bench.papers.dp_vote_rag import REPORTED
 from discreet_lab.bench.papers.dp_vote_rag_tables import TOKENS, TOTALS, VOTERS, choose_best
 from discreet_lab.bench.result import BenchResult, show, tell_other_kind, with_figures
+from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.runner import EXPERIMENTS, WITHOUT_VAULT, BenchOptions, run_table
 from discreet_lab.bench.table import TOP_K_RELEASE, BenchTable, Data
 from discreet_lab.bench.tables import TABLES, find_table
@@ -176,11 +178,25 @@ def test_references_are_measured_by_likeness() -> None:
 
 
 def test_epsilon_replaces_that_of_the_sweep_or_is_refused() -> None:
-    assert find_table("vote-epsilon").values(quick=True, epsilons=(3.0,))["epsilon"] == (3.0,)
+    assert find_table("vote-epsilon").values(quick=True, given={"epsilon": (3.0,)})["epsilon"] == (3.0,)
     with pytest.raises(UsageError, match="does not vary epsilon"):
-        find_table("ksa-lengths").values(quick=False, epsilons=(3.0,))
+        find_table("ksa-lengths").values(quick=False, given={"epsilon": (3.0,)})
     with pytest.raises(UnknownName, match="vote-epsilon"):
         find_table("vote-epsilom")
+
+
+def test_parameters_replace_those_of_the_table() -> None:
+    """One that the table varies takes several values; another one is that of all rows."""
+    table = find_table("vote-epsilon")
+    given = {"private_tokens": (3, 4), "max_tokens": (5,)}
+    assert table.values(quick=False, given=given)["private_tokens"] == (3, 4)
+    with pytest.raises(UsageError, match="does not vary max_tokens"):
+        table.values(quick=False, given={"max_tokens": (5, 6)})
+    run = BenchRun(table, table.values(False, given), Data.FACTS, 1, given={"max_tokens": 5}, delta=1e-4)
+    made: list[Any] = [one for one in settings_of(run).values() if hasattr(one, "delta")]
+    assert {(one.max_tokens, one.delta) for one in made} == {(5, 1e-4)}
+    with pytest.raises(UsageError, match="has no delta of its own"):
+        run_table(find_table("vote-membership"), BenchOptions(delta=1e-4))
 
 
 def test_demonstration_has_questions_that_its_notes_answer() -> None:

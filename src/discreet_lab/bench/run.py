@@ -1,6 +1,6 @@
 """What an experiment is given: the vault, the questions, the values of the sweep, and the settings of the run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,8 @@ class BenchRun:
         opened: the vault; None for arithmetic.
         quick: whether the run is quick.
         encoder: the name of the model of BERTScore.
+        given: parameters in place of the table's settings.
+        delta: of a unit's budget in a stream, of a corpus, and of an answer; that of the table if None.
     """
 
     table: BenchTable
@@ -50,6 +52,8 @@ class BenchRun:
     opened: Vault | None = None
     quick: bool = False
     encoder: str = PACKAGED
+    given: Mapping[str, Any] = field(default_factory=dict)
+    delta: float | None = None
 
     @property
     def vault(self) -> Vault:
@@ -64,7 +68,7 @@ class BenchRun:
 
     def one(self, name: str, otherwise: Any = None) -> Any:
         """Return a setting that is the same in all rows."""
-        return self.table.settings.get(name, otherwise)
+        return self.given.get(name, self.table.settings.get(name, otherwise))
 
     @property
     def only_epsilon(self) -> float:
@@ -83,7 +87,11 @@ class BenchRun:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that all algorithms have that know them; a quick run has short answers."""
-        return {**self.one("parameters", {}), **({"max_tokens": QUICK_TOKENS} if self.quick else {})}
+        return {
+            **self.one("parameters", {}),
+            **({"max_tokens": QUICK_TOKENS} if self.quick else {}),
+            **{name: value for name, value in self.given.items() if name not in self.table.settings},
+        }
 
     def count(self, step: str, total: int) -> Callable[[], None]:
         """Return a function that counts the items of a step."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from discreet_lab.bench.demo_data import EQUAL, hospital_questions
 from discreet_lab.bench.open_data import OpenedData, asked_again, kind_of, open_demo, open_given, read_stream
 from discreet_lab.bench.result import BenchResult, tell_other_kind, with_figures
 from discreet_lab.bench.run import BenchRun, OnProgress
-from discreet_lab.bench.table import DEMO, BenchTable, Data, Row
+from discreet_lab.bench.table import DEMO, BenchTable, Data, Row, Sweep
 from discreet_lab.evaluation.bert_score import PACKAGED
 
 EXPERIMENTS = {
@@ -30,6 +30,8 @@ EXPERIMENTS = {
     "lengths": ("accounting", "run_lengths"),
 }
 """The kinds of experiments: the module and the function, which are loaded when they are run."""
+WITH_DELTA = ("answers", "stream", "corpora")
+"""The experiments that take a delta."""
 WITHOUT_VAULT = frozenset(("tokens", "lengths"))
 """The experiments that are arithmetic: they draw no noise, so there is one run."""
 
@@ -42,7 +44,8 @@ class BenchOptions:
         vault, questions: the data; those of the demonstration if None.
         model: the name of the language model in place of the vault's; "" for the vault's.
         limit: the number of questions, people or mails; the table's if None.
-        epsilons: the values of epsilon in place of the table's; empty for the table's.
+        given: values of parameters in place of the table's.
+        delta: in place of the table's.
         seed: the first seed of the noise.
         plugins: the names of algorithms that are further rows.
         quick: whether to take fewer values, questions and runs.
@@ -53,7 +56,8 @@ class BenchOptions:
     questions: Path | None = None
     model: str = ""
     limit: int | None = None
-    epsilons: tuple[float, ...] = ()
+    given: Sweep = field(default_factory=dict)
+    delta: float | None = None
     seed: int = 0
     plugins: Sequence[str] = ()
     quick: bool = False
@@ -73,7 +77,9 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
         UsageError: if the table cannot be run with the options.
         BadData: if the data do not fit the table.
     """
-    values = table.values(options.quick, options.epsilons)
+    values = table.values(options.quick, options.given)
+    if options.delta is not None and table.experiment not in WITH_DELTA:
+        raise UsageError(f"The table '{table.name}' has no delta of its own. Leave --delta out.")
     if options.plugins and table.no_plugin:
         raise UsageError(
             f"The table '{table.name}' takes no algorithm of your own: {table.no_plugin}. Leave --plugin out, or see "
@@ -94,6 +100,8 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             opened=found.vault,
             quick=options.quick,
             encoder=options.encoder,
+            given={name: one[-1] for name, one in options.given.items() if name not in values},
+            delta=options.delta,
         )
         rows = _experiment(table.experiment)(run)
         run.notes += [said] if (said := tell_other_kind(table, found.kind)) else []

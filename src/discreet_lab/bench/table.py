@@ -153,20 +153,23 @@ class BenchTable:
     seeds: int = 3
     work: str = ""
 
-    def values(self, quick: bool, epsilons: tuple[float, ...]) -> dict[str, tuple[Any, ...]]:
+    def values(self, quick: bool, given: Sweep) -> dict[str, tuple[Any, ...]]:
         """Return the values of each parameter that is varied.
 
         Args:
             quick: whether the run is quick.
-            epsilons: the values of epsilon, in place of the table's; empty for the table's.
+            given: values in place of the table's.
 
         Raises:
-            UsageError: if epsilons are given and the table varies none.
+            UsageError: if epsilons are given and the table varies none, or several values of what it does not vary.
         """
         found = {**self.sweep, **(self.quick if quick else {})}
-        if epsilons and "epsilon" not in found:
+        if "epsilon" in given and "epsilon" not in found:
             raise UsageError(f"The table '{self.name}' does not vary epsilon. Leave --epsilon out.")
-        return {**found, "epsilon": epsilons} if epsilons else found
+        several = [name for name, values in given.items() if name not in found and len(values) > 1]
+        if several:
+            raise UsageError(f"The table '{self.name}' does not vary {several[0]}. Give one value.")
+        return found | {name: values for name, values in given.items() if name in found}
 
     @property
     def estimated(self) -> str:

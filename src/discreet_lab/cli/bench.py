@@ -2,11 +2,11 @@
 
 import csv
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -14,9 +14,11 @@ from rich.table import Table
 
 from discreet.cli.app import Json, app, complete_from
 from discreet.cli.output import err, explained, nothing_kept, out, print_json
+from discreet.cli.parameters import Params, parse_for_any
 from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
 from discreet.cli.progress import doing_steps
 from discreet.errors import UsageError
+from discreet.registry import ALGORITHMS
 from discreet.system.output_path import check_output_path, write_private
 from discreet.system.plain import show_as
 from discreet_lab.bench.result import NOTICE, BenchResult
@@ -86,6 +88,10 @@ def bench(
     epsilon: Annotated[
         list[float] | None, typer.Option(metavar="NUMBER", help="Instead of the table's epsilons. Repeatable.")
     ] = None,
+    delta: Annotated[
+        float | None, typer.Option(metavar="NUMBER", min=0, max=1, help="Instead of the table's delta.")
+    ] = None,
+    param: Params = None,
     model: Annotated[str, typer.Option(help="A language model, by name or path. Default: the vault's.")] = "",
     encoder: Annotated[
         str, typer.Option("--bert-score", metavar="MODEL", help="The token vectors of BERTScore.")
@@ -109,9 +115,9 @@ def bench(
     if csv_file is not None:
         check_output_path(csv_file, vault or _NO_VAULT, force=force)
     check_model(model)
-    options = BenchOptions(
-        vault, questions, model, limit, tuple(epsilon or ()), seed, tuple(register_files(plugin)), quick, encoder
-    )
+    plugins = tuple(register_files(plugin))
+    varied = _given(wanted, plugins, param) | ({"epsilon": tuple(epsilon)} if epsilon else {})
+    options = BenchOptions(vault, questions, model, limit, varied, delta, seed, plugins, quick, encoder)
     with nothing_kept("Nothing was paid"), doing_steps(f"Running {wanted.name}") as on_progress:
         # Only the fictional hospital may show the message of an error: it can have a part of a document.
         fictional = vault is None and questions is None
@@ -124,6 +130,23 @@ def bench(
         _print(result)
     if csv_file is not None:
         _write_csv(result, csv_file)
+
+
+def _given(table: BenchTable, plugins: Sequence[str], param: Sequence[str] | None) -> dict[str, tuple[Any, ...]]:
+    """Return the values of each parameter that is given, of the algorithms of a table.
+
+    Raises:
+        UsageError: if none of them has the parameter, or if a value has another type.
+    """
+    named = [*table.sweep.get("algorithm", ()), *table.sweep.get("inner", ()), table.settings.get("inner"), *plugins]
+    known = [name for name in dict.fromkeys(named) if name in ALGORITHMS]
+    if param and not known:
+        raise UsageError(f"The table '{table.name}' has no algorithm with parameters. Leave --param out.")
+    found: dict[str, tuple[Any, ...]] = {}
+    for text in param or ():
+        for name, value in parse_for_any(known, [text]).items():
+            found[name] = (*found.get(name, ()), value)
+    return found
 
 
 def _print_tables(as_json: bool, given: str | None) -> None:

@@ -46,11 +46,12 @@ def settings_of(given: BenchRun) -> Settings:
     names = [*given.values["algorithm"], *given.plugins]
     varied = {name: values for name, values in given.values.items() if name != "algorithm"}
     found: Settings = {}
+    shared = {**given.parameters, **({} if given.delta is None else {"delta": given.delta})}
     for name in names:
         own = {one.name for one in fields(ALGORITHMS[name])}
         for values in product(*(values if key in own else (None,) for key, values in varied.items())):
             options = dict(zip(varied, values, strict=True))
-            algorithm = make_algorithm(name, {**given.parameters, **options}, strict=False)
+            algorithm = make_algorithm(name, {**shared, **options}, strict=False)
             found[(("algorithm", name), *options.items())] = algorithm
     return found
 

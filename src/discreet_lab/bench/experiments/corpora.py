@@ -102,7 +102,7 @@ def _synthetic(given: BenchRun) -> list[Row]:
         for label, name, options in given.values["corpus"]:
             for epsilon in given.values["epsilon"]:
                 of_all = {key: value for key, value in options.items() if key != "task"}
-                method = METHODS[name](epsilon=epsilon, delta=DELTA, **of_all)
+                method = METHODS[name](epsilon=epsilon, delta=given.delta or DELTA, **of_all)
                 # A task drops texts of a corpus, so the corpus is not made again for it.
                 if method not in known:
                     known[method] = _made(given, copy, method, folder / f"{label}-{epsilon:g}.jsonl")

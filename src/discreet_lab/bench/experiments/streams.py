@@ -97,7 +97,7 @@ def is_affordable(setting: Setting, vocabulary: int) -> bool:
     if setting.epsilon is None:
         return True
     try:
-        setting.algorithm.plan(Budget(setting.epsilon, DELTA, 0.5 * DELTA), vocabulary)
+        setting.algorithm.plan(Budget(setting.epsilon, setting.delta, 0.5 * setting.delta), vocabulary)
     except UsageError:
         return False
     return True
@@ -141,9 +141,10 @@ def _own(given: BenchRun, name: str, cells: Row) -> list[tuple[Row, Setting]]:
         return [({"algorithm": name, **dict.fromkeys(cells)}, Setting(algorithm))]
     at: Row = {"algorithm": name, **cells, **({"inner": None} if "inner" in cells else {})}
     vocabulary = given.vault.model.vocabulary_size
-    setting: Setting | None = Setting(algorithm, cells["epsilon"], DELTA, reuse=bool(cells.get("reuse")))
+    setting: Setting | None = Setting(algorithm, cells["epsilon"], given.delta or DELTA, reuse=bool(cells.get("reuse")))
     if algorithm.payment is Payment.EVERY_UNIT:
-        budget, asked = Budget(cells["epsilon"], DELTA, 0.5 * DELTA), len(given.questions)
+        delta, asked = given.delta or DELTA, len(given.questions)
+        budget = Budget(cells["epsilon"], delta, 0.5 * delta)
         own = {**options, "delta": budget.failures / asked}
         own.pop("uses", None)  # an alternative to epsilon, which the number of questions decides here
         fitting = find_fitting(partial(priced, name, own), budget, asked, vocabulary)
@@ -168,7 +169,7 @@ def _setting(given: BenchRun, name: str, cells: Row, similarity: float) -> Setti
         MuRAG.name: MuRAG(inner=inner, uses=uses, similarity=similarity),
         MuRAGAda.name: MuRAGAda(inner=inner, uses=uses),
     }[name]
-    setting = Setting(made, cells["epsilon"], DELTA)
+    setting = Setting(made, cells["epsilon"], given.delta or DELTA)
     return replace(setting, reuse=True) if cells.get("reuse") and name != NaiveMultiRAG.name else setting
 
 
