@@ -28,8 +28,8 @@ from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.errors import UsageError
 from discreet.planning.statistics import bought
 from discreet.server.accounts import Accounts, Key, Limits
-from discreet.server.key_text import PREFIX, can_match, is_mistyped, parse_expiry, parse_models, parse_rate
-from discreet.server.shared_accounts import share_accounts
+from discreet.server.accounts.keys import PREFIX, can_match, is_mistyped, parse_expiry, parse_models, parse_rate
+from discreet.server.config import share_accounts
 from discreet.system.words import quoted
 
 _group = typer.Typer(no_args_is_help=True)

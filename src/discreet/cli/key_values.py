@@ -13,8 +13,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.questions.request import check_known
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
-from discreet.server.config import AUDIT_LOG
-from discreet.server.shared_accounts import find_accounts
+from discreet.server.config import AUDIT_LOG, find_accounts
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,23 @@
 """The server's folder, in three parts, so that a front under foreign control reaches neither the keeper nor the desk.
 
 STATE         the keeper's: others may pass, and change nothing
-STATE/run     the keeper's: sockets, the link to the desk, the lock
+STATE/run     the keeper's: sockets, the link to the desk, the locks
 STATE/desk    the keeper's: uploads, synthetic corpora
 STATE/front   the front's: accounts, audit log, metrics
+
+There is one server for each folder: a second one would ask the keeper of the first, and its own cannot start.
 """
 
+import fcntl
 import os
 import pwd
+import socket
 import stat
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
@@ -108,3 +115,115 @@ def _check_front(config: ServeConfig) -> None:
             f"The user '{config.front_user}' can read the vault at {readable[0]}, and must not. Close it: "
             f"chmod 700 {readable[0]}"
         )
+
+
+# --- one server for each folder --------------------------------------------------------------------------------------
+
+
+KEEPER_LOCK = "keeper.lock"
+"""A file in `run` that a keeper holds while it runs."""
+SERVER_LOCK = "server.lock"
+"""A file in `run` that `discreet serve` holds while it runs. It has the number of the process."""
+_PATIENCE = 20.0
+"""Seconds in which the keeper of a server that was killed may end."""
+_STEP = 0.1
+
+
+@contextmanager
+def hold_state(config: ServeConfig, say: Callable[[str], None], patience: float = _PATIENCE) -> Iterator[None]:
+    """Hold the state folder for one server, until the block ends.
+
+    Args:
+        config: the server's; its folder is there.
+        say: told why this takes a while.
+        patience: the seconds to wait for a keeper without a server.
+
+    Raises:
+        UsageError: if another server or keeper holds the folder.
+    """
+    with lock_file(config.run / SERVER_LOCK) as held:
+        if held is None:
+            raise UsageError(
+                f"Another server ({_who(config.run / SERVER_LOCK)}) uses the state folder {config.state}, and serves "
+                "its vaults. Stop it (Ctrl-C, or kill), or name another folder: --state DIR"
+            )
+        held.truncate(0)
+        held.write(f"process {os.getpid()} on {socket.gethostname()}")
+        held.flush()
+        _wait_for_keeper(config, say, patience)
+        yield
+
+
+@contextmanager
+def lock_file(path: Path) -> Iterator[IO[str] | None]:
+    """Yield a file that no other process holds until the block ends; None if another one does."""
+    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield None
+        else:
+            yield file
+
+
+def _wait_for_keeper(config: ServeConfig, say: Callable[[str], None], patience: float) -> None:
+    """Wait for a keeper that answers its last question after its server was killed."""
+    ends, said = time.monotonic() + patience, False
+    while not _is_free(config.run / KEEPER_LOCK):
+        if not said:
+            say(f"A keeper still runs in {config.state}. Waiting up to {patience:g} s for its end.")
+            said = True
+        if time.monotonic() >= ends:
+            raise UsageError(
+                f"A keeper without `discreet serve` uses the state folder {config.state}. Stop it, wait until its "
+                "last question is answered, or name another folder: --state DIR"
+            )
+        time.sleep(_STEP)
+
+
+def _is_free(path: Path) -> bool:
+    with lock_file(path) as held:
+        return held is not None
+
+
+def _who(path: Path) -> str:
+    try:
+        return path.read_text("utf-8").strip() or "process unknown"
+    except (OSError, ValueError):
+        return "process unknown"
+
+
+# --- ports -----------------------------------------------------------------------------------------------------------
+
+
+def find_ports(config: ServeConfig) -> dict[str, tuple[str, int]]:
+    """Return host and port by the name of the process that listens there."""
+    return {"front": (config.host, config.port), "desk": (config.desk_host, config.desk_port)}
+
+
+def check_ports(config: ServeConfig, *names: str) -> None:
+    """Refuse ports of the processes `names` that another program has, or that two of them would have.
+
+    Raises:
+        UsageError: if there is one.
+    """
+    with ExitStack() as opened:
+        for name in names:
+            host, port = find_ports(config)[name]
+            try:
+                family = socket.getaddrinfo(host, port)[0][0]
+                opened.enter_context(socket.create_server((host, port), family=family))
+            except OSError as error:
+                option = "--desk-port" if name == "desk" else "--port"
+                raise UsageError(
+                    f"Port {port} of {host} cannot be used: {error.strerror}. Give another one: {option} NUMBER"
+                ) from None
+
+
+def listens(host: str, port: int) -> bool:
+    """Return whether a process listens at a port."""
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -29,8 +29,8 @@ from discreet.server.accounts import Accounts, Limits
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import PresetConfig, ServeConfig, ServedVault
 from discreet.server.front.app import create_app
+from discreet.server.front.asking import Estimator
 from discreet.server.front.pacing import TICK, Pacer, Queue, Ticket
-from discreet.server.front.preparing import Estimator
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.hardening import Log
 from discreet.server.wire import Estimate, Estimated, Question, Refused

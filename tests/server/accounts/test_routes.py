@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse
 from discreet.server.accounts import CAP_IS_POLICY, Key
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.errors import FrontError
-from discreet.server.front.routes_accounts import accounts_router
+from discreet.server.front.routes import accounts_router
 from discreet.server.wire import Charge
 from tests.server.accounts.helpers import VAULT, Bank, pure
 

@@ -31,7 +31,7 @@ from discreet.server.custody_messages import (
 )
 from discreet.server.desk.desk import KeeperBusy, Refused
 from discreet.server.desk.uploads import Quarantine
-from discreet.server.keeper.custody_corpora import make_synthetic
+from discreet.server.keeper.custody import make_synthetic
 from discreet.server.wire import ANALYSTS, WireError, decode, encode
 from discreet.synthesis.base import SyntheticText
 from discreet.synthesis.dp_synth import DPSynth

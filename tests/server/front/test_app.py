@@ -289,7 +289,7 @@ def test_stream_comments_until_the_quantum(tmp_path: Path, monkeypatch: pytest.M
     async def test() -> None:
         keeper = FakeKeeper()
         keeper.delay = 0.1
-        monkeypatch.setattr("discreet.server.front.routes_chat.with_comments.__defaults__", (0.05,))
+        monkeypatch.setattr("discreet.server.front.routes.with_comments.__defaults__", (0.05,))
         async with running(tmp_path, keeper, quantum=2.0) as front:
             _, secret = front.key()
             reply = await front.ask(secret, stream=True, stream_options={"include_usage": True})

@@ -50,11 +50,15 @@ from discreet.server.accounts.keys import (
     Limits,
     check_name,
     check_request,
+    digest_of,
     fields_of,
+    make_public,
+    make_secret,
+    matches,
+    public_of,
     stamp,
 )
 from discreet.server.accounts.questions import Outcome, Recalled, Reservation, Settled
-from discreet.server.key_text import digest_of, make_public, make_secret, matches, public_of
 from discreet.server.wire import Charge
 from discreet.system.sharing import Turn
 

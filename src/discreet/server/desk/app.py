@@ -1,36 +1,31 @@
-"""The app of the desk: pages behind the guard. Every path of it is in one of the lists of routes."""
+"""The desk: its app, pages behind the guard, and its process. Every path is in one of the lists of routes."""
 
+import logging
+import signal
+import sys
+import tempfile
 from pathlib import Path
+from types import TracebackType
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
-from discreet.server.desk import (
-    pages_corpora,
-    pages_documents,
-    pages_erasure,
-    pages_keys,
-    pages_login,
-    pages_metrics,
-    pages_overview,
-    pages_records,
-)
+from discreet.errors import DiscreetError, UsageError
+from discreet.server.accounts import Accounts
+from discreet.server.audit_log import AuditLog
+from discreet.server.config import ServeConfig
+from discreet.server.connections import uvicorn_config
+from discreet.server.desk import login, pages_keys, pages_overview, pages_vault
 from discreet.server.desk.desk import Desk
-from discreet.server.desk.guard import Guard
+from discreet.server.desk.links import note_address
+from discreet.server.desk.login import Guard
+from discreet.server.state_folder import check_ports, hand_over
 
-_PARTS = (
-    pages_overview,
-    pages_login,
-    pages_keys,
-    pages_documents,
-    pages_erasure,
-    pages_corpora,
-    pages_records,
-    pages_metrics,
-)
+_PARTS = (pages_overview, login, pages_keys, pages_vault)
 _STATIC = Path(__file__).parent / "static"
 
 
@@ -52,3 +47,55 @@ async def _nothing(_: Request, __: Exception) -> Response:
 
 async def _failed(_: Request, error: Exception) -> Response:
     return PlainTextResponse(f"The desk failed ({type(error).__name__}).", 500)
+
+
+# --- the process -----------------------------------------------------------------------------------------------------
+
+
+_PATIENCE = 10
+_CONNECTIONS = 64
+
+
+def main(config: ServeConfig) -> int:
+    """Run the desk until a signal stops it; return the exit code."""
+    _quiet()
+    try:
+        check_ports(config, "desk")
+        config.uploads.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        config.uploads.mkdir(mode=0o700, exist_ok=True)
+        # Where the parts of an upload lie until it is whole: not where other users put their files.
+        tempfile.tempdir = str(config.uploads)
+        desk = Desk(config, Accounts(config.accounts), AuditLog(config.audit_log))
+        app = create_app(desk)
+        hand_over(config)
+        note_address(config)
+    except DiscreetError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except OSError as error:
+        print(f"{config.state} cannot be used: {error.strerror}.", file=sys.stderr)
+        return UsageError.exit_code
+    tls = {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key} if config.tls_cert else {}
+    where = {"host": config.desk_host, "port": config.desk_port, "lifespan": "off", **tls}
+    server = uvicorn.Server(uvicorn_config(app, _CONNECTIONS, timeout_graceful_shutdown=_PATIENCE, **where))
+    before = signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # what uvicorn raises again at its end
+    try:
+        server.run()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return 0
+
+
+def _quiet() -> None:
+    """Write no traceback and no text of an exception: they may hold names."""
+    logging.lastResort = None
+    for name in ("uvicorn", "asyncio", "starlette"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.CRITICAL + 1)
+        logger.propagate = False
+    sys.excepthook = _write_type
+
+
+def _write_type(kind: type[BaseException], _: BaseException, __: TracebackType | None) -> None:
+    print(f"The desk stopped: {kind.__name__}.", file=sys.stderr)

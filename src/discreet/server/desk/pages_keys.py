@@ -7,9 +7,9 @@ from starlette.routing import Route
 
 from discreet.errors import UsageError
 from discreet.server.accounts import CAP_IS_POLICY, Key, Limits
+from discreet.server.accounts.keys import parse_expiry, parse_models, parse_rate
 from discreet.server.custody_messages import Overview
 from discreet.server.desk.desk import Desk, action, page, text_of, ticked
-from discreet.server.key_text import parse_expiry, parse_models, parse_rate
 
 
 def routes(desk: Desk) -> list[Route]:

@@ -23,13 +23,11 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from discreet.server.accounts import Key
-from discreet.server.front.bodies import check_body
 from discreet.server.front.errors import ClosedModel, FrontError, invalid
+from discreet.server.front.gate import check_body
 from discreet.server.front.replies import FINGERPRINT, ToolAnswer
 from discreet.server.front.requests import LARGEST_BODY, ChatRequest, parse_chat
-from discreet.server.front.routes_accounts import budget_of
-from discreet.server.front.routes_chat import Chat
-from discreet.server.front.routes_models import QuestionEstimate, estimate_of
+from discreet.server.front.routes import Chat, QuestionEstimate, budget_of, estimate_of
 from discreet.server.front.services import Services
 from discreet.server.front.telling import note_failure
 from discreet.server.wire import FieldCard

@@ -1,4 +1,7 @@
-"""The keeper's answers: one thread opens the vaults and answers one question at a time; others reply beside it."""
+"""The keeper's answers: one thread opens the vaults and answers one question at a time; others reply beside it.
+
+An error gives the front a code, public numbers, and what was paid, and never its text.
+"""
 
 import threading
 import time
@@ -8,12 +11,23 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from discreet.errors import LedgerError, UsageError
+from pydantic import ValidationError
+
+from discreet.errors import (
+    BadData,
+    BudgetExhausted,
+    CannotAnswer,
+    LedgerError,
+    MissingPart,
+    PriceChanged,
+    QuestionTooLong,
+    StoreError,
+    UsageError,
+)
 from discreet.server.config import ServeConfig
 from discreet.server.keeper.hardening import Log
 from discreet.server.keeper.measuring import measure_longest, what_is_not_covered
 from discreet.server.keeper.presets import NoSuchModel
-from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Opener, Served
 from discreet.server.wire import (
     Call,
@@ -28,6 +42,51 @@ from discreet.server.wire import (
     Refused,
     Reply,
 )
+
+# --- refusals --------------------------------------------------------------------------------------------------------
+
+
+_CODES: tuple[tuple[type[BaseException], str], ...] = (
+    (NoSuchModel, "model_not_found"),
+    (QuestionTooLong, "question_too_long"),
+    (PriceChanged, "price_changed"),
+    (MissingPart, "internal_error"),
+    (UsageError, "invalid_request"),
+    (LedgerError, "ledger_unavailable"),
+    (StoreError, "store_unavailable"),
+    (BadData, "store_unavailable"),
+    (ValidationError, "interrupted"),  # what the schema of the wall does not let pass
+)
+"""The first that fits counts."""
+
+
+def refusal(error: BaseException, paid: Charge | None = None) -> Refused:
+    """Return the refusal for an error.
+
+    Args:
+        error: what was raised.
+        paid: what any one unit paid at most by then; nothing if None.
+    """
+    paid = paid or Charge.nothing()
+    if isinstance(error, BudgetExhausted):
+        return Refused(
+            "vault_budget_exhausted", _size(error.asked), _size(error.left), _size(error.would_fit), paid=paid
+        )
+    if paid.is_something:
+        return Refused("interrupted", paid=paid)
+    if isinstance(error, CannotAnswer):
+        return Refused("cannot_answer", kind=error.kind)
+    code = next((code for kind, code in _CODES if isinstance(error, kind)), "internal_error")
+    return Refused(code)
+
+
+def _size(epsilon: float) -> float | None:
+    """Return an epsilon as the wire takes it; None for one without an end."""
+    return float(epsilon) if 0 <= epsilon <= 1e9 else None
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
 
 PATIENCE, PAUSE = 5.0, 0.25
 """Seconds to wait for a ledger that cannot be read, and between two looks at it."""

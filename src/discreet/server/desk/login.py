@@ -1,14 +1,22 @@
-"""What stands before every page of the desk: hosts, origins, sizes, sessions, and the headers of replies."""
+"""Who gets in to the desk, and out again: the guard before every page, a link, or a provider of identities.
 
+The guard looks at hosts, origins, sizes and sessions, and adds the headers of replies.
+"""
+
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import HTTPConnection
+from starlette.datastructures import FormData, Headers, MutableHeaders
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
 
-from discreet.server.sessions import Remembered, cookie_name
+from discreet.server.config import OidcConfig
+from discreet.server.desk.desk import COOKIE, Desk, action, page, text_of
+from discreet.server.desk.links import redeem
+from discreet.server.identities import WAITS, Remembered, SignInFailed, SignIns, cookie_of, set_cookie
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -22,7 +30,6 @@ LOGIN, PROVIDER, RETURN = "/login", "/login/provider", "/login/callback"
 """Where the custodian logs in: by a link, by going to a provider of identities, and by coming back from it."""
 OPEN = (LOGIN, PROVIDER, RETURN, "/metrics", "/static/desk.css", "/static/desk.js", "/static/icon.svg")
 """The paths without a session: they hold nothing private."""
-COOKIE = "discreet_desk"
 UPLOAD = "/documents/upload"
 MOST_BYTES, MOST_UPLOADED = 64 * 1024, 2**30
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -87,11 +94,6 @@ class Guard:
         return PlainTextResponse("Log in with the link that discreet serve printed.", 401)
 
 
-def cookie_of(request: HTTPConnection, name: str) -> str:
-    """Return the value of a cookie of a browser; "" if it has none."""
-    return request.cookies.get(cookie_name(name, secure=request.scope["scheme"] == "https"), "")
-
-
 def _hostname(host: str) -> str:
     try:
         return urlsplit(f"//{host}").hostname or ""
@@ -107,3 +109,85 @@ def _check_size(path: str, headers: Headers) -> Response | None:
     if len(length) > 20 or int(length) > most:
         return PlainTextResponse(f"The request is too long: at most {most:,} bytes. Send less at once.", 413)
     return None
+
+
+# --- log in and out --------------------------------------------------------------------------------------------------
+
+
+BEGUN = "discreet_desk_login"
+"""The cookie of a browser that went to the provider."""
+FAILED = "The provider did not confirm the sign-in. Try again, or log in with a link."
+NO_CUSTODIAN = "The provider does not name you as a custodian. Ask for the group that serve.toml names."
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Return the routes of this file."""
+    found = [page(desk, LOGIN, _confirm), action(desk, LOGIN, _log_in), action(desk, "/logout", _log_out)]
+    if desk.config.desk_oidc is None:
+        return found
+    sign_ins, config = SignIns(desk.config.desk_oidc), desk.config.desk_oidc
+    return [
+        *found,
+        page(desk, PROVIDER, lambda desk, request: _go_to_provider(desk, request, sign_ins)),
+        page(desk, RETURN, lambda desk, request: _come_back(desk, request, sign_ins, config)),
+    ]
+
+
+def _confirm(desk: Desk, request: Request) -> Response:
+    """Show the button of a link: a program that previews links does not press it, and so uses none up."""
+    return _ask(desk, request, 200, token=request.query_params.get("token", ""))
+
+
+def _log_in(desk: Desk, request: Request, form: FormData) -> Response:
+    token = text_of(form, "token")
+    if not token:
+        return _ask(desk, request, 200)
+    if not redeem(desk.config, token):
+        return _ask(desk, request, 403)
+    desk.record("login", "desk")
+    return _enter(desk, request)
+
+
+def _go_to_provider(desk: Desk, request: Request, sign_ins: SignIns) -> Response:
+    back = f"{request.url.scheme}://{request.headers.get('host', '')}{RETURN}"
+    try:
+        begun = asyncio.run(sign_ins.begin(back))
+    except SignInFailed:
+        return _ask(desk, request, 502, FAILED)
+    response = RedirectResponse(begun.url, 303)
+    # "lax": the browser comes back from another site, and must have it then.
+    set_cookie(response, request, BEGUN, begun.state, age=WAITS, sent="lax")
+    return response
+
+
+def _come_back(desk: Desk, request: Request, sign_ins: SignIns, config: OidcConfig) -> Response:
+    try:
+        person = asyncio.run(sign_ins.finish(request.query_params, cookie_of(request, BEGUN)))
+    except SignInFailed:
+        return _ask(desk, request, 401, FAILED)
+    if config.key_of(person.values) is None:
+        desk.record("login-refused", "desk", subject=person.subject)
+        return _ask(desk, request, 403, NO_CUSTODIAN)
+    desk.record("login", "desk", subject=person.subject)
+    response = _enter(desk, request)
+    set_cookie(response, request, BEGUN, "")
+    return response
+
+
+def _log_out(desk: Desk, request: Request, form: FormData) -> Response:
+    desk.sessions.take(cookie_of(request, COOKIE))
+    response = desk.go(request, LOGIN)
+    set_cookie(response, request, COOKIE, "")
+    return response
+
+
+def _ask(desk: Desk, request: Request, status: int, wrong: str = "", token: str = "") -> Response:
+    there = desk.config.desk_oidc is not None
+    return desk.show(request, "login.html", "Log in", status, inside=False, provider=there, wrong=wrong, token=token)
+
+
+def _enter(desk: Desk, request: Request) -> Response:
+    # A page, not a redirect: with a strict cookie, a redirect from another site's link would come without it.
+    response = desk.show(request, "login.html", "Logged in", inside=True)
+    set_cookie(response, request, COOKIE, desk.sessions.begin(True))
+    return response
