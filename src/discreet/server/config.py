@@ -353,6 +353,11 @@ class ServeConfig:
         return Path(self.state) / AUDIT_LOG
 
     @property
+    def tls(self) -> dict[str, str]:
+        """The certificate and its key, for a listener; none if TLS ends elsewhere."""
+        return {"ssl_certfile": self.tls_cert, "ssl_keyfile": self.tls_key} if self.tls_cert else {}
+
+    @property
     def url(self) -> str:
         """The address for analysts' tools."""
         host = f"[{self.host}]" if ":" in self.host else self.host

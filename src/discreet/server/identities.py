@@ -10,13 +10,13 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from starlette.requests import HTTPConnection
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, MissingPart, UsageError
 from discreet.server.config import OidcConfig
@@ -30,6 +30,11 @@ def is_secure(request: HTTPConnection) -> bool:
     """Return whether the browser came by TLS, to this server or to a proxy in front of it."""
     # A client that forges the header harms its own cookie alone.
     return request.scope["scheme"] == "https" or request.headers.get("x-forwarded-proto", "") == "https"
+
+
+def address(request: HTTPConnection) -> str:
+    """Return the address of the server, as the browser knows it."""
+    return f"{'https' if is_secure(request) else 'http'}://{request.headers.get('host', '127.0.0.1:8000')}"
 
 
 def cookie_of(request: HTTPConnection, name: str) -> str:
@@ -243,42 +248,53 @@ class Provider:
 
 
 class SignIns:
-    """Sign-ins at a provider that have begun, each in one browser."""
+    """Sign-ins at a provider that have begun, each in one browser.
 
-    def __init__(self, config: OidcConfig) -> None:
+    Args:
+        config: the provider.
+        path: where the browser comes back to.
+        cookie: the name of the cookie of a browser that went there.
+    """
+
+    def __init__(self, config: OidcConfig, path: str, cookie: str) -> None:
         """For a provider that serve.toml names.
 
         Raises:
             MissingPart, UsageError: if it cannot be used.
         """
+        self._config, self._path, self._cookie = config, path, cookie
         self._provider, self._begun = Provider(config), Remembered[Begun](WAITS)
 
-    async def begin(self, back: str) -> Begun:
-        """Return a new sign-in. Its state belongs into a cookie of the browser.
+    async def begin(self, request: HTTPConnection) -> Response:
+        """Return a redirection of the browser to the provider.
 
         Raises:
             SignInFailed: if the provider cannot be reached.
         """
-        begun = await self._provider.begin(back)
+        begun = await self._provider.begin(f"{address(request)}{self._path}")
         self._begun.keep(begun.state, begun)
-        return begun
+        response = RedirectResponse(begun.url, 303)
+        # "lax": the browser comes back from another site, and must have it then.
+        set_cookie(response, request, self._cookie, begun.state, age=WAITS, sent="lax")
+        return response
 
-    async def finish(self, came: Mapping[str, str], cookie: str) -> Person:
-        """Return the person with whom the browser came back.
-
-        Args:
-            came: the parameters of the address.
-            cookie: the state that the browser has.
+    async def finish(self, request: HTTPConnection) -> tuple[Person, str | None]:
+        """Return the person with whom the browser came back, and the name of that person's key; None if there is none.
 
         Raises:
             SignInFailed: if it is another browser, or the provider does not confirm it.
         """
-        state, code = came.get("state", ""), came.get("code", "")
-        own = secrets.compare_digest(state.encode(), cookie.encode())
+        state, code = (request.query_params.get(name, "") for name in ("state", "code"))
+        own = secrets.compare_digest(state.encode(), cookie_of(request, self._cookie).encode())
         begun = self._begun.take(state) if own and state else None
         if begun is None or not code:
             raise SignInFailed("The browser has begun no such sign-in.")
-        return await self._provider.finish(begun, code)
+        person = await self._provider.finish(begun, code)
+        return person, self._config.key_of(person.values)
+
+    def forget(self, response: Response, request: HTTPConnection) -> None:
+        """Remove the cookie of a browser that came back."""
+        set_cookie(response, request, self._cookie, "")
 
 
 def _read_secret(config: OidcConfig) -> str | None:

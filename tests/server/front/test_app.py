@@ -10,6 +10,7 @@ from starlette.routing import Route as StarletteRoute
 
 from discreet.server.front.gate import ROUTES, find_route
 from discreet.server.front.pacing import STEP, default_quantum
+from discreet.server.front.services import Services
 from discreet.server.front.telling import metrics_app
 from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, Front, code, drive, receipt, running
 
@@ -376,9 +377,7 @@ def test_quantum_follows_the_longest_answer(tmp_path: Path) -> None:
     async def test() -> None:
         front = Front(tmp_path, FakeKeeper())
         object.__setattr__(front.config, "quantum", None)
-        from discreet.server.front.app import make_services
-
-        services = make_services(front.config, front.keeper, front.accounts, front.log)
+        services = Services(front.config, front.keeper, front.accounts, front.log)
         assert await services.catalog.read()
         assert services.pacer.quanta == {"records": default_quantum(0.01), "voters": default_quantum(0.02)}
 

@@ -1,11 +1,9 @@
 """The desk: its app, pages behind the guard, and its process. Every path is in one of the lists of routes."""
 
-import logging
 import signal
 import sys
 import tempfile
 from pathlib import Path
-from types import TracebackType
 
 import uvicorn
 from starlette.applications import Starlette
@@ -18,7 +16,7 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
-from discreet.server.connections import uvicorn_config
+from discreet.server.connections import silence_process, uvicorn_config
 from discreet.server.desk import login, pages_keys, pages_overview, pages_vault
 from discreet.server.desk.desk import Desk
 from discreet.server.desk.links import note_address
@@ -58,7 +56,7 @@ _CONNECTIONS = 64
 
 def main(config: ServeConfig) -> int:
     """Run the desk until a signal stops it; return the exit code."""
-    _quiet()
+    silence_process("desk")
     try:
         check_ports(config, "desk")
         config.uploads.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -75,8 +73,7 @@ def main(config: ServeConfig) -> int:
     except OSError as error:
         print(f"{config.state} cannot be used: {error.strerror}.", file=sys.stderr)
         return UsageError.exit_code
-    tls = {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key} if config.tls_cert else {}
-    where = {"host": config.desk_host, "port": config.desk_port, "lifespan": "off", **tls}
+    where = {"host": config.desk_host, "port": config.desk_port, "lifespan": "off", **config.tls}
     server = uvicorn.Server(uvicorn_config(app, _CONNECTIONS, timeout_graceful_shutdown=_PATIENCE, **where))
     before = signal.getsignal(signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # what uvicorn raises again at its end
@@ -85,17 +82,3 @@ def main(config: ServeConfig) -> int:
     finally:
         signal.signal(signal.SIGTERM, before)
     return 0
-
-
-def _quiet() -> None:
-    """Write no traceback and no text of an exception: they may hold names."""
-    logging.lastResort = None
-    for name in ("uvicorn", "asyncio", "starlette"):
-        logger = logging.getLogger(name)
-        logger.setLevel(logging.CRITICAL + 1)
-        logger.propagate = False
-    sys.excepthook = _write_type
-
-
-def _write_type(kind: type[BaseException], _: BaseException, __: TracebackType | None) -> None:
-    print(f"The desk stopped: {kind.__name__}.", file=sys.stderr)

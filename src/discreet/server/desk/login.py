@@ -13,10 +13,9 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from discreet.server.config import OidcConfig
 from discreet.server.desk.desk import COOKIE, Desk, action, page, text_of
 from discreet.server.desk.links import redeem
-from discreet.server.identities import WAITS, Remembered, SignInFailed, SignIns, cookie_of, set_cookie
+from discreet.server.identities import Remembered, SignInFailed, SignIns, cookie_of, set_cookie
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -125,11 +124,11 @@ def routes(desk: Desk) -> list[Route]:
     found = [page(desk, LOGIN, _confirm), action(desk, LOGIN, _log_in), action(desk, "/logout", _log_out)]
     if desk.config.desk_oidc is None:
         return found
-    sign_ins, config = SignIns(desk.config.desk_oidc), desk.config.desk_oidc
+    sign_ins = SignIns(desk.config.desk_oidc, RETURN, BEGUN)
     return [
         *found,
         page(desk, PROVIDER, lambda desk, request: _go_to_provider(desk, request, sign_ins)),
-        page(desk, RETURN, lambda desk, request: _come_back(desk, request, sign_ins, config)),
+        page(desk, RETURN, lambda desk, request: _come_back(desk, request, sign_ins)),
     ]
 
 
@@ -149,28 +148,23 @@ def _log_in(desk: Desk, request: Request, form: FormData) -> Response:
 
 
 def _go_to_provider(desk: Desk, request: Request, sign_ins: SignIns) -> Response:
-    back = f"{request.url.scheme}://{request.headers.get('host', '')}{RETURN}"
     try:
-        begun = asyncio.run(sign_ins.begin(back))
+        return asyncio.run(sign_ins.begin(request))
     except SignInFailed:
         return _ask(desk, request, 502, FAILED)
-    response = RedirectResponse(begun.url, 303)
-    # "lax": the browser comes back from another site, and must have it then.
-    set_cookie(response, request, BEGUN, begun.state, age=WAITS, sent="lax")
-    return response
 
 
-def _come_back(desk: Desk, request: Request, sign_ins: SignIns, config: OidcConfig) -> Response:
+def _come_back(desk: Desk, request: Request, sign_ins: SignIns) -> Response:
     try:
-        person = asyncio.run(sign_ins.finish(request.query_params, cookie_of(request, BEGUN)))
+        person, custodian = asyncio.run(sign_ins.finish(request))
     except SignInFailed:
         return _ask(desk, request, 401, FAILED)
-    if config.key_of(person.values) is None:
+    if custodian is None:
         desk.record("login-refused", "desk", subject=person.subject)
         return _ask(desk, request, 403, NO_CUSTODIAN)
     desk.record("login", "desk", subject=person.subject)
     response = _enter(desk, request)
-    set_cookie(response, request, BEGUN, "")
+    sign_ins.forget(response, request)
     return response
 
 

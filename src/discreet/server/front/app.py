@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -19,22 +19,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from discreet.errors import DiscreetError
-from discreet.server.accounts import Accounts, AccountsError, Key
+from discreet.server.accounts import Accounts, AccountsError
 from discreet.server.audit_log import AuditLog
 from discreet.server.caller import Caller, Keeper
 from discreet.server.config import ServeConfig, read_server_id
-from discreet.server.connections import uvicorn_config
+from discreet.server.connections import silence_process, uvicorn_config
 from discreet.server.front.asking import Asker, settle_lost
-from discreet.server.front.catalog import CatalogCache
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import Gate, error_response
 from discreet.server.front.mcp import mcp_app, mcp_server
-from discreet.server.front.pacing import SHARE, Pacer, Queue, Rates, default_quantum
-from discreet.server.front.pages import SignOn, pages_router
+from discreet.server.front.pages import pages_router
 from discreet.server.front.replies import Chunk
-from discreet.server.front.routes import SCHEMAS, accounts_router, chat_router, health_router, models_router
+from discreet.server.front.routes import SCHEMAS, chat_routes, open_routes, own_routes
 from discreet.server.front.services import Services
-from discreet.server.front.telling import LOGGER, Metrics, metrics_app, note_failure, type_name
+from discreet.server.front.telling import LOGGER, metrics_app, note_failure, type_name
 from discreet.server.state_folder import check_ports
 from discreet.server.wire import ANALYSTS
 
@@ -59,7 +57,7 @@ def create_app(
         log: the audit log.
         clock: by which replies leave.
     """
-    services = make_services(config, keeper, accounts, log, clock)
+    services = Services(config, keeper, accounts, log, clock)
     tools = mcp_server(services)
     mounted = mcp_app(tools)
 
@@ -86,16 +84,14 @@ def create_app(
         exception_handlers=_handlers(),
     )
     app.state.services = services
-    own = accounts_router(accounts, log, current_key, services.catalog.usual)
-    pages = pages_router(services, log, SignOn(config.oidc, accounts, log, services.asker.rates))
-    for router in (chat_router(services), models_router(services), health_router(services), own, pages):
+    for router in (chat_routes, own_routes, open_routes, pages_router(services)):
         app.include_router(router)
     app.router.routes.extend(mounted.routes)
 
     @app.get("/openapi.json", include_in_schema=False)
     async def describe(_: Request) -> JSONResponse:
         found, chunk = app.openapi(), Chunk.model_json_schema(mode="serialization", ref_template=SCHEMAS + "{model}")
-        found["components"]["schemas"] |= chunk.pop("$defs") | {"Chunk": chunk}  # a stream's parts: see `chat_router`
+        found["components"]["schemas"] |= chunk.pop("$defs") | {"Chunk": chunk}  # a stream's parts: see `chat_routes`
         return JSONResponse(found)
 
     app.add_middleware(Gate, find=accounts.find, pacer=services.pacer, count=services.metrics.count_request)
@@ -110,28 +106,6 @@ async def keep_forgetting(accounts: Accounts, pause: float = FORGETTING) -> None
         except AccountsError as error:  # the next time may do better
             note_failure("forget", error, "")
         await asyncio.sleep(pause)
-
-
-async def current_key(request: Request) -> Key:
-    """Return the key of the caller, which the gate has found."""
-    found: Key = request.state.key
-    return found
-
-
-def make_services(
-    config: ServeConfig,
-    keeper: Keeper,
-    accounts: Accounts,
-    log: AuditLog,
-    clock: Callable[[], float] = time.monotonic,
-) -> Services:
-    """Return what the routes share. Until the keeper has said its longest answer, the default quantum is the least."""
-    pacer = Pacer(default_quantum(0.0) if config.quantum is None else config.quantum, clock)
-    metrics = Metrics()
-    queue = Queue(config.queue, min(SHARE, config.queue), clock, on_turn=metrics.count_wait)
-    catalog = CatalogCache(keeper, pacer.measured) if config.quantum is None else CatalogCache(keeper)
-    asker = Asker(keeper, accounts, log, catalog, queue, pacer, Rates(clock))
-    return Services(keeper, accounts, catalog, asker, pacer, metrics, config.follow_ups)
 
 
 def _handlers() -> dict[int | type[Exception], Callable[[Request, Any], Any]]:
@@ -181,7 +155,8 @@ class FrontServer(uvicorn.Server):
 
 def main(config: ServeConfig) -> int:
     """Run the front until a signal stops it. Return the exit status."""
-    quiet()
+    silence_process("front")
+    log_lines()
     try:
         check_ports(config, "front")
         accounts = Accounts(config.accounts, server=read_server_id(Path(config.state)))
@@ -194,26 +169,21 @@ def main(config: ServeConfig) -> int:
     return 0
 
 
-def quiet() -> None:
-    """Write the front's own lines to stderr, and no other: no traceback, no text of an exception."""
-    logging.lastResort = None
-    for name in ("uvicorn", "asyncio", "fastapi", "starlette"):
-        logger = logging.getLogger(name)
-        logger.setLevel(logging.CRITICAL + 1)
-        logger.propagate = False
+def log_lines() -> None:
+    """Write the front's own lines to stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
     LOGGER.handlers = [handler]
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
-    sys.excepthook = _write_type
 
 
 async def _serve(app: Any, config: ServeConfig) -> None:
     asyncio.get_running_loop().set_exception_handler(_note)
     services = app.state.services
-    tls = {"ssl_certfile": config.tls_cert, "ssl_keyfile": config.tls_key} if config.tls_cert else {}
-    server = FrontServer(uvicorn_config(app, CONNECTIONS, host=config.host, port=config.port, **tls), services.asker)
+    server = FrontServer(
+        uvicorn_config(app, CONNECTIONS, host=config.host, port=config.port, **config.tls), services.asker
+    )
     socket = str(config.metrics_socket)
     shown = metrics_app(services.metrics, services.note_state)
     listener = uvicorn.Server(uvicorn_config(shown, CONNECTIONS, uds=socket, lifespan="off"))
@@ -234,7 +204,3 @@ def _note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Write the type of an exception that no task has read."""
     error = context.get("exception")
     LOGGER.warning('{"failed":"task","exception":"%s"}', type_name(error) if error else "none")
-
-
-def _write_type(kind: type[BaseException], _: BaseException, __: TracebackType | None) -> None:
-    print(f"The front stopped: {kind.__name__}.", file=sys.stderr)

@@ -23,24 +23,20 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 
 from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Accounts, Key
-from discreet.server.accounts.keys import LARGEST, LONGEST_REASON, METER_READS, digest_of
-from discreet.server.audit_log import AuditLog
-from discreet.server.config import OidcConfig
+from discreet.server.accounts.keys import LONGEST_REASON, METER_READS, digest_of
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import read_body
-from discreet.server.front.pacing import SIGN_INS, Rates
-from discreet.server.front.requests import ChatRequest, parse_chat
-from discreet.server.front.routes import Chat, budget_of, estimate_of
+from discreet.server.front.pacing import SIGN_INS
+from discreet.server.front.requests import ChatRequest, chat_of, parse
+from discreet.server.front.routes import Chat, MoreBudget, budget_of, estimate_of, request_more
 from discreet.server.front.services import Services
 from discreet.server.front.telling import type_name
 from discreet.server.identities import (
-    WAITS,
-    Person,
     Remembered,
     SignInFailed,
     SignIns,
+    address,
     cookie_of,
-    is_secure,
     set_cookie,
 )
 from discreet.system.words import unit_word
@@ -141,15 +137,9 @@ def question_of(form: Mapping[str, str]) -> ChatRequest:
     Raises:
         FrontError: if it would be refused at /v1/chat/completions.
     """
-    options: dict[str, Any] = {}
     choices = [line.strip() for line in form.get("choices", "").splitlines() if line.strip()]
-    if choices:
-        options["choices"] = choices
-    if form.get("epsilon", "").strip():
-        options["epsilon"] = number_of(form["epsilon"], "epsilon")
-    message = {"role": "user", "content": form.get("question", "")}
-    body = {"model": form.get("model", ""), "messages": [message], "discreet": options}
-    return parse_chat(json.dumps(body).encode())
+    epsilon = number_of(form["epsilon"], "epsilon") if form.get("epsilon", "").strip() else None
+    return chat_of(form.get("model", ""), form.get("question", ""), choices=choices or None, epsilon=epsilon)
 
 
 def number_of(text: str, param: str) -> float:
@@ -205,7 +195,7 @@ async def find_key(request: Request, accounts: Accounts, sessions: Sessions) -> 
     found = sessions.find(cookie_of(request, COOKIE))
     key = await asyncio.to_thread(accounts.find_named, found.key_id, found.digest) if found is not None else None
     if key is not None:
-        request.state.line["key_id"] = key.id
+        request.state.line["key_id"], request.state.key = key.id, key
     return key
 
 
@@ -230,11 +220,6 @@ def is_own_form(request: Request) -> bool:
     return bool(host) and origin.scheme in ("http", "https") and origin.netloc == host
 
 
-def address(request: Request) -> str:
-    """Return the address of the server, as the browser knows it."""
-    return f"{'https' if is_secure(request) else 'http'}://{request.headers.get('host', '127.0.0.1:8000')}"
-
-
 # --- sign-in at a provider of identities -----------------------------------------------------------------------------
 
 
@@ -243,63 +228,6 @@ BEGUN = "discreet_sign_on"
 """The cookie of a browser that went to the provider."""
 NO_KEY = "You have no key here. Ask the custodian of the documents for one."
 FAILED = "The sign-in was not confirmed. Try again, or sign in with a key."
-
-
-class SignOn:
-    """The sign-in of people by a provider; without one, its pages are not there."""
-
-    def __init__(self, config: OidcConfig | None, accounts: Accounts, log: AuditLog, rates: Rates) -> None:
-        self._config, self._accounts, self._log, self._rates = config, accounts, log, rates
-        self._sign_ins, self.sessions = SignIns(config) if config is not None else None, Sessions(LASTS)
-
-    @property
-    def is_there(self) -> bool:
-        """Whether serve.toml names a provider."""
-        return self._sign_ins is not None
-
-    async def begin(self, request: Request) -> Response:
-        """Send the browser to the provider."""
-        if self._sign_ins is None:
-            raise FrontError("not_found")
-        try:
-            begun = await self._sign_ins.begin(f"{address(request)}{BACK}")
-        except SignInFailed:
-            return self._refuse(request, FAILED, 502)
-        found = go(begun.url)
-        # "lax": the browser comes back from another site, and must have it then.
-        set_cookie(found, request, BEGUN, begun.state, age=WAITS, sent="lax")
-        return found
-
-    async def finish(self, request: Request) -> Response:
-        """Sign in the person with whom the browser comes back."""
-        if self._sign_ins is None or self._config is None:
-            raise FrontError("not_found")
-        try:
-            person = await self._sign_ins.finish(request.query_params, cookie_of(request, BEGUN))
-        except SignInFailed as error:
-            request.state.line["exception"] = type_name(error)
-            return self._refuse(request, FAILED, 401)
-        return await self._sign_in(request, person, self._config.key_of(person.values))
-
-    async def _sign_in(self, request: Request, person: Person, name: str | None) -> Response:
-        try:
-            key = await asyncio.to_thread(self._accounts.find_named, name) if name is not None else None
-            if key is None:
-                return self._refuse(request, NO_KEY, 403)
-            request.state.line["key_id"] = key.id
-            self._rates.count(f"sign-in {key.id} {person.subject}", SIGN_INS)
-            await asyncio.to_thread(self._log.append, key.id, "sign-in", key.id, subject=person.subject)
-        except UsageError:
-            return self._refuse(request, NO_KEY, 403)
-        # A page, and no redirection: the browser came from another site, and would not send the cookie on.
-        found = page("signed_in.html", key=None)
-        enter(found, request, self.sessions, SignedIn(key.id))
-        set_cookie(found, request, BEGUN, "")
-        return found
-
-    def _refuse(self, request: Request, wrong: str, status: int) -> Response:
-        request.state.line["code"] = "invalid_api_key"
-        return page("sign_in.html", status, key=None, wrong=wrong, sign_on=True)
 
 
 # --- the pages -------------------------------------------------------------------------------------------------------
@@ -313,9 +241,9 @@ WRONG_KEY = "The key is not valid. Check that it is complete, or ask the custodi
 Work = Callable[[Request, Key], Awaitable[Response]]
 
 
-def pages_router(services: Services, log: AuditLog, sign_on: SignOn) -> APIRouter:
+def pages_router(services: Services) -> APIRouter:
     """Return the router of the pages."""
-    router, pages = APIRouter(include_in_schema=False), Pages(services, log, sign_on)
+    router, pages = APIRouter(include_in_schema=False), Pages(services)
 
     def add(method: str, path: str, answer: Callable[[Request], Awaitable[Response]]) -> None:
         async def endpoint(request: Request) -> Response:
@@ -334,69 +262,99 @@ def pages_router(services: Services, log: AuditLog, sign_on: SignOn) -> APIRoute
         ("POST", "/sign-out", pages.sign_out),
     ):
         add(method, path, partial(pages.show, work=work))
-    add("GET", SIGN_IN, pages.sign_in_page)
-    add("POST", SIGN_IN, partial(pages.open, work=pages.sign_in))
-    add("GET", "/sign-in/provider", partial(pages.open, work=sign_on.begin))
-    add("GET", BACK, partial(pages.open, work=sign_on.finish))
+    for method, path, enter in (
+        ("GET", SIGN_IN, pages.sign_in_page),
+        ("POST", SIGN_IN, pages.sign_in),
+        ("GET", "/sign-in/provider", pages.go_to_provider),
+        ("GET", BACK, pages.come_back),
+    ):
+        add(method, path, partial(pages.open, work=enter))
     add("GET", "/style.css", partial(_asset, name="style.css", kind="text/css"))
     add("GET", "/icon.svg", partial(_asset, name="icon.svg", kind="image/svg+xml"))
     return router
 
 
 class Pages:
-    """The pages, each a method that returns it for a key."""
+    """The pages, each a method that returns it for a key; without a provider, its pages are not there."""
 
-    def __init__(self, services: Services, log: AuditLog, sign_on: SignOn) -> None:
-        self._services, self._log, self._sign_on = services, log, sign_on
+    def __init__(self, services: Services) -> None:
+        self._services, self._sessions, provider = services, Sessions(LASTS), services.config.oidc
+        self._sign_ins = SignIns(provider, BACK, BEGUN) if provider is not None else None
 
     async def show(self, request: Request, work: Work) -> Response:
-        """Return the page that `work` makes; the page to sign in without a key, and a page for each error."""
-        key: Key | None = None
-        try:
-            if request.method == "POST" and not is_own_form(request):
-                return self._refuse_foreign(request)
-            key = await find_key(request, self._services.accounts, self._sign_on.sessions)
+        """Return the page that `work` makes for the key of a session; without one, the way to the page to sign in."""
+
+        async def answer(request: Request) -> Response:
+            key = await find_key(request, self._services.accounts, self._sessions)
             return go(SIGN_IN) if key is None else await work(request, key)
-        except FrontError as error:
-            return self._failed(request, key, error)
-        except DiscreetError as error:  # of the accounts or the audit log; the asker has errors of its own
-            request.state.line["exception"] = type_name(error)
-            return self._failed(request, key, FrontError("ledger_unavailable"))
+
+        return await self.open(request, answer)
 
     async def open(self, request: Request, work: Callable[[Request], Awaitable[Response]]) -> Response:
-        """Return a page that needs no key; a page for each error."""
+        """Return the page that `work` makes, or a page for each error. A form of another site is refused."""
         try:
+            if request.method == "POST" and not is_own_form(request):
+                request.state.line["code"] = "foreign_form"
+                return page("failed.html", 403, key=None, error=None, message=FOREIGN)
             return await work(request)
         except FrontError as error:
-            return self._failed(request, None, error)
-        except DiscreetError as error:  # of the accounts or the audit log
+            failed = error
+        except DiscreetError as error:  # of the accounts or the audit log; the asker has errors of its own
             request.state.line["exception"] = type_name(error)
-            return self._failed(request, None, FrontError("ledger_unavailable"))
+            failed = FrontError("ledger_unavailable")
+        request.state.line["code"] = failed.code
+        key = getattr(request.state, "key", None)
+        return page("failed.html", failed.status, key=key, error=failed, message=failed.body().error.message)
 
     async def sign_in_page(self, request: Request) -> Response:
         """Show the form for a key."""
-        return page("sign_in.html", key=None, wrong="", sign_on=self._sign_on.is_there)
+        return self._sign_in_page()
 
     async def sign_in(self, request: Request) -> Response:
         """Begin a session of a key that is valid."""
-        if not is_own_form(request):
-            return self._refuse_foreign(request)
         secret = (await _form(request)).get("key", "").strip()
         key = await asyncio.to_thread(self._services.accounts.find, secret)
         if key is None:
-            request.state.line["code"] = "invalid_api_key"
-            return page("sign_in.html", 401, key=None, wrong=WRONG_KEY, sign_on=self._sign_on.is_there)
-        request.state.line["key_id"] = key.id
-        self._services.asker.rates.count(f"sign-in {key.id}", SIGN_INS)
-        await asyncio.to_thread(self._log.append, key.id, "sign-in", key.id)
+            return self._refuse(request, WRONG_KEY, 401)
+        await self._count_sign_in(request, key)
         found = go("/")
-        enter(found, request, self._sign_on.sessions, SignedIn(key.id, digest_of(secret)))
+        enter(found, request, self._sessions, SignedIn(key.id, digest_of(secret)))
+        return found
+
+    async def go_to_provider(self, request: Request) -> Response:
+        """Send the browser to the provider."""
+        if self._sign_ins is None:
+            raise FrontError("not_found")
+        try:
+            return await self._sign_ins.begin(request)
+        except SignInFailed:
+            return self._refuse(request, FAILED, 502)
+
+    async def come_back(self, request: Request) -> Response:
+        """Begin a session of the person with whom the browser comes back: a group has a key."""
+        if self._sign_ins is None:
+            raise FrontError("not_found")
+        try:
+            person, name = await self._sign_ins.finish(request)
+            key = await asyncio.to_thread(self._services.accounts.find_named, name) if name is not None else None
+            if key is None:
+                return self._refuse(request, NO_KEY, 403)
+            await self._count_sign_in(request, key, subject=person.subject)
+        except SignInFailed as error:
+            request.state.line["exception"] = type_name(error)
+            return self._refuse(request, FAILED, 401)
+        except UsageError:  # there is no such key
+            return self._refuse(request, NO_KEY, 403)
+        # A page, and no redirection: the browser came from another site, and would not send the cookie on.
+        found = page("signed_in.html", key=None)
+        enter(found, request, self._sessions, SignedIn(key.id))
+        self._sign_ins.forget(found, request)
         return found
 
     async def sign_out(self, request: Request, key: Key) -> Response:
         """End the session."""
         found = go(SIGN_IN)
-        leave(found, request, self._sign_on.sessions)
+        leave(found, request, self._sessions)
         return found
 
     async def start(self, request: Request, key: Key) -> Response:
@@ -428,23 +386,15 @@ class Pages:
 
     async def budget(self, request: Request, key: Key) -> Response:
         """Show what the key may spend, has spent and has left."""
-        accounts = self._services.accounts
-        found = await budget_of(accounts, key, self._services.catalog.usual(key))
-        made = await asyncio.to_thread(accounts.requests_of, key.id)
+        found = await budget_of(self._services, key)
+        made = await asyncio.to_thread(self._services.accounts.requests_of, key.id)
         return page("budget.html", key=key, meter=found, more=found.more, requests=made, longest=LONGEST_REASON)
 
     async def ask_for_more(self, request: Request, key: Key) -> Response:
         """Send the custodian a request for more budget."""
         form = await _form(request)
-        epsilon = number_of(form.get("epsilon", ""), "epsilon")
-        reason = form.get("reason", "").strip()
-        if epsilon > LARGEST or not 0 < len(reason) <= LONGEST_REASON:
-            raise invalid("reason", f"It must have 1 to {LONGEST_REASON} characters.")
-        try:
-            made = await asyncio.to_thread(self._services.accounts.request, key.id, epsilon, reason)
-        except UsageError:
-            raise invalid("reason", "Too many requests are pending, or a value is out of range.") from None
-        await asyncio.to_thread(self._log.append, key.id, "request", key.id, request=made.id, epsilon=made.epsilon)
+        wanted = {"epsilon": number_of(form.get("epsilon", ""), "epsilon"), "reason": form.get("reason", "")}
+        await request_more(self._services, key, parse(MoreBudget, json.dumps(wanted).encode()))
         return go("/budget")
 
     async def connect(self, request: Request, key: Key) -> Response:
@@ -456,14 +406,22 @@ class Pages:
     def _form_page(self, key: Key, form: dict[str, str]) -> Response:
         return page("ask.html", key=key, form=form, models=self._services.catalog.all(key))
 
-    def _failed(self, request: Request, key: Key | None, error: FrontError) -> Response:
-        request.state.line["code"] = error.code
-        message = error.body().error.message
-        return page("failed.html", error.status, key=key, error=error, message=message)
+    def _sign_in_page(self, wrong: str = "", status: int = 200) -> Response:
+        return page("sign_in.html", status, key=None, wrong=wrong, sign_on=self._sign_ins is not None)
 
-    def _refuse_foreign(self, request: Request) -> Response:
-        request.state.line["code"] = "foreign_form"
-        return page("failed.html", 403, key=None, error=None, message=FOREIGN)
+    def _refuse(self, request: Request, wrong: str, status: int) -> Response:
+        request.state.line["code"] = "invalid_api_key"
+        return self._sign_in_page(wrong, status)
+
+    async def _count_sign_in(self, request: Request, key: Key, **details: str) -> None:
+        """Note who signs in.
+
+        Raises:
+            FrontError: if the key, or the person, does so too often.
+        """
+        request.state.line["key_id"] = key.id
+        self._services.asker.rates.count(" ".join(["sign-in", key.id, *details.values()]), SIGN_INS)
+        await asyncio.to_thread(self._services.log.append, key.id, "sign-in", key.id, **details)
 
 
 async def _asset(_: Request, name: str, kind: str) -> Response:

@@ -312,6 +312,16 @@ def parse_chat(body: bytes) -> ChatRequest:
     return request_of(parse(ChatBody, body))
 
 
+def chat_of(model: str, question: str, **options: Any) -> ChatRequest:
+    """Return the request that a client with a question and the fields of `OwnFields` would have sent.
+
+    Raises:
+        FrontError: as `parse_chat`.
+    """
+    body = {"model": model, "messages": [{"role": "user", "content": question}], "discreet": options}
+    return parse_chat(json.dumps(body).encode())
+
+
 def parse(kind: type[Body], body: bytes) -> Body:
     """Return the model of a kind that a body holds.
 

@@ -6,7 +6,7 @@ What a key has spent comes from its own receipts. Nothing here reads what a vaul
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query
@@ -15,11 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from discreet.errors import UsageError
-from discreet.server.accounts import Accounts, Key
+from discreet.server.accounts import Key
 from discreet.server.accounts.books import QuestionReceipt
 from discreet.server.accounts.grants import MeterShown
 from discreet.server.accounts.keys import LARGEST, LONGEST_REASON, BudgetRequest
-from discreet.server.audit_log import AuditLog
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import RESPONSES, ClosedModel, ErrorReply, FrontError, invalid
 from discreet.server.front.gate import BodyRoute, error_response, model_response
@@ -27,7 +26,7 @@ from discreet.server.front.pacing import UNPAID, Arrival
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import Chunk, Completion, KeyNumbers, Outcome, Reply, role_chunk
 from discreet.server.front.requests import ChatBody, ChatRequest
-from discreet.server.front.services import Services, is_ready
+from discreet.server.front.services import Services, Status
 from discreet.server.front.telling import type_name
 from discreet.server.wire import Charge, Message
 from discreet.system.plain import show_as
@@ -35,51 +34,42 @@ from discreet.system.plain import show_as
 # --- GET /health/live and /health/ready ------------------------------------------------------------------------------
 
 
-FRESH = 2.0
-"""Seconds for which the last word of the keeper counts."""
+async def shared(request: Request) -> Services:
+    """Return what the routes share."""
+    found: Services = request.app.state.services
+    return found
+
+
+async def current_key(request: Request) -> Key:
+    """Return the key of the caller, which the gate has found."""
+    found: Key = request.state.key
+    return found
+
+
+Shared = Annotated[Services, Depends(shared)]
+Caller = Annotated[Key, Depends(current_key)]
+open_routes, own_routes = APIRouter(), APIRouter(route_class=BodyRoute, responses=RESPONSES)
+"""For all callers, and for those with a key."""
 
 
 class FrontStatus(ClosedModel):
     """The state of the front."""
 
-    status: Literal["live", "ready", "starting", "stopping"]
+    status: Status
 
 
-class Readiness:
-    """The keeper's last word on whether it can answer."""
-
-    def __init__(self, services: Services, clock: Callable[[], float] = time.monotonic) -> None:
-        self._services, self._clock = services, clock
-        self._word, self._until, self._one_asks = False, 0.0, asyncio.Lock()
-
-    async def word(self) -> Literal["ready", "starting", "stopping"]:
-        """Return "ready", "starting" or "stopping"."""
-        if self._services.asker.stopping:
-            return "stopping"
-        async with self._one_asks:
-            if self._clock() >= self._until:
-                self._word = self._services.catalog.loaded and await is_ready(self._services.keeper)
-                self._until = self._clock() + FRESH
-        return "ready" if self._word else "starting"
+@open_routes.get("/health/live")
+async def live() -> FrontStatus:
+    """Tell that the front lives."""
+    return FrontStatus(status="live")
 
 
-def health_router(services: Services) -> APIRouter:
-    """Return the router of the routes."""
-    router, readiness = APIRouter(), Readiness(services)
-
-    @router.get("/health/live")
-    async def live() -> FrontStatus:
-        """Tell that the front lives."""
-        return FrontStatus(status="live")
-
-    @router.get("/health/ready", responses={503: {"model": FrontStatus}})
-    async def ready(response: Response) -> FrontStatus:
-        """Tell whether questions are answered."""
-        word = await readiness.word()
-        response.status_code = 200 if word == "ready" else 503
-        return FrontStatus(status=word)
-
-    return router
+@open_routes.get("/health/ready", responses={503: {"model": FrontStatus}})
+async def ready(response: Response, services: Shared) -> FrontStatus:
+    """Tell whether questions are answered."""
+    status = await services.status()
+    response.status_code = 200 if status == "ready" else 503
+    return FrontStatus(status=status)
 
 
 # --- GET /v1/models and POST /v1/estimate: nothing is paid here ------------------------------------------------------
@@ -181,29 +171,25 @@ class QuestionEstimate(ClosedModel):
     ignored: list[str]
 
 
-def models_router(services: Services) -> APIRouter:
-    """Return the router of the routes."""
-    router = APIRouter(route_class=BodyRoute, responses=RESPONSES)
+@own_routes.get("/v1/models")
+async def list_models(services: Shared, key: Caller) -> ModelList:
+    """List the models that the key may ask."""
+    return ModelList(object="list", data=[ModelEntry.of(one) for one in services.catalog.all(key)])
 
-    @router.get("/v1/models")
-    async def list_models(request: Request) -> ModelList:
-        """List the models that the key may ask."""
-        return ModelList(object="list", data=[ModelEntry.of(one) for one in services.catalog.all(request.state.key)])
 
-    @router.get("/v1/models/{model}")
-    async def show_model(request: Request, model: str) -> ModelEntry:
-        """Show one model that the key may ask."""
-        return ModelEntry.of(services.catalog.find(request.state.key, model))
+@own_routes.get("/v1/models/{model}")
+async def show_model(services: Shared, key: Caller, model: str) -> ModelEntry:
+    """Show one model that the key may ask."""
+    return ModelEntry.of(services.catalog.find(key, model))
 
-    @router.post("/v1/estimate")
-    async def estimate(request: Request, body: ChatBody) -> QuestionEstimate:
-        """Tell what a question would cost at most, from public values alone. Nothing is paid."""
-        parsed = services.read(request.state.key, body)
-        if parsed.turns:  # rewriting waits for its turn, and the reply of this route is not held back
-            raise invalid("discreet.follow_up", "It must be 'as-is' here: a question is rewritten when it is asked.")
-        return await estimate_of(services, request.state.key, parsed)
 
-    return router
+@own_routes.post("/v1/estimate")
+async def estimate(services: Shared, key: Caller, body: ChatBody) -> QuestionEstimate:
+    """Tell what a question would cost at most, from public values alone. Nothing is paid."""
+    parsed = services.read(key, body)
+    if parsed.turns:  # rewriting waits for its turn, and the reply of this route is not held back
+        raise invalid("discreet.follow_up", "It must be 'as-is' here: a question is rewritten when it is asked.")
+    return await estimate_of(services, key, parsed)
 
 
 async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> QuestionEstimate:
@@ -245,8 +231,6 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> Ques
 # --- GET /v1/budget and /v1/receipts, and /v1/budget/requests --------------------------------------------------------
 
 
-Usual = Callable[[Key], Mapping[str, tuple[str, Charge]]]
-"""Returns, by the name of a model that a key may ask, its vault and the most that a question costs."""
 Limit = Annotated[int, Query(ge=1, le=1000, description="a whole number from 1 to 1000")]
 Before = Annotated[str | None, Query(description="the id of a question: older receipts follow")]
 _JSON_LINES = "application/x-ndjson"
@@ -320,75 +304,64 @@ class BudgetRequestPage(ClosedModel):
     data: list[BudgetRequestEntry]
 
 
-def no_models(_: Key) -> Mapping[str, tuple[str, Charge]]:
-    """Return no model: then a budget does not tell how many more questions fit."""
-    return {}
+@own_routes.get("/v1/budget")
+async def budget(services: Shared, key: Caller) -> KeyBudget:
+    """Tell what the key may cause, what its questions have spent, and how many more fit."""
+    return await budget_of(services, key)
 
 
-def accounts_router(
-    accounts: Accounts,
-    log: AuditLog,
-    current_key: Callable[..., Key | Awaitable[Key]],
-    usual: Usual = no_models,
-) -> APIRouter:
-    """Return the router of the routes.
+@own_routes.get("/v1/receipts", response_model=ReceiptPage, responses={200: _AS_LINES})
+async def receipts(
+    request: Request, services: Shared, key: Caller, limit: Limit = 100, before: Before = None
+) -> ReceiptPage | Response:
+    """List the key's receipts, the newest first; as JSON lines if the client accepts only these."""
+    older = before.removeprefix("chatcmpl-") if before else None
+    found = await asyncio.to_thread(services.accounts.receipts, key.id, before=older, limit=limit)
+    if request.headers.get("accept", "").split(";")[0].strip() == _JSON_LINES:
+        return Response("".join(json.dumps(one) + "\n" for one in found), media_type=_JSON_LINES)
+    last = found[-1]["question_id"] if len(found) == limit else None
+    return ReceiptPage(object="list", data=found, next_before=last)
 
-    Args:
-        accounts: the keys and what they have spent.
-        log: where requests are recorded.
-        current_key: the dependency that returns the caller's key, or refuses the caller.
-        usual: what a question of each model costs, to tell how many more fit.
+
+@own_routes.get("/v1/receipts/{question_id}")
+async def receipt(question_id: str, services: Shared, key: Caller) -> ReceiptEntry:
+    """Show the receipt of one question of the key."""
+    found = await asyncio.to_thread(services.accounts.receipt, key.id, question_id.removeprefix("chatcmpl-"))
+    if found is None:
+        raise FrontError("not_found")
+    return {"object": "discreet.receipt", **found}
+
+
+@own_routes.get("/v1/budget/requests")
+async def list_requests(services: Shared, key: Caller) -> BudgetRequestPage:
+    """List the key's requests for more budget, the oldest first."""
+    found = await asyncio.to_thread(services.accounts.requests_of, key.id)
+    return BudgetRequestPage(object="list", data=list(map(_entry, found)))
+
+
+@own_routes.post("/v1/budget/requests", status_code=201)
+async def ask_for_more(body: MoreBudget, services: Shared, key: Caller) -> BudgetRequestEntry:
+    """Ask the custodian for more budget."""
+    return _entry(await request_more(services, key, body))
+
+
+async def request_more(services: Services, key: Key, wanted: MoreBudget) -> BudgetRequest:
+    """Record a request of an analyst for more budget, and return it.
+
+    Raises:
+        FrontError: if too many are pending.
     """
-    router = APIRouter(route_class=BodyRoute, responses=RESPONSES)
-    Caller = Annotated[Key, Depends(current_key)]  # noqa: N806 - a type
-
-    @router.get("/v1/budget")
-    async def budget(key: Caller) -> KeyBudget:
-        """Tell what the key may cause, what its questions have spent, and how many more fit."""
-        return await budget_of(accounts, key, usual(key))
-
-    @router.get("/v1/receipts", response_model=ReceiptPage, responses={200: _AS_LINES})
-    async def receipts(
-        request: Request, key: Caller, limit: Limit = 100, before: Before = None
-    ) -> ReceiptPage | Response:
-        """List the key's receipts, the newest first; as JSON lines if the client accepts only these."""
-        older = before.removeprefix("chatcmpl-") if before else None
-        found = await asyncio.to_thread(accounts.receipts, key.id, before=older, limit=limit)
-        if request.headers.get("accept", "").split(";")[0].strip() == _JSON_LINES:
-            return Response("".join(json.dumps(one) + "\n" for one in found), media_type=_JSON_LINES)
-        last = found[-1]["question_id"] if len(found) == limit else None
-        return ReceiptPage(object="list", data=found, next_before=last)
-
-    @router.get("/v1/receipts/{question_id}")
-    async def receipt(question_id: str, key: Caller) -> ReceiptEntry:
-        """Show the receipt of one question of the key."""
-        found = await asyncio.to_thread(accounts.receipt, key.id, question_id.removeprefix("chatcmpl-"))
-        if found is None:
-            raise FrontError("not_found")
-        return {"object": "discreet.receipt", **found}
-
-    @router.get("/v1/budget/requests")
-    async def list_requests(key: Caller) -> BudgetRequestPage:
-        """List the key's requests for more budget, the oldest first."""
-        found = await asyncio.to_thread(accounts.requests_of, key.id)
-        return BudgetRequestPage(object="list", data=list(map(_entry, found)))
-
-    @router.post("/v1/budget/requests", status_code=201)
-    async def ask_for_more(body: MoreBudget, key: Caller) -> BudgetRequestEntry:
-        """Ask the custodian for more budget."""
-        try:
-            made = await asyncio.to_thread(accounts.request, key.id, body.epsilon, body.reason)
-        except UsageError:
-            raise invalid("reason", "Too many requests are pending, or a value is out of range.") from None
-        await asyncio.to_thread(log.append, key.id, "request", key.id, request=made.id, epsilon=made.epsilon)
-        return _entry(made)
-
-    return router
+    try:
+        made = await asyncio.to_thread(services.accounts.request, key.id, wanted.epsilon, wanted.reason)
+    except UsageError:
+        raise invalid("reason", "Too many requests are pending, or a value is out of range.") from None
+    await asyncio.to_thread(services.log.append, key.id, "request", key.id, request=made.id, epsilon=made.epsilon)
+    return made
 
 
-async def budget_of(accounts: Accounts, key: Key, usual: Mapping[str, tuple[str, Charge]]) -> KeyBudget:
+async def budget_of(services: Services, key: Key) -> KeyBudget:
     """Return the odometer of a key, with how many more questions of each model fit."""
-    meter = await asyncio.to_thread(accounts.odometer, key.id)
+    meter, usual = await asyncio.to_thread(services.accounts.odometer, key.id), services.catalog.usual(key)
     return show_as(
         KeyBudget,
         meter.shown(),
@@ -436,16 +409,13 @@ class ChatRoute(BodyRoute):
         return await Chat(request.app.state.services, request).refuse(error)
 
 
-def chat_router(services: Services) -> APIRouter:
-    """Return the router of the route."""
-    router = APIRouter(route_class=ChatRoute)
+chat_routes = APIRouter(route_class=ChatRoute)
 
-    @router.post("/v1/chat/completions", response_model=Completion, responses={**RESPONSES, 200: _REPLY})
-    async def chat(request: Request, body: ChatBody, name: Idempotency = None) -> Response:
-        """Answer a question, and pay for it from the key's budget; the same question again costs nothing."""
-        return await Chat(services, request).respond(body, name)
 
-    return router
+@chat_routes.post("/v1/chat/completions", response_model=Completion, responses={**RESPONSES, 200: _REPLY})
+async def chat(request: Request, services: Shared, body: ChatBody, name: Idempotency = None) -> Response:
+    """Answer a question, and pay for it from the key's budget; the same question again costs nothing."""
+    return await Chat(services, request).respond(body, name)
 
 
 class Chat:
