@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from discreet.privacy.accounting import Budget
-from discreet.server.wire import Call, Charge, Message, T, Value, Whole, Wire
+from discreet.server.wire import Call, Charge, Message, Population, T, Value, Whole, Wire
 
 PAGE = 50
 """So many entries a page of a list has."""
@@ -232,6 +232,16 @@ class Listing(OfVault[Listed]):
     skip: Whole = 0
 
 
+class Bind(OfVault[str]):
+    """A request to look whether a key can be bound to a population. Replied: the population in words.
+
+    Attributes:
+        where: tests of declared fields.
+    """
+
+    where: Population
+
+
 class OfUpload(OfVault[T]):
     """A message about an upload for a vault."""
 
@@ -300,7 +310,7 @@ class Progress(Call[Progressed]):
 
 
 CUSTODY = Wire(
-    (Overview, Listing, Preview, Add, Undo, Erase, Readmit, Remains, Paper, Plan, Make, Corpora, Progress),
+    (Overview, Listing, Bind, Preview, Add, Undo, Erase, Readmit, Remains, Paper, Plan, Make, Corpora, Progress),
     Failed,
     most_asked=64 * 1024 * 1024,
     most_replied=64 * 1024 * 1024,  # a report lists up to a thousand questions, a preview every record that is refused

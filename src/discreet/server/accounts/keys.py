@@ -24,15 +24,13 @@ from typing import Any
 
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget
+from discreet.system.words import how_spent_is_read
 
 CAP_IS_POLICY = (
     "A cap is a policy of the custodian. The guarantee is the grant of each individual in the vault's ledger."
 )
 """The sentence that stands beside each cap that is shown."""
-METER_READS = (
-    "What is spent is read of all questions of the key together, at one order that was fixed with its cap: after one "
-    "question it is more than the receipt, after many far less than the sum of the receipts."
-)
+METER_READS = how_spent_is_read("the key", "cap")
 """The sentence that stands beside what is spent of a cap."""
 Columns = dict[str, Any]
 """Fields of a key as plain data, as the rows of the log have them: moments in seconds, lists in place of tuples."""

@@ -27,6 +27,7 @@ from discreet.server.desk.uploads import Quarantine
 from discreet.server.identities import Remembered, cookie_of
 from discreet.server.state_folder import hand_over
 from discreet.server.wire import Call
+from discreet.system.words import how_spent_is_read
 
 RUNNING, DONE, FAILED = "running", "done", "failed"
 _KEPT = 20
@@ -300,4 +301,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"moment": moment, "printable": printable, "eps": lambda value: f"{value:.4g}"}
+    made.globals["how_spent_is_read"] = how_spent_is_read
     return made

@@ -7,8 +7,8 @@ from starlette.routing import Route
 
 from discreet.errors import UsageError
 from discreet.server.accounts import CAP_IS_POLICY, Key, Limits
-from discreet.server.accounts.keys import parse_expiry, parse_models, parse_rate
-from discreet.server.custody_messages import Overview
+from discreet.server.accounts.keys import METER_READS, parse_expiry, parse_models, parse_rate
+from discreet.server.custody_messages import Bind, Overview
 from discreet.server.desk.desk import Desk, action, page, text_of, ticked
 
 
@@ -35,6 +35,7 @@ def _show(desk: Desk, request: Request) -> Response:
         requests=desk.accounts.requests(),
         names={key.id: key.name for key in keys},
         policy=CAP_IS_POLICY,
+        meter_reads=METER_READS,
     )
 
 
@@ -47,6 +48,9 @@ def _issue(desk: Desk, request: Request, form: FormData) -> Response:
     reserved, keep = ticked(form, "reserved"), _number(form, "keep")
     states = {state.name: state for state in desk.ask(Overview()).vaults}
     usual = {name: state.usual.spending if state.usual else None for name, state in states.items()}
+    where = tuple(filter(None, map(str.strip, text_of(form, "where").splitlines())))
+    for vault in chosen if where else ():
+        desk.ask(Bind(vault, where))
     for vault in chosen:
         desk.accounts.grant(vault, states[vault].grant, kept=keep, typical=usual[vault])
     key, secret = desk.accounts.issue(
@@ -56,8 +60,10 @@ def _issue(desk: Desk, request: Request, form: FormData) -> Response:
         reserved=reserved,
         footer=ticked(form, "footer"),
         typical=usual[chosen[0]],
+        where=where,
     )
-    desk.record("key-issue", key.id, name=key.name, epsilon=key.epsilon, reserved=reserved)
+    bound = {"where": " and ".join(where)} if where else {}
+    desk.record("key-issue", key.id, name=key.name, epsilon=key.epsilon, reserved=reserved, **bound)
     return _show_secret(desk, request, key, secret)
 
 

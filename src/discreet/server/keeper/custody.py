@@ -18,6 +18,7 @@ from discreet.operations.releases import corpora
 from discreet.operations.report import gather
 from discreet.planning.prices import usual_charge
 from discreet.privacy.accounting import Budget
+from discreet.questions.request import check_population
 from discreet.reading.intake import Intake
 from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import canonical_unit
@@ -27,6 +28,7 @@ from discreet.server.custody_messages import (
     PAGE,
     Add,
     Added,
+    Bind,
     Corpora,
     CorporaListed,
     CorpusWanted,
@@ -388,6 +390,7 @@ class Custody:
 
 _ACTS: dict[type[Any], Callable[[Any, Any], Any]] = {
     Listing: list_entries,
+    Bind: lambda vault, message: check_population(message.where, vault.settings),
     Undo: undo,
     Erase: erase,
     Readmit: readmit,
