@@ -10,14 +10,14 @@ import os
 import re
 import secrets
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, get_type_hints
 from urllib.parse import urlsplit
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from discreet.errors import UsageError
 from discreet.system.database_url import check_no_password, is_postgres
@@ -66,43 +66,40 @@ class OidcConfig:
             )
 
     @classmethod
-    def read(cls, given: Mapping[str, Any]) -> Self:
-        """Return the configuration of the table [oidc].
+    def read(cls, given: Mapping[str, Any], name: str = "oidc") -> Self:
+        """Return the configuration of the table of serve.toml called `name`: oidc or desk_oidc.
 
         Raises:
             UsageError: if a field is missing, unknown, or of another type.
         """
-        fields = dict(given)
-        keys = fields.pop("keys", None)
-        if not isinstance(keys, Mapping) or not _are_texts(keys.values()) or not _fit(fields):
-            raise UsageError(f"[oidc] has other fields; expected: {_KEYS}. Correct it: serve.toml")
-        return cls(keys=tuple((str(value), str(key)) for value, key in keys.items()), **fields)
-
-    @classmethod
-    def read_desk(cls, given: Mapping[str, Any]) -> Self:
-        """Return the configuration of the table [desk_oidc].
-
-        Raises:
-            UsageError: if a field is missing, unknown, or of another type.
-        """
-        fields = dict(given)
-        groups = fields.pop("custodians", None)
-        if not isinstance(groups, list) or not _are_texts(groups) or not _fit(fields):
-            raise UsageError(f"[desk_oidc] has other fields; expected: {_CUSTODIANS}. Correct it: serve.toml")
-        return cls(keys=tuple((group, CUSTODIAN) for group in groups), table="[desk_oidc]", **fields)
+        kind, expected = (_Groups, _KEYS) if name == "oidc" else (_Custodians, _CUSTODIANS)
+        try:
+            fields = kind.model_validate(given).model_dump(exclude_unset=True)
+        except ValidationError:
+            raise UsageError(f"[{name}] has other fields; expected: {expected}. Correct it: serve.toml") from None
+        keys = tuple((fields.pop("keys", None) or dict.fromkeys(fields.pop("custodians", ()), CUSTODIAN)).items())
+        return cls(keys=keys, table=f"[{name}]", **fields)
 
     def key_of(self, values: list[str]) -> str | None:
         """Return the name of the key for a person with these values of the claim; None if there is none."""
         return next((key for value, key in self.keys if value in values), None)
 
 
-def _fit(fields: Mapping[str, Any]) -> bool:
-    texts = {"issuer", "client_id", "secret_file", "claim"}
-    return {"issuer", "client_id"} <= fields.keys() <= texts and _are_texts(fields.values())
+class _Provider(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    issuer: str
+    client_id: str
+    secret_file: str = ""
+    claim: str = "groups"
 
 
-def _are_texts(values: Iterable[object]) -> bool:
-    return all(isinstance(value, str) for value in values)
+class _Groups(_Provider):
+    keys: dict[str, str]
+
+
+class _Custodians(_Provider):
+    custodians: list[str]
 
 
 # --- where the accounts are: a file in the folder, or a database that several servers share --------------------------
@@ -406,8 +403,10 @@ def read_serve_config(file: Path | None, given: Mapping[str, Any]) -> ServeConfi
     """
     found = _read(file) if file is not None else {}
     presets = tuple(_preset(name, one) for name, one in _table(found.pop("presets", {}), "presets").items())
-    oidc = OidcConfig.read(_table(found.pop("oidc"), "oidc")) if "oidc" in found else None
-    desk_oidc = OidcConfig.read_desk(_table(found.pop("desk_oidc"), "desk_oidc")) if "desk_oidc" in found else None
+    oidc, desk_oidc = (
+        OidcConfig.read(_table(found.pop(name), name), name) if name in found else None
+        for name in ("oidc", "desk_oidc")
+    )
     found |= {name: value for name, value in given.items() if value is not None}
     vaults = _vaults(found.pop("vaults", ()))
     kinds = get_type_hints(ServeConfig)

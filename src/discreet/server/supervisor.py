@@ -16,10 +16,17 @@ from typing import Any
 from discreet.generation.remote.endpoint import KEY, PARSER_KEY
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import VARIABLE, ServeConfig
-from discreet.server.desk.links import make_link
 from discreet.server.front.pacing import default_quantum
 from discreet.server.launch import MODULES
-from discreet.server.state_folder import check_ports, find_ports, find_user, hold_state, listens, prepare_state
+from discreet.server.state_folder import (
+    check_ports,
+    find_ports,
+    find_user,
+    hold_state,
+    listens,
+    make_link,
+    prepare_state,
+)
 from discreet.server.wire import ANALYSTS, LANES, Catalog, Catalogued, Lane, Readied, Ready
 from discreet.system.words import quoted
 

@@ -21,7 +21,7 @@ def desk(tmp_path: Path, provider: IdentityProvider) -> Desk:
     secret = tmp_path / "oidc.secret"
     secret.write_text(SECRET)
     table = {"issuer": provider.issuer, "client_id": CLIENT, "secret_file": str(secret), "custodians": ["radiology"]}
-    return make_desk(config_of(tmp_path / "v", desk_oidc=OidcConfig.read_desk(table)))
+    return make_desk(config_of(tmp_path / "v", desk_oidc=OidcConfig.read(table, "desk_oidc")))
 
 
 def come_back(browser: TestClient) -> str:

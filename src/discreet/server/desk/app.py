@@ -19,9 +19,8 @@ from discreet.server.config import ServeConfig
 from discreet.server.connections import silence_process, uvicorn_config
 from discreet.server.desk import login, pages_keys, pages_overview, pages_vault
 from discreet.server.desk.desk import Desk
-from discreet.server.desk.links import note_address
 from discreet.server.desk.login import Guard
-from discreet.server.state_folder import check_ports, hand_over
+from discreet.server.state_folder import check_ports, hand_over, note_address
 
 _PARTS = (pages_overview, login, pages_keys, pages_vault)
 _STATIC = Path(__file__).parent / "static"

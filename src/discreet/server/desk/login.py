@@ -14,8 +14,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from discreet.server.desk.desk import COOKIE, Desk, action, page, text_of
-from discreet.server.desk.links import redeem
 from discreet.server.identities import Remembered, SignInFailed, SignIns, cookie_of, set_cookie
+from discreet.server.state_folder import redeem
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

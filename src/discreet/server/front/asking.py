@@ -34,7 +34,6 @@ from discreet.server.accounts import (
     RateLimited,
     Reservation,
 )
-from discreet.server.accounts import Outcome as Reserved
 from discreet.server.audit_log import AuditLog
 from discreet.server.caller import PATIENCE, Keeper, KeeperGone
 from discreet.server.front.catalog import CatalogCache, Servable
@@ -113,42 +112,6 @@ def error_of(refused: Refused) -> FrontError:
     )
 
 
-class Condenser:
-    """Has the keeper rewrite follow-up questions, for nothing."""
-
-    def __init__(self, keeper: Keeper, queue: Queue, pacer: Pacer) -> None:
-        self._keeper, self._queue, self._pacer = keeper, queue, pacer
-
-    async def condense(self, key_id: str, flight: Flight, turns: tuple[Turn, ...]) -> str:
-        """Return the question of a flight as one that stands alone; unchanged if the model writes none.
-
-        Args:
-            key_id: whose question it is.
-            flight: the question that is in the air.
-            turns: the messages before it.
-
-        Raises:
-            FrontError: if the queue is full, the keeper refuses, or it is not there. Nothing was paid.
-        """
-        question = flight.question.question
-        if len(question) > LONGEST_TURN:
-            return question
-        place = self._queue.enter(key_id)
-        try:
-            await self._queue.wait(place, self._pacer.spacing("voters"))
-            flight.start_over(self._pacer, "voters")
-            found = await self._keeper.call(Condense(flight.question.vault, _last(turns, question)))
-        except KeeperGone:
-            raise FrontError("starting") from None
-        finally:
-            self._queue.leave(place)
-        if isinstance(found, Refused):
-            raise error_of(found)
-        await self._pacer.until_due(flight.begun)
-        flight.begun = self._pacer.arrive()  # what follows without a turn, a refusal or a replay, leaves soon
-        return found.question or question
-
-
 def _last(turns: tuple[Turn, ...], question: str) -> tuple[Turn, ...]:
     """Return the last messages, each cut to the longest that the keeper takes, and the question."""
     before = turns[-(MOST_TURNS - 1) :]
@@ -216,7 +179,7 @@ class Asker:
         self._keeper, self._log, self._pacer = keeper, log, pacer
         self.flights, self.stopping = Flights(pacer), False
         self._estimator = Estimator(keeper, self.flights, pacer)
-        self._condenser, self._settlements = Condenser(keeper, queue, pacer), Settlements(accounts)
+        self._settlements = Settlements(accounts)
 
     async def begin(
         self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False
@@ -324,9 +287,28 @@ class Asker:
         return await recall(self.accounts, asked.key.id, fingerprint, asked.idempotency, anew=asked.anew)
 
     async def _condense(self, asked: Asked, flight: Flight) -> Asked:
-        """Return the question as one that stands alone."""
-        text = await self._condenser.condense(asked.key.id, flight, asked.request.turns)
-        return replace(asked, question=replace(asked.question, question=text))
+        """Return a flight's question as one that stands alone, for nothing; unchanged if the model writes none.
+
+        Raises:
+            FrontError: if the queue is full, the keeper refuses, or it is not there. Nothing was paid.
+        """
+        question = asked.question.question
+        if len(question) > LONGEST_TURN:
+            return asked
+        place = self.queue.enter(asked.key.id)
+        try:
+            await self.queue.wait(place, self._pacer.spacing("voters"))
+            flight.start_over(self._pacer, "voters")
+            found = await self._keeper.call(Condense(asked.question.vault, _last(asked.request.turns, question)))
+        except KeeperGone:
+            raise FrontError("starting") from None
+        finally:
+            self.queue.leave(place)
+        if isinstance(found, Refused):
+            raise error_of(found)
+        await self._pacer.until_due(flight.begun)
+        flight.begun = self._pacer.arrive()  # what follows without a turn, a refusal or a replay, leaves soon
+        return replace(asked, question=replace(asked.question, question=found.question or question))
 
     async def _reserve(self, asked: Asked, most: Estimated) -> Outcome | Charge:
         """Charge the key at the ceiling. Return the ceiling, or what the same request found meanwhile.
@@ -335,7 +317,21 @@ class Asker:
             FrontError: if the key may not pay for the question.
         """
         ceiling = Charge.nothing() if most.free else most.most
-        found = await self._reserve_at(asked, ceiling)
+        try:
+            found = await asyncio.to_thread(
+                self.accounts.reserve,
+                asked.key.id,
+                asked.question.id,
+                ceiling,
+                vault=asked.model.vault.name,
+                model=asked.model.name,
+                fingerprint=asked.request.fingerprint,
+                idempotency=asked.idempotency,
+                anew=asked.anew,
+            )
+        except AccountsError:
+            self._settlements.release(asked.question.id)
+            raise
         if isinstance(found, Reservation):
             return ceiling
         if isinstance(found, KeyExhausted):
@@ -347,23 +343,6 @@ class Asker:
         if isinstance(found, NotValid):
             raise FrontError(found.code)
         return meaning(found)
-
-    async def _reserve_at(self, asked: Asked, most: Charge) -> Reserved:
-        try:
-            return await asyncio.to_thread(
-                self.accounts.reserve,
-                asked.key.id,
-                asked.question.id,
-                most,
-                vault=asked.model.vault.name,
-                model=asked.model.name,
-                fingerprint=asked.request.fingerprint,
-                idempotency=asked.idempotency,
-                anew=asked.anew,
-            )
-        except AccountsError:
-            self._settlements.release(asked.question.id)
-            raise
 
     async def _ask(self, question: Question) -> Answered | Refused | Exception:
         """Return what the keeper replied, or what went wrong: raised later, when the flight has landed."""

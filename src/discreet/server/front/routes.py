@@ -215,14 +215,11 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> Ques
         understood=found.understood or None,
         unit=asked.model.vault.unit,
         fits=not most.is_something or (fits and not limited and not none_left),
-        key=KeyAfter(
-            granted=meter.granted,
-            spent=meter.spent,
-            left=meter.left,
-            part=meter.part,
+        key=KeyAfter.of(
+            key,
+            meter,
+            await asyncio.to_thread(meter.more, found.most, vault),
             left_after=meter.budget.left(meter.spending + most.spending),
-            more=await asyncio.to_thread(meter.more, found.most, vault),
-            where=list(key.where) or None,
         ),
         ignored=list(parsed.ignored),
     )

@@ -108,11 +108,7 @@ class Services:
 
     def _numbers(self, key: Key, model: Servable) -> KeyNumbers:
         meter = self.accounts.odometer(key.id)
-        more = meter.more(model.model.most, model.vault.name)
-        where = list(key.where) or None
-        return KeyNumbers(
-            granted=meter.granted, spent=meter.spent, left=meter.left, part=meter.part, more=more, where=where
-        )
+        return KeyNumbers.of(key, meter, meter.more(model.model.most, model.vault.name))
 
     async def status(self) -> Status:
         """Return "ready", "starting" or "stopping": a cached word on whether questions are answered."""
