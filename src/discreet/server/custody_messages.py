@@ -5,11 +5,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from discreet.privacy.accounting import Budget
-from discreet.server.wire import Call, Charge, Message, Population, T, Value, Whole, Wire
+from discreet.server.wire import Call, Charge, Id, Message, Population, T, Value, Whole, Wire
 
 PAGE = 50
 """So many entries a page of a list has."""
 Many = Annotated[tuple[T, ...], Field(max_length=1_000_000)]
+FileName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 Plain = Annotated[dict[str, Any], Field(max_length=1_000_000)]
 """Plain data of a `describe()`."""
 
@@ -245,7 +246,7 @@ class Bind(OfVault[str]):
 class OfUpload(OfVault[T]):
     """A message about an upload for a vault."""
 
-    upload: str
+    upload: Id
     how: HowRead
 
 
@@ -298,7 +299,7 @@ class Make(OfVault[Made]):
     """A request to make a synthetic corpus, and to pay for it. The reply comes when it is done."""
 
     wanted: CorpusWanted
-    name: str
+    name: FileName
 
 
 class Corpora(OfVault[CorporaListed]):

@@ -31,6 +31,7 @@ from discreet.server.config import PresetConfig, ServeConfig, ServedVault
 from discreet.server.front.app import create_app
 from discreet.server.front.asking import Estimator
 from discreet.server.front.pacing import TICK, Pacer, Queue, Ticket
+from discreet.server.front.services import Services
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.hardening import Log
 from discreet.server.wire import Estimate, Estimated, Question, Refused
@@ -171,7 +172,7 @@ async def _serving(path: Path, took: float) -> AsyncIterator["_Client"]:
         accounts = Accounts(config.accounts)
         accounts.grant("v", Vault.open(path).ledger.budget)
         secrets = [accounts.issue(name, ["v"], Limits(epsilon=GRANT))[1] for name in ("ana", "ben")]
-        app = create_app(config, _Inside(answering, took), accounts, AuditLog(config.audit_log), clock)
+        app = create_app(Services(config, _Inside(answering, took), accounts, AuditLog(config.audit_log), clock))
         async with (
             app.router.lifespan_context(app),
             httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://test") as client,

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from discreet.errors import UsageError
 from discreet.privacy.filter import Receipt
 from discreet.server.caller import KeeperGone
 from discreet.server.custody_messages import (
@@ -77,7 +76,7 @@ def test_desk_socket_is_for_the_keepers_user_alone(tmp_path: Path) -> None:
         assert make_desk(config).ask(Overview()).vaults[0].units == 60
         with pytest.raises(Refused, match="no vault 'w'"):
             make_desk(config).ask(Listing("w", "units"))
-        with pytest.raises(Refused, match="no valid id"):
+        with pytest.raises(ValidationError, match="pattern"):  # nothing is sent
             make_desk(config).ask(Add("v", "../../v", HowRead()))
         assert keeper.end() == 0
     assert not config.desk_socket.exists()
@@ -152,8 +151,8 @@ def test_corpus_is_made_and_kept_for_the_desk(tmp_path: Path, monkeypatch: pytes
     assert asked == [(DPSynth(epsilon=4.0), True)]
     assert (config.corpora / "v" / "first.jsonl").read_text() == '{"text": "a text"}\n'
     assert stat.S_IMODE(os.stat(config.corpora).st_mode) == 0o700
-    with pytest.raises(UsageError, match="name"):
-        make_synthetic(vault, replace(make, name="../first"), config, lambda *_: None)
+    with pytest.raises(ValidationError, match="pattern"):
+        replace(make, name="../first")
 
 
 def _upload(folder: Path, tmp_path: Path, count: int) -> str:

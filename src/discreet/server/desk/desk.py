@@ -269,6 +269,31 @@ def text_of(form: FormData, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
+def number_of(form: FormData, name: str) -> float | None:
+    """Return the number in a field of a form; None if it is empty.
+
+    Raises:
+        UsageError: if it holds something else.
+    """
+    text = text_of(form, name)
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise UsageError(f"'{name}' is {text[:50]!r}. Give a number, such as 10.") from None
+
+
+def whole_of(form: FormData, name: str) -> int:
+    """Return the whole number with which a page names something in a field of a form.
+
+    Raises:
+        UsageError: if it holds something else.
+    """
+    text = text_of(form, name)
+    if not text.isdecimal() or len(text) > 12:
+        raise UsageError(f"The {name} has no number. Choose it on the page.")
+    return int(text)
+
+
 def ticked(form: FormData, name: str) -> bool:
     """Return whether a box of a form is ticked."""
     return text_of(form, name) == "yes"

@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from collections import Counter
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -91,23 +92,15 @@ def _show_progress(desk: Desk, request: Request) -> Response:
 
 
 def _tell_progress(desk: Desk, request: Request) -> Response:
-    task, progress = desk.tasks.latest(), _progress(desk)
-    return JSONResponse(
-        {
-            "state": task.state if task else "",
-            "running": progress is not None and progress.running,
-            "step": progress.step if progress else "",
-            "done": progress.done if progress else 0,
-            "of": progress.of if progress else 0,
-        }
-    )
+    task = desk.tasks.latest()
+    return JSONResponse({"state": task.state if task else "", **asdict(_progress(desk))})
 
 
-def _progress(desk: Desk) -> Progressed | None:
+def _progress(desk: Desk) -> Progressed:
     try:
         return desk.ask(Progress())
     except KeeperGone:
-        return None
+        return Progressed(running=False)
 
 
 def number(text: str) -> int:

@@ -28,7 +28,7 @@ from discreet.server.custody_messages import (
     Remains,
     Undo,
 )
-from discreet.server.desk.desk import Desk, NoSuchPage, Refused, action, page, text_of, ticked
+from discreet.server.desk.desk import Desk, NoSuchPage, Refused, action, number_of, page, text_of, ticked, whole_of
 from discreet.server.desk.pages_overview import number
 from discreet.server.desk.uploads import Upload
 
@@ -133,12 +133,10 @@ def _discard(desk: Desk, request: Request, form: FormData) -> Response:
 
 
 def _undo(desk: Desk, request: Request, form: FormData) -> Response:
-    vault, text = desk.vault(text_of(form, "vault")), text_of(form, "batch")
-    if not text.isdecimal() or len(text) > 12:
-        raise UsageError("The batch has no number. Choose it in the list of batches.")
-    undone = desk.ask(Undo(vault, int(text), ticked(form, "anyway")))
-    desk.record("undo", text, vault=vault)
-    notice = f"{undone} documents of batch {text} are erased. What their units spent stays spent."
+    vault, batch = desk.vault(text_of(form, "vault")), whole_of(form, "batch")
+    undone = desk.ask(Undo(vault, batch, ticked(form, "anyway")))
+    desk.record("undo", str(batch), vault=vault)
+    notice = f"{undone} documents of batch {batch} are erased. What their units spent stays spent."
     return desk.go(request, f"/documents?vault={vault}", notice)
 
 
@@ -232,11 +230,8 @@ def _file(desk: Desk, request: Request) -> Response:
 
 
 def _wanted(form: FormData) -> CorpusWanted:
-    text = text_of(form, "epsilon")
-    try:
-        epsilon = float(text)
-    except ValueError:
-        raise UsageError(f"The price is {text[:50]!r}. Give a number, such as 10.") from None
+    if (epsilon := number_of(form, "epsilon")) is None:
+        raise UsageError("The corpus has no price. Give a number, such as 10.")
     return CorpusWanted(text_of(form, "method"), epsilon, text_of(form, "task"), ticked(form, "only_new"))
 
 

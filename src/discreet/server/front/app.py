@@ -4,7 +4,6 @@ import asyncio
 import logging
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from discreet.errors import DiscreetError
 from discreet.server.accounts import Accounts, AccountsError
 from discreet.server.audit_log import AuditLog
-from discreet.server.caller import Caller, Keeper
+from discreet.server.caller import Caller
 from discreet.server.config import ServeConfig, read_server_id
 from discreet.server.connections import silence_process, uvicorn_config
 from discreet.server.front.asking import Asker, settle_lost
@@ -41,30 +40,18 @@ FORGETTING = 3600.0
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
 
-def create_app(
-    config: ServeConfig,
-    keeper: Keeper,
-    accounts: Accounts,
-    log: AuditLog,
-    clock: Callable[[], float] = time.monotonic,
-) -> FastAPI:
-    """Return the app. It holds no document, and opens no vault.
-
-    Args:
-        config: the server's configuration.
-        keeper: the other side of the wall.
-        accounts: keys, meters and what was answered.
-        log: the audit log.
-        clock: by which replies leave.
-    """
-    services = Services(config, keeper, accounts, log, clock)
+def create_app(services: Services) -> FastAPI:
+    """Return the app. It holds no document, and opens no vault."""
     tools = mcp_server(services)
     mounted = mcp_app(tools)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await services.catalog.read()
-        beside = [asyncio.create_task(services.catalog.keep_reading()), asyncio.create_task(keep_forgetting(accounts))]
+        beside = [
+            asyncio.create_task(services.catalog.keep_reading()),
+            asyncio.create_task(keep_forgetting(services.accounts)),
+        ]
         async with tools.session_manager.run():
             yield
             services.asker.stopping = True
@@ -94,7 +81,7 @@ def create_app(
         found["components"]["schemas"] |= chunk.pop("$defs") | {"Chunk": chunk}  # a stream's parts: see `chat_routes`
         return JSONResponse(found)
 
-    app.add_middleware(Gate, find=accounts.find, pacer=services.pacer, count=services.metrics.count_request)
+    app.add_middleware(Gate, find=services.accounts.find, pacer=services.pacer, count=services.metrics.count_request)
     return app
 
 
@@ -161,11 +148,13 @@ def main(config: ServeConfig) -> int:
         check_ports(config, "front")
         accounts = Accounts(config.accounts, server=read_server_id(Path(config.state)))
         settle_lost(accounts)
-        app = create_app(config, Caller(config.ask_socket, ANALYSTS), accounts, AuditLog(config.audit_log))
+        keeper = Caller(config.ask_socket, ANALYSTS)
+        services = Services(config, keeper, accounts, AuditLog(config.audit_log))
+        app = create_app(services)
     except DiscreetError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    asyncio.run(_serve(app, config))
+    asyncio.run(_serve(app, services))
     return 0
 
 
@@ -178,9 +167,9 @@ def log_lines() -> None:
     LOGGER.propagate = False
 
 
-async def _serve(app: Any, config: ServeConfig) -> None:
+async def _serve(app: FastAPI, services: Services) -> None:
     asyncio.get_running_loop().set_exception_handler(_note)
-    services = app.state.services
+    config = services.config
     server = FrontServer(
         uvicorn_config(app, CONNECTIONS, host=config.host, port=config.port, **config.tls), services.asker
     )

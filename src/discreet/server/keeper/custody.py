@@ -5,7 +5,6 @@ is being answered, and questions wait for it. While long work runs (an addition,
 as "busy" instead of waiting, and `Progress` says how far it is.
 """
 
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -198,7 +197,6 @@ def _state(served: Served) -> VaultState:
 
 FILES, MANIFEST = "files", "manifest"
 """In the folder of an upload: the folder of its files, and that of the manifest."""
-_UPLOAD = re.compile("[0-9a-f]{32}")
 
 
 def preview_upload(vault: Vault, message: Preview, config: ServeConfig) -> Previewed:
@@ -237,8 +235,6 @@ def add_upload(vault: Vault, message: Add, config: ServeConfig, told: Callable[[
 
 
 def _intake(vault: Vault, upload: str, how: HowRead, config: ServeConfig) -> Intake:
-    if not _UPLOAD.fullmatch(upload):
-        raise UsageError("The upload has no valid id. Upload the files again.")
     folder = config.uploads / upload
     if not (folder / FILES).is_dir():
         raise UsageError("The upload is not there any more. Upload the files again.")
@@ -269,9 +265,6 @@ def _manifest(folder: Path) -> Path:
 # --- synthetic corpora: what they would cost, their making, and what was made ----------------------------------------
 
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-
-
 def plan_corpus(vault: Vault, wanted: CorpusWanted) -> Planned:
     """Return what a corpus would cost. Nothing is paid, and no document is read.
 
@@ -292,8 +285,6 @@ def make_synthetic(vault: Vault, message: Make, config: ServeConfig, told: Calla
     Raises:
         DiscreetError: as `Vault.synthesize`.
     """
-    if not _NAME.fullmatch(message.name):
-        raise UsageError(f"The corpus's name is {message.name!r}. Use 1 to 64 letters, digits, hyphens, underscores.")
     folder = config.corpora / message.vault
     for one in (config.corpora.parent, config.corpora, folder):
         one.mkdir(mode=0o700, exist_ok=True)
