@@ -4,23 +4,17 @@ The guard looks at hosts, origins, sizes and sessions, and adds the headers of r
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import FormData, Headers, MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.server.desk.desk import COOKIE, Desk, action, page, text_of
 from discreet.server.identities import Remembered, SignInFailed, SignIns, cookie_of, set_cookie
 from discreet.server.state_folder import redeem
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CSP = (
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src 'self'"
@@ -53,7 +47,7 @@ class Guard:
         sessions: who is logged in.
     """
 
-    def __init__(self, app: App, host: str, sessions: Remembered[bool]) -> None:
+    def __init__(self, app: ASGIApp, host: str, sessions: Remembered[bool]) -> None:
         self._app, self._sessions = app, sessions
         self._hosts = _LOOPBACK | {host} if host in _LOOPBACK else frozenset({host})
         self._any_host = host in ("0.0.0.0", "::")
@@ -64,7 +58,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
-        async def with_headers(message: MutableMapping[str, Any]) -> None:
+        async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
@@ -80,9 +74,8 @@ class Guard:
         if not self._any_host and _hostname(host) not in self._hosts:
             return PlainTextResponse("This host is not the desk's. Use the link that was printed.", 421)
         if scope["method"] == "POST":
-            if headers.get("origin") != f"{scope['scheme']}://{host}":
-                return PlainTextResponse("The request does not come from a page of the desk.", 403)
-            if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            own = headers.get("origin") == f"{scope['scheme']}://{host}"
+            if not own or headers.get("sec-fetch-site", "same-origin") != "same-origin":
                 return PlainTextResponse("The request does not come from a page of the desk.", 403)
             if (answer := _check_size(scope["path"], headers)) is not None:
                 return answer
