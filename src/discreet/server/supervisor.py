@@ -161,7 +161,7 @@ class Supervisor:
             stdin=subprocess.DEVNULL,
             start_new_session=True,
             user=child.user or None,
-            group=_group(child.user) if child.user else None,
+            group=find_user(child.user).pw_gid if child.user else None,
             extra_groups=[] if child.user else None,
         )
         child.started = time.monotonic()
@@ -231,10 +231,6 @@ def _is_there(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:
         return False
-
-
-def _group(user: str) -> int:
-    return find_user(user).pw_gid
 
 
 def _send(child: Child, number: int) -> None:

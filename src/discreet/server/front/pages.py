@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from discreet.errors import DiscreetError, UsageError
-from discreet.server.accounts import Accounts, Key
+from discreet.server.accounts import Key
 from discreet.server.accounts.keys import LONGEST_REASON, METER_READS, digest_of
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import read_body
@@ -187,29 +187,6 @@ class SignedIn:
     digest: str = ""
 
 
-Sessions = Remembered[SignedIn]
-
-
-async def find_key(request: Request, accounts: Accounts, sessions: Sessions) -> Key | None:
-    """Return the key of a session; None if there is none, or the key is not valid any more."""
-    found = sessions.find(cookie_of(request, COOKIE))
-    key = await asyncio.to_thread(accounts.find_named, found.key_id, found.digest) if found is not None else None
-    if key is not None:
-        request.state.line["key_id"], request.state.key = key.id, key
-    return key
-
-
-def enter(response: Response, request: Request, sessions: Sessions, signed_in: SignedIn) -> None:
-    """Begin a session: its secret, and never the key, is in a cookie until the browser ends."""
-    set_cookie(response, request, COOKIE, sessions.begin(signed_in))
-
-
-def leave(response: Response, request: Request, sessions: Sessions) -> None:
-    """End a session: a copy of its cookie opens nothing any more."""
-    sessions.take(cookie_of(request, COOKIE))
-    set_cookie(response, request, COOKIE, "")
-
-
 def is_own_form(request: Request) -> bool:
     """Return whether a page of this server sent a form: browsers name the origin of each POST."""
     host = request.headers.get("host", "")
@@ -278,14 +255,14 @@ class Pages:
     """The pages, each a method that returns it for a key; without a provider, its pages are not there."""
 
     def __init__(self, services: Services) -> None:
-        self._services, self._sessions, provider = services, Sessions(LASTS), services.config.oidc
+        self._services, self._sessions, provider = services, Remembered[SignedIn](LASTS), services.config.oidc
         self._sign_ins = SignIns(provider, BACK, BEGUN) if provider is not None else None
 
     async def show(self, request: Request, work: Work) -> Response:
         """Return the page that `work` makes for the key of a session; without one, the way to the page to sign in."""
 
         async def answer(request: Request) -> Response:
-            key = await find_key(request, self._services.accounts, self._sessions)
+            key = await self._find_key(request)
             return go(SIGN_IN) if key is None else await work(request, key)
 
         return await self.open(request, answer)
@@ -318,7 +295,7 @@ class Pages:
             return self._refuse(request, WRONG_KEY, 401)
         await self._count_sign_in(request, key)
         found = go("/")
-        enter(found, request, self._sessions, SignedIn(key.id, digest_of(secret)))
+        self._enter(found, request, SignedIn(key.id, digest_of(secret)))
         return found
 
     async def go_to_provider(self, request: Request) -> Response:
@@ -347,14 +324,15 @@ class Pages:
             return self._refuse(request, NO_KEY, 403)
         # A page, and no redirection: the browser came from another site, and would not send the cookie on.
         found = page("signed_in.html", key=None)
-        enter(found, request, self._sessions, SignedIn(key.id))
+        self._enter(found, request, SignedIn(key.id))
         self._sign_ins.forget(found, request)
         return found
 
     async def sign_out(self, request: Request, key: Key) -> Response:
-        """End the session."""
+        """End the session: a copy of its cookie opens nothing any more."""
         found = go(SIGN_IN)
-        leave(found, request, self._sessions)
+        self._sessions.take(cookie_of(request, COOKIE))
+        set_cookie(found, request, COOKIE, "")
         return found
 
     async def start(self, request: Request, key: Key) -> Response:
@@ -412,6 +390,19 @@ class Pages:
     def _refuse(self, request: Request, wrong: str, status: int) -> Response:
         request.state.line["code"] = "invalid_api_key"
         return self._sign_in_page(wrong, status)
+
+    async def _find_key(self, request: Request) -> Key | None:
+        """Return the key of a session; None if there is none, or the key is not valid any more."""
+        if (found := self._sessions.find(cookie_of(request, COOKIE))) is None:
+            return None
+        key = await asyncio.to_thread(self._services.accounts.find_named, found.key_id, found.digest)
+        if key is not None:
+            request.state.line["key_id"], request.state.key = key.id, key
+        return key
+
+    def _enter(self, response: Response, request: Request, signed_in: SignedIn) -> None:
+        """Begin a session: its secret, and never the key, is in a cookie until the browser ends."""
+        set_cookie(response, request, COOKIE, self._sessions.begin(signed_in))
 
     async def _count_sign_in(self, request: Request, key: Key, **details: str) -> None:
         """Note who signs in.

@@ -336,29 +336,21 @@ class Custody:
         """Return the reply; no error leaves but as a message for the custodian."""
         if isinstance(message, Progress):
             return self._progress
-        if self._progress.running:
-            return Failed("busy", BUSY)
+        long = LONG.get(type(message))
+        with self._lock:
+            if self._progress.running:
+                return Failed("busy", BUSY)
+            if long is not None:
+                self._progress = Progressed(running=True, what=long, step="waiting")
         try:
-            if type(message) in LONG:
-                return self._at_length(message)
-            return self._in_turn(lambda served: self._do(message, served))
+            return self._answering.work(lambda served: self._do(message, served))
         except DiscreetError as error:
             return Failed("refused", str(error))
         except BaseException as error:
             return Failed("internal", f"The keeper failed ({type(error).__name__}). Look at the vault: discreet doctor")
-
-    def _in_turn(self, act: Callable[[Mapping[str, Served]], Any]) -> Any:
-        return self._answering.work(act)
-
-    def _at_length(self, message: Call[Any]) -> Any:
-        with self._lock:
-            if self._progress.running:
-                return Failed("busy", BUSY)
-            self._progress = Progressed(running=True, what=LONG[type(message)], step="waiting")
-        try:
-            return self._in_turn(lambda served: self._do(message, served))
         finally:
-            self._progress = Progressed(running=False)
+            if long is not None:
+                self._progress = Progressed(running=False)
 
     def _told(self, step: str, done: int, of: int) -> None:
         if self._answering.stopping:
