@@ -18,7 +18,7 @@ from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.front.app import create_app
 from discreet.server.front.services import Services
 from discreet.server.keeper.answering import Answering
-from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.wire import Ready, decode, encode
 from discreet.vault import Vault
 
@@ -32,7 +32,7 @@ class NearKeeper:
     def __init__(self, config: ServeConfig) -> None:
         self.log = io.StringIO()
         opened = lambda path: Vault.open(path, model=ToyModel())  # noqa: E731 - it is passed on
-        self.answering = Answering(config, opened, Log(self.log), lambda: None)
+        self.answering = Answering(config, opened, KeeperLog(self.log), lambda: None)
 
     async def call(self, message: Any, patience: float | None = None) -> Any:
         """Return the reply, as it crosses the wall."""

@@ -53,7 +53,7 @@ class CorpusWanted(Message):
     only_new: bool = False
 
 
-class Level(Message):
+class BalanceLevel(Message):
     """How many units have between `low` and `high` of epsilon left."""
 
     low: Value
@@ -85,7 +85,7 @@ class VaultState(Message):
     odometer: Value | None
     more: Whole | None
     price: Value
-    levels: Many[Level]
+    levels: Many[BalanceLevel]
     documents: Whole
     units: Whole
     questions: Whole
@@ -111,22 +111,22 @@ class Previewed(Message):
     preview: Plain
 
 
-class Refusal(Message):
+class LeftOut(Message):
     """A record, or a part of a file, that was not added: where it was, and why."""
 
     where: str
     reason: str
 
 
-class Added(Message):
+class UploadAdded(Message):
     """What was added: fields of `vault.documents.Added`."""
 
     added: Whole
     replaced: Whole
     unchanged: Whole
     batch: Whole
-    bad: Many[Refusal]
-    in_part: Many[Refusal]
+    bad: Many[LeftOut]
+    in_part: Many[LeftOut]
 
 
 class Remained(Message):
@@ -195,7 +195,7 @@ class Progressed(Message):
     of: Whole = 0
 
 
-class Failed(Message):
+class NotDone(Message):
     """A refusal.
 
     Attributes:
@@ -250,11 +250,11 @@ class OfUpload(OfVault[T]):
     how: HowRead
 
 
-class Preview(OfUpload[Previewed]):
+class Inspect(OfUpload[Previewed]):
     """A request for what would be added of an upload."""
 
 
-class Add(OfUpload[Added]):
+class Add(OfUpload[UploadAdded]):
     """A request to add an upload. The reply comes when it is done."""
 
 
@@ -285,11 +285,11 @@ class Readmit(OfUnit):
     """A request to let an erased unit come back."""
 
 
-class Paper(OfVault[str]):
+class ReportPage(OfVault[str]):
     """A request for the report for the person who signs. Replied: a page of HTML."""
 
 
-class Plan(OfVault[Planned]):
+class PlanCorpus(OfVault[Planned]):
     """A request for what a synthetic corpus would cost."""
 
     wanted: CorpusWanted
@@ -310,9 +310,11 @@ class Progress(Call[Progressed]):
     """A request for how far the long work is."""
 
 
+LOOKS = (Overview, Listing, Bind, Inspect, Remains, ReportPage, PlanCorpus, Corpora, Progress)
+ACTS = (Add, Undo, Erase, Readmit, Make)
 CUSTODY = Wire(
-    (Overview, Listing, Bind, Preview, Add, Undo, Erase, Readmit, Remains, Paper, Plan, Make, Corpora, Progress),
-    Failed,
+    (*LOOKS, *ACTS),
+    NotDone,
     most_asked=64 * 1024 * 1024,
     most_replied=64 * 1024 * 1024,  # a report lists up to a thousand questions, a preview every record that is refused
 )

@@ -33,7 +33,7 @@ from discreet.server.front.asking import Estimator
 from discreet.server.front.pacing import TICK, Pacer, Queue, Ticket
 from discreet.server.front.services import Services
 from discreet.server.keeper.answering import Answering
-from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.wire import Estimate, Estimated, Question, Refused
 from discreet.vault import Vault
 from discreet_lab.attacks.bounds import Key
@@ -166,7 +166,7 @@ async def _serving(path: Path, took: float) -> AsyncIterator["_Client"]:
     clock = asyncio.get_running_loop().time
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         model = ToyModel(default="yes")
-        answering = Answering(config, lambda own: Vault.open(own, model=model), Log(nowhere), on_end=lambda: None)
+        answering = Answering(config, lambda own: Vault.open(own, model=model), KeeperLog(nowhere), on_end=lambda: None)
         answering.start()
         await asyncio.to_thread(answering.wait_loaded)
         accounts = Accounts(config.accounts)

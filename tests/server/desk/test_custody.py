@@ -17,7 +17,6 @@ from discreet.server.caller import KeeperGone
 from discreet.server.custody_messages import (
     CUSTODY,
     Add,
-    Added,
     CorpusWanted,
     HowRead,
     Listed,
@@ -27,8 +26,9 @@ from discreet.server.custody_messages import (
     Overview,
     Progress,
     Undo,
+    UploadAdded,
 )
-from discreet.server.desk.desk import KeeperBusy, Refused
+from discreet.server.desk.desk import KeeperBusy, KeeperRefused
 from discreet.server.desk.uploads import Quarantine
 from discreet.server.keeper.custody import make_synthetic
 from discreet.server.wire import ANALYSTS, WireError, decode, encode
@@ -74,7 +74,7 @@ def test_desk_socket_is_for_the_keepers_user_alone(tmp_path: Path) -> None:
     with keeping(config) as keeper:
         assert stat.S_IMODE(os.stat(config.desk_socket).st_mode) == 0o600
         assert make_desk(config).ask(Overview()).vaults[0].units == 60
-        with pytest.raises(Refused, match="no vault 'w'"):
+        with pytest.raises(KeeperRefused, match="no vault 'w'"):
             make_desk(config).ask(Listing("w", "units"))
         with pytest.raises(ValidationError, match="pattern"):  # nothing is sent
             make_desk(config).ask(Add("v", "../../v", HowRead()))
@@ -93,7 +93,7 @@ def test_long_work_waits_for_a_question_and_refuses_the_rest(tmp_path: Path) -> 
         question = threading.Thread(target=exchange, args=(config, ask()))
         question.start()
         wait_for(pause / "begun")
-        added: list[Added] = []
+        added: list[UploadAdded] = []
         adding = threading.Thread(target=lambda: added.append(desk.ask(Add("v", upload, HowRead()))))
         adding.start()
         while not desk.ask(Progress()).running:
@@ -116,7 +116,7 @@ def test_addition_stops_with_the_keeper_and_goes_on(tmp_path: Path) -> None:
     def add() -> None:
         try:
             make_desk(config).ask(Add("v", upload, HowRead()))
-        except (Refused, KeeperGone) as error:
+        except (KeeperRefused, KeeperGone) as error:
             failed.append(error)
 
     with keeping(config) as keeper:

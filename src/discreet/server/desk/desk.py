@@ -22,7 +22,7 @@ from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog, Detail
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import ServeConfig
-from discreet.server.custody_messages import CUSTODY, Failed
+from discreet.server.custody_messages import CUSTODY, NotDone
 from discreet.server.desk.uploads import Quarantine
 from discreet.server.identities import Remembered, cookie_of
 from discreet.server.state_folder import hand_over
@@ -123,7 +123,7 @@ class KeeperBusy(DiscreetError):  # noqa: N818
     """A keeper at long work."""
 
 
-class Refused(DiscreetError):  # noqa: N818
+class KeeperRefused(DiscreetError):  # noqa: N818
     """A refusal of the keeper, in words for the custodian."""
 
 
@@ -178,8 +178,8 @@ class Desk:
             KeeperGone, KeeperBusy, Refused: if there is none.
         """
         reply = call_once(self.config.desk_socket, CUSTODY, message)
-        if isinstance(reply, Failed):
-            raise KeeperBusy(reply.message) if reply.code == "busy" else Refused(reply.message)
+        if isinstance(reply, NotDone):
+            raise KeeperBusy(reply.message) if reply.code == "busy" else KeeperRefused(reply.message)
         return reply
 
     def record(self, act: str, of: str, **details: Detail) -> None:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from discreet.server.audit_log import AuditLog, AuditLogError
 from discreet.server.caller import NO_TLS, KeeperGone
-from discreet.server.custody_messages import PAGE, Level, Overview, Paper, Progress, Progressed, VaultState
+from discreet.server.custody_messages import PAGE, BalanceLevel, Overview, Progress, Progressed, ReportPage, VaultState
 from discreet.server.desk.desk import Desk, NoSuchPage, action, page, text_of
 from discreet.system.markup import paragraph, section
 
@@ -48,7 +48,7 @@ def _show_overview(desk: Desk, request: Request) -> Response:
     return desk.show(request, "overview.html", "Overview", seen=seen, pending=len(desk.accounts.requests()))
 
 
-def _rows(levels: tuple[Level, ...]) -> list[tuple[str, float]]:
+def _rows(levels: tuple[BalanceLevel, ...]) -> list[tuple[str, float]]:
     return [(f"{one.low:.4g} to {one.high:.4g}", one.units) for one in reversed(levels)]
 
 
@@ -175,7 +175,7 @@ def _show_report(desk: Desk, request: Request) -> Response:
 def _report_page(desk: Desk, request: Request, form: FormData) -> Response:
     """Return the report as a page of its own. Its style stands in it, so its policy names that style's hash."""
     vault = desk.vault(text_of(form, "vault"))
-    text = desk.ask(Paper(vault))
+    text = desk.ask(ReportPage(vault))
     desk.record("report", vault, sha256=hashlib.sha256(text.encode()).hexdigest())
     proof = section(
         "Audit log of the server",

@@ -13,22 +13,32 @@ from discreet.errors import UsageError
 from discreet.server.custody_messages import (
     PAGE,
     Add,
-    Added,
     Corpora,
     CorpusWanted,
     Erase,
     HowRead,
+    Inspect,
     Listing,
     Made,
     Make,
-    Plan,
-    Preview,
+    PlanCorpus,
     Readmit,
     Remained,
     Remains,
     Undo,
+    UploadAdded,
 )
-from discreet.server.desk.desk import Desk, NoSuchPage, Refused, action, number_of, page, text_of, ticked, whole_of
+from discreet.server.desk.desk import (
+    Desk,
+    KeeperRefused,
+    NoSuchPage,
+    action,
+    number_of,
+    page,
+    text_of,
+    ticked,
+    whole_of,
+)
 from discreet.server.desk.pages_overview import number
 from discreet.server.desk.uploads import Upload
 
@@ -104,10 +114,10 @@ def _upload(desk: Desk, request: Request, form: FormData) -> Response:
 def _preview(desk: Desk, request: Request) -> Response:
     upload = desk.quarantine.find(request.query_params.get("upload", ""))
     try:
-        found = desk.ask(Preview(upload.vault, upload.id, upload.how))
-    except Refused as error:
-        return desk.show(request, "refused.html", "Refused", 400, upload=upload, message=str(error))
-    return desk.show(request, "preview.html", "Preview", upload=upload, found=found, vault=upload.vault)
+        found = desk.ask(Inspect(upload.vault, upload.id, upload.how))
+    except KeeperRefused as error:
+        return desk.show(request, "refused.html", "KeeperRefused", 400, upload=upload, message=str(error))
+    return desk.show(request, "preview.html", "Inspect", upload=upload, found=found, vault=upload.vault)
 
 
 def _add_documents(desk: Desk, request: Request, form: FormData) -> Response:
@@ -116,7 +126,7 @@ def _add_documents(desk: Desk, request: Request, form: FormData) -> Response:
     return desk.go(request, "/progress")
 
 
-def _add_now(desk: Desk, upload: Upload) -> Added:
+def _add_now(desk: Desk, upload: Upload) -> UploadAdded:
     """Add an upload, and record it. The counts stay out of the log: they are private."""
     desk.record("add-begin", upload.id, vault=upload.vault, sha256=upload.digest)
     added = desk.ask(Add(upload.vault, upload.id, upload.how))
@@ -200,7 +210,7 @@ def _show_corpora(desk: Desk, request: Request) -> Response:
 
 def _plan(desk: Desk, request: Request, form: FormData) -> Response:
     vault, wanted, name = desk.vault(text_of(form, "vault")), _wanted(form), _named(form)
-    plan = desk.ask(Plan(vault, wanted))
+    plan = desk.ask(PlanCorpus(vault, wanted))
     return desk.show(request, "plan.html", "Plan of a corpus", vault=vault, wanted=wanted, name=name, plan=plan)
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts import Accounts, AccountsError, Key
-from discreet.server.accounts.grants import Grant
+from discreet.server.accounts.grants import VaultGrant
 from discreet.server.audit_log import AuditLog
 from discreet.server.caller import PATIENCE, Keeper
 from discreet.server.config import ServeConfig
@@ -99,7 +99,7 @@ class Services:
         self.metrics.note_state(up=await self._is_ready(), left=left)
 
     def _grants_left(self) -> dict[str, float]:
-        found: dict[str, tuple[Grant, Spending]] = {}
+        found: dict[str, tuple[VaultGrant, Spending]] = {}
         for key in self.accounts.list_keys():
             for room in self.accounts.odometer(key.id).rooms:
                 grant, spent = found.get(room.grant.vault, (room.grant, room.grant.pool))

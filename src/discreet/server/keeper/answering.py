@@ -25,7 +25,7 @@ from discreet.errors import (
     UsageError,
 )
 from discreet.server.config import ServeConfig
-from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.keeper.measuring import measure_longest, what_is_not_covered
 from discreet.server.keeper.presets import NoSuchModel
 from discreet.server.keeper.served import Opener, Served
@@ -107,7 +107,7 @@ class Answering:
         on_end: called when the thread ends, for any reason.
     """
 
-    def __init__(self, config: ServeConfig, open_vault: Opener, log: Log, on_end: Callable[[], None]) -> None:
+    def __init__(self, config: ServeConfig, open_vault: Opener, log: KeeperLog, on_end: Callable[[], None]) -> None:
         self._config, self._open, self._log, self._on_end = config, open_vault, log, on_end
         self._jobs: SimpleQueue[_Turn | None] = SimpleQueue()
         self._running = ""  # the id of the question that is answered now, or was answered last

@@ -26,35 +26,35 @@ from discreet.server.config import ServeConfig
 from discreet.server.custody_messages import (
     PAGE,
     Add,
-    Added,
+    BalanceLevel,
     Bind,
     Corpora,
     CorporaListed,
     CorpusWanted,
     Erase,
-    Failed,
     HowRead,
-    Level,
+    Inspect,
+    LeftOut,
     Listed,
     Listing,
     Made,
     Make,
+    NotDone,
     OfVault,
     Overview,
     Overviewed,
     PaidCorpus,
-    Paper,
-    Plan,
+    PlanCorpus,
     Planned,
-    Preview,
     Previewed,
     Progress,
     Progressed,
     Readmit,
-    Refusal,
     Remained,
     Remains,
+    ReportPage,
     Undo,
+    UploadAdded,
     VaultState,
 )
 from discreet.server.keeper.answering import Answering
@@ -185,7 +185,7 @@ def _state(served: Served) -> VaultState:
         odometer=report.odometer,
         more=report.more,
         price=plan.price(budget) if plan else 0.0,
-        levels=tuple(Level(one.low, one.high, one.units) for one in report.levels),
+        levels=tuple(BalanceLevel(one.low, one.high, one.units) for one in report.levels),
         documents=vault.store.count_documents() if filled else 0,
         units=vault.store.count_units() if filled else 0,
         questions=len(report.questions),
@@ -199,7 +199,7 @@ FILES, MANIFEST = "files", "manifest"
 """In the folder of an upload: the folder of its files, and that of the manifest."""
 
 
-def preview_upload(vault: Vault, message: Preview, config: ServeConfig) -> Previewed:
+def preview_upload(vault: Vault, message: Inspect, config: ServeConfig) -> Previewed:
     """Return what would be added.
 
     Raises:
@@ -209,7 +209,7 @@ def preview_upload(vault: Vault, message: Preview, config: ServeConfig) -> Previ
     return Previewed(seen.summary, seen.describe())
 
 
-def add_upload(vault: Vault, message: Add, config: ServeConfig, told: Callable[[str, int, int], None]) -> Added:
+def add_upload(vault: Vault, message: Add, config: ServeConfig, told: Callable[[str, int, int], None]) -> UploadAdded:
     """Add an upload.
 
     Raises:
@@ -224,13 +224,13 @@ def add_upload(vault: Vault, message: Add, config: ServeConfig, told: Callable[[
         told("documents", done, records)
 
     added = vault.take_in(intake, advance)
-    return Added(
+    return UploadAdded(
         added=added.added,
         replaced=added.replaced,
         unchanged=added.unchanged,
         batch=added.batch,
-        bad=tuple(Refusal(one.where, one.reason) for one in (*added.bad, *added.erased)),
-        in_part=tuple(Refusal(one.where, one.reason) for one in (*added.in_part, *added.empty)),
+        bad=tuple(LeftOut(one.where, one.reason) for one in (*added.bad, *added.erased)),
+        in_part=tuple(LeftOut(one.where, one.reason) for one in (*added.in_part, *added.empty)),
     )
 
 
@@ -339,15 +339,17 @@ class Custody:
         long = LONG.get(type(message))
         with self._lock:
             if self._progress.running:
-                return Failed("busy", BUSY)
+                return NotDone("busy", BUSY)
             if long is not None:
                 self._progress = Progressed(running=True, what=long, step="waiting")
         try:
             return self._answering.work(lambda served: self._do(message, served))
         except DiscreetError as error:
-            return Failed("refused", str(error))
+            return NotDone("refused", str(error))
         except BaseException as error:
-            return Failed("internal", f"The keeper failed ({type(error).__name__}). Look at the vault: discreet doctor")
+            return NotDone(
+                "internal", f"The keeper failed ({type(error).__name__}). Look at the vault: discreet doctor"
+            )
         finally:
             if long is not None:
                 self._progress = Progressed(running=False)
@@ -362,7 +364,7 @@ class Custody:
             return overview(served)
         assert isinstance(message, OfVault)
         vault = _find(served, message.vault).vault
-        if isinstance(message, Preview):
+        if isinstance(message, Inspect):
             return preview_upload(vault, message, self._config)
         if isinstance(message, Add):
             return add_upload(vault, message, self._config, self._told)
@@ -378,8 +380,8 @@ _ACTS: dict[type[Any], Callable[[Any, Any], Any]] = {
     Erase: erase,
     Readmit: readmit,
     Remains: lambda vault, message: remains(vault, message.unit),
-    Paper: lambda vault, _: as_page(gather(vault.path)),
-    Plan: lambda vault, message: plan_corpus(vault, message.wanted),
+    ReportPage: lambda vault, _: as_page(gather(vault.path)),
+    PlanCorpus: lambda vault, message: plan_corpus(vault, message.wanted),
     Corpora: lambda vault, _: list_corpora(vault),
 }
 
