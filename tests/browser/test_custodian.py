@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.desk.links import make_link
+from discreet.server.state_folder import make_link
 from discreet.vault import Vault
 from tests.browser.driving import ENTER, Browser
 from tests.server.front.serving import Server

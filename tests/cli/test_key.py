@@ -19,10 +19,9 @@ from discreet.log.replay import Counter, Reached
 from discreet.planning.prices import times
 from discreet.registry import Count
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
+from discreet.server.accounts.keys import can_match, parse_expiry, parse_rate
 from discreet.server.audit_log import AuditLog
-from discreet.server.config import AUDIT_LOG
-from discreet.server.key_text import can_match, parse_expiry, parse_rate
-from discreet.server.shared_accounts import ACCOUNTS
+from discreet.server.config import ACCOUNTS, AUDIT_LOG
 from discreet.vault import Vault
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -25,8 +25,7 @@ from discreet.operations.restore import restore
 from discreet.retrieval.documents import Document
 from discreet.server.accounts import Accounts, Limits
 from discreet.server.audit_log import AuditLog
-from discreet.server.config import AUDIT_LOG
-from discreet.server.shared_accounts import ACCOUNTS
+from discreet.server.config import ACCOUNTS, AUDIT_LOG
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import drop_triggers
 from tests.operations.conftest import CHEAP, Make, with_toy

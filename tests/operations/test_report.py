@@ -15,6 +15,7 @@ from discreet.privacy.costs import Pure
 from discreet.registry import RAG
 from discreet.retrieval.documents import Document
 from discreet.system.markup import escaped, page, paragraph
+from discreet.system.words import how_spent_is_read
 from discreet.vault import Vault
 from tests.operations.conftest import CHEAP, Make, with_toy
 
@@ -96,6 +97,7 @@ def test_page_says_what_matters(asked: Vault) -> None:
         "Problems: 0",
         "smollm2-135m; SHA-256",
         "discreet audit",
+        how_spent_is_read("an individual", "grant"),
     ):
         assert said in shown, said
 

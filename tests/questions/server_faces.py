@@ -16,8 +16,9 @@ from discreet.server.accounts import Accounts, Limits
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.front.app import create_app
+from discreet.server.front.services import Services
 from discreet.server.keeper.answering import Answering
-from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.wire import Ready, decode, encode
 from discreet.vault import Vault
 
@@ -31,7 +32,7 @@ class NearKeeper:
     def __init__(self, config: ServeConfig) -> None:
         self.log = io.StringIO()
         opened = lambda path: Vault.open(path, model=ToyModel())  # noqa: E731 - it is passed on
-        self.answering = Answering(config, opened, Log(self.log), lambda: None)
+        self.answering = Answering(config, opened, KeeperLog(self.log), lambda: None)
 
     async def call(self, message: Any, patience: float | None = None) -> Any:
         """Return the reply, as it crosses the wall."""
@@ -64,7 +65,7 @@ async def _ask_server(path: Path, folder: Path, questions: Iterable[str]) -> dic
     accounts.grant("v", Budget(20.0, 1e-6))
     _, secret = accounts.issue("ana", ["v"], Limits(epsilon=20.0))
     headers = {"authorization": f"Bearer {secret}", "accept": "application/json, text/event-stream"}
-    app = create_app(config, keeper, accounts, AuditLog(config.audit_log))
+    app = create_app(Services(config, keeper, accounts, AuditLog(config.audit_log)))
     async with AsyncExitStack() as stack:
         await keeper.start()
         stack.callback(accounts.close)

@@ -19,10 +19,9 @@ from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import UnitRecord
 from discreet.server.config import ServeConfig, ServedVault
-from discreet.server.front.asking import LONGEST_ASKED
+from discreet.server.front.asking import LONGEST_ASKED, error_of
 from discreet.server.front.errors import ERRORS
-from discreet.server.front.preparing import error_of
-from discreet.server.keeper.refusals import refusal
+from discreet.server.keeper.answering import refusal
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Question
 from discreet.vault import Vault

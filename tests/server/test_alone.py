@@ -9,7 +9,7 @@ import pytest
 
 from discreet.server import launch
 from discreet.server.config import ServeConfig
-from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.keeper.listener import Listener, share_with_group
 from discreet.server.wire import ANALYSTS, Readied
 
@@ -38,7 +38,7 @@ def test_socket_is_shared_where_the_folder_passes_its_group_on(tmp_path: Path, f
     run = tmp_path / "run"
     run.mkdir()
     run.chmod(folder)
-    listener = Listener(run / "ask.sock", ANALYSTS, lambda _: Readied(True, True), Log(io.StringIO()))
+    listener = Listener(run / "ask.sock", ANALYSTS, lambda _: Readied(True, True), KeeperLog(io.StringIO()))
     share_with_group(run / "ask.sock")
     try:
         assert (run / "ask.sock").stat().st_mode & 0o777 == socket

@@ -8,8 +8,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
-from discreet.server.held_state import KEEPER_LOCK, hold_state, lock_file
-from discreet.server.state_folder import prepare_state
+from discreet.server.state_folder import KEEPER_LOCK, hold_state, lock_file, prepare_state
 from discreet.server.supervisor import Supervisor
 from tests.server.keepers import config_of
 

@@ -17,7 +17,7 @@ import pytest
 from discreet.generation.toy import ToyModel
 from discreet.server.caller import Caller, KeeperGone
 from discreet.server.keeper.answering import Answering
-from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.keeper.presets import Presets
 from discreet.server.wire import (
     ANALYSTS,
@@ -372,7 +372,7 @@ class OneAtATime(ToyModel):
 
 def test_one_thread_answers(tmp_path: Path) -> None:
     config, model = config_of(make_vault(tmp_path / "v", epsilon=200).path), OneAtATime()
-    answering = Answering(config, lambda path: Vault.open(path, model=model), Log(io.StringIO()), lambda: None)
+    answering = Answering(config, lambda path: Vault.open(path, model=model), KeeperLog(io.StringIO()), lambda: None)
     answering.start()
     answering.wait_loaded()
     with ThreadPoolExecutor(4) as pool:

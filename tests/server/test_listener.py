@@ -15,7 +15,7 @@ import pytest
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.connections import PatientProtocol
 from discreet.server.keeper import listener as listening
-from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.keeper.listener import Listener
 from discreet.server.wire import ANALYSTS, Catalog, Catalogued, Readied, Ready, encode
 from tests.server.keepers import Connection, read_message, request_of, wait_until, write_message
@@ -40,7 +40,7 @@ def listen(path: Path, log: io.StringIO) -> Iterator[Listen]:
     with ExitStack() as made:
 
         def make(reply: Callable[[Any], Any] = lambda _: READY) -> Listener:
-            listener = Listener(path, ANALYSTS, reply, Log(log))
+            listener = Listener(path, ANALYSTS, reply, KeeperLog(log))
             made.callback(listener.close, 5.0)
             return listener
 
@@ -239,7 +239,7 @@ def test_only_a_keeper_that_answered_may_have_been_paid(path: Path, status: int,
 
 def test_no_thread_is_left_after_the_end(path: Path) -> None:
     before = set(threading.enumerate())
-    listener = Listener(path, ANALYSTS, lambda _: READY, Log(io.StringIO()))
+    listener = Listener(path, ANALYSTS, lambda _: READY, KeeperLog(io.StringIO()))
     with _connect(path) as connection:
         assert _is_answered(connection)
     listener.close(5.0)

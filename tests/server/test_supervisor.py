@@ -18,8 +18,7 @@ from discreet.cli.app import app
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
 from discreet.server.front.pacing import default_quantum
-from discreet.server.ports import check_ports, listens
-from discreet.server.state_folder import can_read, hand_over, prepare_state
+from discreet.server.state_folder import can_read, check_ports, hand_over, listens, prepare_state
 from discreet.server.supervisor import Supervisor, is_ready, longest_answers, own_commands
 from discreet.server.wire import Answered
 from tests.server.front.serving import free_port

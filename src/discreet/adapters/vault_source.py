@@ -13,12 +13,12 @@ from discreet.adapters.source import Reopened, Reply, check_epsilon, refusal_of,
 from discreet.errors import Interrupted, MissingPart, UsageError
 from discreet.query.latency import at_a_multiple
 from discreet.server.config import ServeConfig, ServedVault
+from discreet.server.front.asking import error_of
 from discreet.server.front.errors import FrontError
-from discreet.server.front.preparing import error_of
 from discreet.server.front.replies import Outcome, no_answer
 from discreet.server.front.requests import parse_chat
+from discreet.server.keeper.answering import refusal
 from discreet.server.keeper.presets import FREE, NoSuchModel
-from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Answered, Charge, Estimated, Question, Refused
 from discreet.vault import Vault

@@ -23,13 +23,14 @@ from discreet.cli.key_output import (
     with_names,
     with_secret,
 )
-from discreet.cli.key_values import check_population, make_accounts, open_accounts, served, state_of
+from discreet.cli.key_values import make_accounts, open_accounts, served, state_of
 from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.errors import UsageError
 from discreet.planning.statistics import bought
+from discreet.questions.request import check_population
 from discreet.server.accounts import Accounts, Key, Limits
-from discreet.server.key_text import PREFIX, can_match, is_mistyped, parse_expiry, parse_models, parse_rate
-from discreet.server.shared_accounts import share_accounts
+from discreet.server.accounts.keys import PREFIX, can_match, is_mistyped, parse_expiry, parse_models, parse_rate
+from discreet.server.config import share_accounts
 from discreet.system.words import quoted
 
 _group = typer.Typer(no_args_is_help=True)
@@ -97,7 +98,7 @@ def issue(
     limits.check()
     vaults = [served(one) for one in dict.fromkeys([vault, *(also or [])])]
     for one in vaults:
-        check_population(one, where or ())
+        check_population(where or (), one.settings)
     accounts, log = make_accounts(vault, state)
     for one in vaults:
         accounts.grant(one.name, one.grant, kept=keep, typical=one.typical)

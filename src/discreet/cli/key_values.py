@@ -1,20 +1,16 @@
 """What `discreet key` works on: the accounts of a vault's server, and the vault as the server knows it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.algorithms.statistics.count import Count
 from discreet.config import VaultConfig, read_config
 from discreet.errors import UsageError
 from discreet.ledger.ledger import open_ledger
 from discreet.planning.prices import usual_charge
 from discreet.privacy.accounting import Budget, Spending
-from discreet.questions.request import check_known
 from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog
-from discreet.server.config import AUDIT_LOG
-from discreet.server.shared_accounts import find_accounts
+from discreet.server.config import AUDIT_LOG, find_accounts
 
 
 @dataclass(frozen=True)
@@ -79,18 +75,3 @@ def served(vault: Path) -> Served:
     grant = ledger.budget
     name, paid = vault.absolute().resolve().name, ledger.reached().questions > 0
     return Served(name, grant, usual_charge(settings.payment, grant), paid, settings.payment == "unit", settings)
-
-
-def check_population(vault: Served, where: Sequence[str]) -> None:
-    """Refuse a population that no question could be asked among.
-
-    Args:
-        vault: the vault.
-        where: the tests of declared fields that bind a key.
-
-    Raises:
-        UsageError: if one is no test of a declared field, or single units do not pay.
-    """
-    if where and not vault.by_unit:
-        raise UsageError("A key of a vault where all pay cannot be bound to a population: it has no statistics.")
-    check_known(Count(where=tuple(where)), vault.settings, read=True)

@@ -46,8 +46,8 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingPart("A server needs further packages", "serve") from None
-    from discreet.server.checking import check_served
     from discreet.server.config import MEASURED, read_serve_config
+    from discreet.server.keeper.presets import check_served
     from discreet.server.supervisor import Supervisor
 
     given = {

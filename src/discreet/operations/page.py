@@ -10,6 +10,7 @@ from discreet.operations.releases import outcome
 from discreet.operations.report import Report
 from discreet.system.database_url import is_postgres
 from discreet.system.markup import Markup, element, listed, page, paragraph, private, section, strong, table
+from discreet.system.words import how_spent_is_read
 
 MOST_ROWS = 1000
 """The number of newest questions in the list. The counts include all questions."""
@@ -107,8 +108,8 @@ def _content(report: Report) -> Markup:
         parts += [
             table(("Remaining epsilon", "Individuals"), rows),
             paragraph(
-                "What is left is read of all charges of an individual together, at one order that was fixed with the "
-                "grant. So the first question takes more of it than its receipt says, and later ones take far less.",
+                "What is left is the grant without what is spent. "
+                + how_spent_is_read("an individual", "grant", report.budget.accountant),
                 kind="note",
             ),
             paragraph("The table includes erased individuals that were charged before.", kind="note"),
@@ -137,7 +138,8 @@ def _questions(report: Report) -> Markup:
     parts: list[object] = [
         paragraph(
             f"{_count(len(questions), 'question')} asked, from {_time(questions[0].time)} to "
-            f"{_time(questions[-1].time)} (UTC). The cost is the charge of an individual that took part in a question."
+            f"{_time(questions[-1].time)} (UTC). The cost is the charge of an individual that took part in a question, "
+            "by itself, as the grant counts it. The receipt of its answer may state less."
         ),
         table(("Method", "Outcome", "Questions"), [(*key, f"{count:,}") for key, count in sorted(counted.items())]),
     ]
@@ -175,8 +177,8 @@ def _releases(report: Report) -> Markup:
     if parts:
         parts.append(
             paragraph(
-                "The cost is the vault's sum at one order that was fixed in advance. It may exceed the cost in the "
-                "release's receipt (docs/privacy-details.md, The filter).",
+                "The cost is of the release by itself, as the grant counts it. Its receipt may state less "
+                "(docs/privacy-details.md, The filter).",
                 kind="note",
             )
         )

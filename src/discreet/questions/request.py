@@ -16,7 +16,7 @@ In one vault a request has a statistic, which follows from declared fields and f
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
@@ -429,6 +429,22 @@ NOT_READ = (
     "them: discreet code --statements VAULT."
 )
 """What makes lists, themes and summaries possible."""
+
+
+def check_population(where: Sequence[str], settings: VaultConfig) -> str:
+    """Refuse a population to which no key can be bound. Return it in words.
+
+    Args:
+        where: the tests of declared fields that bind a key.
+        settings: the configuration of the vault.
+
+    Raises:
+        UsageError: if one is no test of a declared field, or single units do not pay.
+    """
+    if where and settings.payment != "unit":
+        raise UsageError("A key of a vault where all pay cannot be bound to a population: it has no statistics.")
+    check_known(Count(where=tuple(where)), settings, read=True)
+    return " and ".join(where)
 
 
 def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> None:

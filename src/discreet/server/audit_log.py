@@ -49,7 +49,7 @@ class AuditLogError(DiscreetError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class AuditLine:
     """A line that was written.
 
     Attributes:
@@ -87,7 +87,7 @@ class AuditLog:
         self._one_writes = threading.Lock()
         self._newest: SqliteFile | None = None
 
-    def append(self, actor: str, act: str, of: str, **details: Detail) -> Entry:
+    def append(self, actor: str, act: str, of: str, **details: Detail) -> AuditLine:
         """Write a line, and have it on disk.
 
         Args:
@@ -112,7 +112,7 @@ class AuditLog:
                     head, seq, kind = _read_last(connection)
                     if kind == OPEN or (kind == ACT and not self._is_full(connection)):
                         entry = chain.Entry(of, ACT, seq + 1, content=content)
-                        return Entry(seq + 1, chain.append(connection, head, entry, int(self._clock())).hash.hex())
+                        return AuditLine(seq + 1, chain.append(connection, head, entry, int(self._clock())).hash.hex())
                     if kind == ACT:
                         head = chain.append(connection, head, chain.Entry("", CLOSED, seq), int(self._clock()))
                 self._newest = None
@@ -120,7 +120,7 @@ class AuditLog:
                 file.engine.dispose()
                 self._begin(self._next_to(path), seq, head)
 
-    def head(self) -> Entry:
+    def head(self) -> AuditLine:
         """Return the last line's number and hash; number 0 of an empty log.
 
         Raises:
@@ -128,10 +128,10 @@ class AuditLog:
         """
         with self._explained():
             if not (files := self.files()):
-                return Entry(0, GENESIS.hex())
+                return AuditLine(0, GENESIS.hex())
             with self._file(files[-1]).reading() as connection:
                 head, seq, _ = _read_last(connection)
-            return Entry(seq, head.hash.hex())
+            return AuditLine(seq, head.hash.hex())
 
     def verify(self, head: str | None = None) -> Verified:
         """Check the whole chain.
@@ -318,4 +318,4 @@ def _is_text(value: str) -> bool:
     return True
 
 
-__all__ = ["AuditLog", "AuditLogError", "Entry", "Verified"]
+__all__ = ["AuditLine", "AuditLog", "AuditLogError", "Verified"]

@@ -1,18 +1,188 @@
-"""How a server is set up: from serve.toml and the options of `discreet serve`. It holds nothing private."""
+"""How a server is set up: from serve.toml and the options of `discreet serve`. It holds nothing private.
+
+[oidc] is for the analysts' pages: a group of people has a key. [desk_oidc] is for the desk: some groups are custodians.
+
+STATE/accounts.url   the URL of accounts that servers share. The custodian writes it (`discreet key share`)
+STATE/front/server   the id of this server. The shared accounts name by it who has a question in flight.
+"""
 
 import os
 import re
+import secrets
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Self, get_type_hints
+from urllib.parse import urlsplit
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from discreet.errors import UsageError
-from discreet.server.oidc_config import OidcConfig
-from discreet.server.shared_accounts import find_accounts
+from discreet.system.database_url import check_no_password, is_postgres
+
+# --- who may sign in at a provider of identities ---------------------------------------------------------------------
+
+
+_EXAMPLE = 'issuer = "https://id.example.org", client_id = "discreet"'
+_KEYS, _CUSTODIANS = f'[oidc] {_EXAMPLE}, keys = {{radiology = "ana"}}', f'[desk_oidc] {_EXAMPLE}, custodians = ["dpo"]'
+CUSTODIAN = "custodian"
+"""What [desk_oidc] has in place of the name of a key."""
+
+
+@dataclass(frozen=True)
+class OidcConfig:
+    """A provider of identities (OpenID Connect), and which key each group of people gets.
+
+    Attributes:
+        issuer: its address, as in the field "iss" of its tokens.
+        client_id: as which this server is registered there.
+        secret_file: the file with the client's secret; "" for a client without one.
+        claim: the field of the token that names a person's groups, or another one, such as "email".
+        keys: a value of that field, and the name of the key for it, or `CUSTODIAN`. The first one that a person has
+            counts.
+        table: the table of serve.toml, for errors.
+    """
+
+    issuer: str
+    client_id: str
+    keys: tuple[tuple[str, str], ...]
+    secret_file: str = ""
+    claim: str = "groups"
+    table: str = "[oidc]"
+
+    def __post_init__(self) -> None:
+        address = urlsplit(self.issuer)
+        if address.scheme != "https" and not (address.scheme == "http" and address.hostname in _LOOPBACK):
+            raise UsageError(
+                f"The issuer of {self.table} is {self.issuer!r}; expected: an address with https. "
+                "Correct it: serve.toml"
+            )
+        if not self.client_id or not self.keys:
+            raise UsageError(
+                f"{self.table} names no client_id or no group of people; expected: {_KEYS}, or {_CUSTODIANS}. "
+                "Correct it: serve.toml"
+            )
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any], name: str = "oidc") -> Self:
+        """Return the configuration of the table of serve.toml called `name`: oidc or desk_oidc.
+
+        Raises:
+            UsageError: if a field is missing, unknown, or of another type.
+        """
+        kind, expected = (_Groups, _KEYS) if name == "oidc" else (_Custodians, _CUSTODIANS)
+        try:
+            fields = kind.model_validate(given).model_dump(exclude_unset=True)
+        except ValidationError:
+            raise UsageError(f"[{name}] has other fields; expected: {expected}. Correct it: serve.toml") from None
+        keys = tuple((fields.pop("keys", None) or dict.fromkeys(fields.pop("custodians", ()), CUSTODIAN)).items())
+        return cls(keys=keys, table=f"[{name}]", **fields)
+
+    def key_of(self, values: list[str]) -> str | None:
+        """Return the name of the key for a person with these values of the claim; None if there is none."""
+        return next((key for value, key in self.keys if value in values), None)
+
+
+class _Provider(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    issuer: str
+    client_id: str
+    secret_file: str = ""
+    claim: str = "groups"
+
+
+class _Groups(_Provider):
+    keys: dict[str, str]
+
+
+class _Custodians(_Provider):
+    custodians: list[str]
+
+
+# --- where the accounts are: a file in the folder, or a database that several servers share --------------------------
+
+
+ACCOUNTS = "front/accounts.sqlite"
+"""The accounts of one server, in its folder."""
+_URL, _ID = "accounts.url", "front/server"
+_READABLE = 0o644
+"""The front's user reads the file. The URL has no password."""
+
+
+def find_accounts(state: Path) -> Path | str:
+    """Return the file of a server's accounts, or the URL of those that it shares.
+
+    Raises:
+        UsageError: if there is a URL that cannot be read. The file in the folder is never used in its place: the caps
+            of the keys would count twice.
+    """
+    path = state / _URL
+    try:
+        url = path.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return state / ACCOUNTS
+    except (OSError, ValueError):
+        raise UsageError(f"{path} cannot be read. Let the server's users read it: chmod 644 {path}") from None
+    if not is_postgres(url):
+        raise UsageError(f"{path} has no URL of a database. Write it again: discreet key share VAULT URL")
+    return url
+
+
+def share_accounts(state: Path, url: str, reach: Callable[[str], object] = lambda _: None) -> None:
+    """Have a server use accounts in a database.
+
+    Args:
+        state: the server's folder.
+        url: the URL of the database.
+        reach: opens the accounts there, before anything is written; its error stops it.
+
+    Raises:
+        UsageError: if the URL is not that of a PostgreSQL database, or if it contains a password; if the server has
+            accounts in its folder or in another database, whose keys would be lost; or if the file cannot be written.
+    """
+    if not is_postgres(url):
+        raise UsageError("The URL of the accounts is invalid. Expected: postgresql://user@host/database.")
+    check_no_password(url, "accounts")
+    if (state / ACCOUNTS).exists():
+        raise UsageError(
+            f"There are keys in {state / ACCOUNTS} already, which the shared accounts do not have. Move the file away "
+            "with the counter beside it, and issue the keys again: discreet key issue VAULT NAME --epsilon 10"
+        )
+    before = find_accounts(state)
+    if isinstance(before, str) and before != url:
+        raise UsageError(f"The server shares other accounts already. Stop it, and remove {state / _URL} first.")
+    reach(url)
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        (state / _URL).write_text(f"{url}\n", encoding="utf-8")
+        (state / _URL).chmod(_READABLE)
+    except OSError as error:
+        raise UsageError(f"{state} cannot be written: {error.strerror}. Name another folder: --state DIR") from None
+
+
+def read_server_id(state: Path) -> str:
+    """Return the id of a server, which is made at its first start.
+
+    Raises:
+        UsageError: if it cannot be read or made.
+    """
+    path = state / _ID
+    try:
+        with suppress(FileExistsError), open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(16))
+        found = path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        found = ""
+    if len(found) != 32:
+        raise UsageError(f"{path} cannot be used. Remove it; the server makes it anew when it starts.")
+    return found
+
+
+# --- the whole -------------------------------------------------------------------------------------------------------
+
 
 VARIABLE = "DISCREET_SERVE"
 """The environment variable in which a process of the server finds its configuration."""
@@ -180,6 +350,11 @@ class ServeConfig:
         return Path(self.state) / AUDIT_LOG
 
     @property
+    def tls(self) -> dict[str, str]:
+        """The certificate and its key, for a listener; none if TLS ends elsewhere."""
+        return {"ssl_certfile": self.tls_cert, "ssl_keyfile": self.tls_key} if self.tls_cert else {}
+
+    @property
     def url(self) -> str:
         """The address for analysts' tools."""
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -228,8 +403,10 @@ def read_serve_config(file: Path | None, given: Mapping[str, Any]) -> ServeConfi
     """
     found = _read(file) if file is not None else {}
     presets = tuple(_preset(name, one) for name, one in _table(found.pop("presets", {}), "presets").items())
-    oidc = OidcConfig.read(_table(found.pop("oidc"), "oidc")) if "oidc" in found else None
-    desk_oidc = OidcConfig.read_desk(_table(found.pop("desk_oidc"), "desk_oidc")) if "desk_oidc" in found else None
+    oidc, desk_oidc = (
+        OidcConfig.read(_table(found.pop(name), name), name) if name in found else None
+        for name in ("oidc", "desk_oidc")
+    )
     found |= {name: value for name, value in given.items() if value is not None}
     vaults = _vaults(found.pop("vaults", ()))
     kinds = get_type_hints(ServeConfig)

@@ -4,6 +4,9 @@ Else some connections that bring no request would keep every client out.
 """
 
 import asyncio
+import logging
+import sys
+from types import TracebackType
 from typing import Any
 
 import uvicorn
@@ -88,3 +91,22 @@ def uvicorn_config(app: Any, most: int, **how: Any) -> uvicorn.Config:
         "ws": "none",
     }
     return uvicorn.Config(app, **(common | how))
+
+
+def silence(*libraries: str) -> None:
+    """Have libraries log nothing: what they write may hold names, questions or secrets."""
+    for name in libraries:
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.CRITICAL + 1)
+        logger.propagate = False
+        logger.addHandler(logging.NullHandler())
+
+
+def silence_process(name: str) -> None:
+    """Have a process write no traceback and no text of an exception, and say the type of the one that ends it."""
+
+    def hook(kind: type[BaseException], _: BaseException, __: TracebackType | None) -> None:
+        print(f"The {name} stopped: {kind.__name__}.", file=sys.stderr)
+
+    logging.lastResort, sys.excepthook = None, hook
+    silence("uvicorn", "asyncio", "fastapi", "starlette")

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from discreet.privacy.accounting import Budget
-from discreet.server.wire import Call, Charge, Message, T, Value, Whole, Wire
+from discreet.server.wire import Call, Charge, Id, Message, Population, T, Value, Whole, Wire
 
 PAGE = 50
 """So many entries a page of a list has."""
 Many = Annotated[tuple[T, ...], Field(max_length=1_000_000)]
+FileName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 Plain = Annotated[dict[str, Any], Field(max_length=1_000_000)]
 """Plain data of a `describe()`."""
 
@@ -52,7 +53,7 @@ class CorpusWanted(Message):
     only_new: bool = False
 
 
-class Level(Message):
+class BalanceLevel(Message):
     """How many units have between `low` and `high` of epsilon left."""
 
     low: Value
@@ -84,7 +85,7 @@ class VaultState(Message):
     odometer: Value | None
     more: Whole | None
     price: Value
-    levels: Many[Level]
+    levels: Many[BalanceLevel]
     documents: Whole
     units: Whole
     questions: Whole
@@ -110,22 +111,22 @@ class Previewed(Message):
     preview: Plain
 
 
-class Refusal(Message):
+class LeftOut(Message):
     """A record, or a part of a file, that was not added: where it was, and why."""
 
     where: str
     reason: str
 
 
-class Added(Message):
+class UploadAdded(Message):
     """What was added: fields of `vault.documents.Added`."""
 
     added: Whole
     replaced: Whole
     unchanged: Whole
     batch: Whole
-    bad: Many[Refusal]
-    in_part: Many[Refusal]
+    bad: Many[LeftOut]
+    in_part: Many[LeftOut]
 
 
 class Remained(Message):
@@ -194,7 +195,7 @@ class Progressed(Message):
     of: Whole = 0
 
 
-class Failed(Message):
+class NotDone(Message):
     """A refusal.
 
     Attributes:
@@ -232,18 +233,28 @@ class Listing(OfVault[Listed]):
     skip: Whole = 0
 
 
+class Bind(OfVault[str]):
+    """A request to look whether a key can be bound to a population. Replied: the population in words.
+
+    Attributes:
+        where: tests of declared fields.
+    """
+
+    where: Population
+
+
 class OfUpload(OfVault[T]):
     """A message about an upload for a vault."""
 
-    upload: str
+    upload: Id
     how: HowRead
 
 
-class Preview(OfUpload[Previewed]):
+class Inspect(OfUpload[Previewed]):
     """A request for what would be added of an upload."""
 
 
-class Add(OfUpload[Added]):
+class Add(OfUpload[UploadAdded]):
     """A request to add an upload. The reply comes when it is done."""
 
 
@@ -274,11 +285,11 @@ class Readmit(OfUnit):
     """A request to let an erased unit come back."""
 
 
-class Paper(OfVault[str]):
+class ReportPage(OfVault[str]):
     """A request for the report for the person who signs. Replied: a page of HTML."""
 
 
-class Plan(OfVault[Planned]):
+class PlanCorpus(OfVault[Planned]):
     """A request for what a synthetic corpus would cost."""
 
     wanted: CorpusWanted
@@ -288,7 +299,7 @@ class Make(OfVault[Made]):
     """A request to make a synthetic corpus, and to pay for it. The reply comes when it is done."""
 
     wanted: CorpusWanted
-    name: str
+    name: FileName
 
 
 class Corpora(OfVault[CorporaListed]):
@@ -299,9 +310,11 @@ class Progress(Call[Progressed]):
     """A request for how far the long work is."""
 
 
+LOOKS = (Overview, Listing, Bind, Inspect, Remains, ReportPage, PlanCorpus, Corpora, Progress)
+ACTS = (Add, Undo, Erase, Readmit, Make)
 CUSTODY = Wire(
-    (Overview, Listing, Preview, Add, Undo, Erase, Readmit, Remains, Paper, Plan, Make, Corpora, Progress),
-    Failed,
+    (*LOOKS, *ACTS),
+    NotDone,
     most_asked=64 * 1024 * 1024,
     most_replied=64 * 1024 * 1024,  # a report lists up to a thousand questions, a preview every record that is refused
 )

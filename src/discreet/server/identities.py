@@ -1,14 +1,132 @@
-"""Sign-in at a provider of identities: OpenID Connect, authorization code with PKCE, by Authlib."""
+"""Who a browser is: sessions and cookies, and sign-in at a provider of identities by OpenID Connect (Authlib).
 
+Sessions, and sign-ins that have begun, are values under random secrets, in memory, each for a while. A restart ends
+them all, and the end of a session does too: a copy of its cookie is worth nothing afterwards.
+"""
+
+import hashlib
+import math
 import secrets
-from collections.abc import Mapping
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Literal, TypeVar
+
+from starlette.requests import HTTPConnection
+from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, MissingPart, UsageError
-from discreet.server.oidc_config import OidcConfig
-from discreet.server.sessions import Remembered
+from discreet.server.config import OidcConfig
+
+MOST = 10_000
+Clock = Callable[[], float]
+T = TypeVar("T")
+
+
+def is_secure(request: HTTPConnection) -> bool:
+    """Return whether the browser came by TLS, to this server or to a proxy in front of it."""
+    # A client that forges the header harms its own cookie alone.
+    return request.scope["scheme"] == "https" or request.headers.get("x-forwarded-proto", "") == "https"
+
+
+def address(request: HTTPConnection) -> str:
+    """Return the address of the server, as the browser knows it."""
+    return f"{'https' if is_secure(request) else 'http'}://{request.headers.get('host', '127.0.0.1:8000')}"
+
+
+def cookie_of(request: HTTPConnection, name: str) -> str:
+    """Return the value of a cookie of a browser; "" if it has none."""
+    return request.cookies.get(_cookie_name(name, is_secure(request)), "")
+
+
+def _cookie_name(name: str, secure: bool) -> str:
+    """Return the name of a cookie: by TLS one that no other host and no page without TLS can set."""
+    return f"__Host-{name}" if secure else name
+
+
+def set_cookie(
+    response: Response,
+    request: HTTPConnection,
+    name: str,
+    value: str,
+    *,
+    age: int | None = None,
+    sent: Literal["strict", "lax"] = "strict",
+) -> None:
+    """Put a value into a cookie that no script reads; without one, remove the cookie.
+
+    Args:
+        response: to the browser.
+        request: of the browser.
+        name: of the cookie.
+        value: its value.
+        age: seconds for which it lasts; as long as the browser's session if None.
+        sent: "strict" if no other site causes it to be sent, "lax" if one may bring the browser back with it.
+    """
+    secure, lasts = is_secure(request), age if value else 0
+    whole = _cookie_name(name, secure)
+    response.set_cookie(whole, value, lasts, path="/", httponly=True, samesite=sent, secure=secure)
+
+
+class Remembered(Generic[T]):
+    """Values under secrets, of which the hash alone is kept; a bounded number of them: the oldest go first.
+
+    Args:
+        seconds: for which a value is remembered.
+        clock: the time, in seconds.
+        most: so many values.
+        idle: seconds without a look at a value after which it is forgotten.
+    """
+
+    def __init__(
+        self, seconds: float, clock: Clock = time.monotonic, most: int = MOST, *, idle: float = math.inf
+    ) -> None:
+        self._seconds, self._clock, self._most, self._idle = seconds, clock, most, idle
+        self._values: OrderedDict[str, tuple[float, float, T]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def begin(self, value: T) -> str:
+        """Keep a value under a new secret. Return the secret."""
+        secret = secrets.token_urlsafe(32)
+        self.keep(secret, value)
+        return secret
+
+    def keep(self, secret: str, value: T) -> None:
+        """Keep a value."""
+        now = self._clock()
+        with self._lock:
+            self._values[_digest(secret)] = (now + self._seconds, now, value)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+    def find(self, secret: str) -> T | None:
+        """Return a value, whose idle time begins anew; None if it is unknown or too old."""
+        name, now = _digest(secret), self._clock()
+        with self._lock:
+            end, seen, value = self._values.get(name, (-math.inf, now, None))
+            if value is None or now >= end or now - seen > self._idle:
+                self._values.pop(name, None)
+                return None
+            self._values[name] = (end, now, value)
+            return value
+
+    def take(self, secret: str) -> T | None:
+        """Return a value, and forget it."""
+        found = self.find(secret)
+        with self._lock:
+            self._values.pop(_digest(secret), None)
+        return found
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
+
+
+# --- sign-in at a provider: authorization code with PKCE -------------------------------------------------------------
+
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 """With which a token may be signed: by a key that the provider alone has."""
@@ -130,42 +248,53 @@ class Provider:
 
 
 class SignIns:
-    """Sign-ins at a provider that have begun, each in one browser."""
+    """Sign-ins at a provider that have begun, each in one browser.
 
-    def __init__(self, config: OidcConfig) -> None:
+    Args:
+        config: the provider.
+        path: where the browser comes back to.
+        cookie: the name of the cookie of a browser that went there.
+    """
+
+    def __init__(self, config: OidcConfig, path: str, cookie: str) -> None:
         """For a provider that serve.toml names.
 
         Raises:
             MissingPart, UsageError: if it cannot be used.
         """
+        self._config, self._path, self._cookie = config, path, cookie
         self._provider, self._begun = Provider(config), Remembered[Begun](WAITS)
 
-    async def begin(self, back: str) -> Begun:
-        """Return a new sign-in. Its state belongs into a cookie of the browser.
+    async def begin(self, request: HTTPConnection) -> Response:
+        """Return a redirection of the browser to the provider.
 
         Raises:
             SignInFailed: if the provider cannot be reached.
         """
-        begun = await self._provider.begin(back)
+        begun = await self._provider.begin(f"{address(request)}{self._path}")
         self._begun.keep(begun.state, begun)
-        return begun
+        response = RedirectResponse(begun.url, 303)
+        # "lax": the browser comes back from another site, and must have it then.
+        set_cookie(response, request, self._cookie, begun.state, age=WAITS, sent="lax")
+        return response
 
-    async def finish(self, came: Mapping[str, str], cookie: str) -> Person:
-        """Return the person with whom the browser came back.
-
-        Args:
-            came: the parameters of the address.
-            cookie: the state that the browser has.
+    async def finish(self, request: HTTPConnection) -> tuple[Person, str | None]:
+        """Return the person with whom the browser came back, and the name of that person's key; None if there is none.
 
         Raises:
             SignInFailed: if it is another browser, or the provider does not confirm it.
         """
-        state, code = came.get("state", ""), came.get("code", "")
-        own = secrets.compare_digest(state.encode(), cookie.encode())
+        state, code = (request.query_params.get(name, "") for name in ("state", "code"))
+        own = secrets.compare_digest(state.encode(), cookie_of(request, self._cookie).encode())
         begun = self._begun.take(state) if own and state else None
         if begun is None or not code:
             raise SignInFailed("The browser has begun no such sign-in.")
-        return await self._provider.finish(begun, code)
+        person = await self._provider.finish(begun, code)
+        return person, self._config.key_of(person.values)
+
+    def forget(self, response: Response, request: HTTPConnection) -> None:
+        """Remove the cookie of a browser that came back."""
+        set_cookie(response, request, self._cookie, "")
 
 
 def _read_secret(config: OidcConfig) -> str | None:

@@ -18,8 +18,8 @@ from discreet.server.keeper.hardening import end_with_parent
 
 MODULES = {
     "keeper": "discreet.server.keeper.process",
-    "front": "discreet.server.front.main",
-    "desk": "discreet.server.desk.main",
+    "front": "discreet.server.front.app",
+    "desk": "discreet.server.desk.app",
 }
 """By the name of a process: the module whose `main(config)` runs it, and returns its exit code."""
 

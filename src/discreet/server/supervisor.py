@@ -16,12 +16,17 @@ from typing import Any
 from discreet.generation.remote.endpoint import KEY, PARSER_KEY
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import VARIABLE, ServeConfig
-from discreet.server.desk.links import make_link
 from discreet.server.front.pacing import default_quantum
-from discreet.server.held_state import hold_state
 from discreet.server.launch import MODULES
-from discreet.server.ports import check_ports, find_ports, listens
-from discreet.server.state_folder import find_user, prepare_state
+from discreet.server.state_folder import (
+    check_ports,
+    find_ports,
+    find_user,
+    hold_state,
+    listens,
+    make_link,
+    prepare_state,
+)
 from discreet.server.wire import ANALYSTS, LANES, Catalog, Catalogued, Lane, Readied, Ready
 from discreet.system.words import quoted
 
@@ -156,7 +161,7 @@ class Supervisor:
             stdin=subprocess.DEVNULL,
             start_new_session=True,
             user=child.user or None,
-            group=_group(child.user) if child.user else None,
+            group=find_user(child.user).pw_gid if child.user else None,
             extra_groups=[] if child.user else None,
         )
         child.started = time.monotonic()
@@ -226,10 +231,6 @@ def _is_there(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:
         return False
-
-
-def _group(user: str) -> int:
-    return find_user(user).pw_gid
 
 
 def _send(child: Child, number: int) -> None:

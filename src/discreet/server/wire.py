@@ -54,6 +54,8 @@ One = Annotated[int, Field(ge=1, le=1)]  # `Literal[1]` would take 1.0 and true
 Yes = Annotated[bool, Field(ge=True)]
 Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]
 Id = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+Population = Annotated[tuple[Name, ...], Field(max_length=32)]
+"""Tests of declared fields that bind a key."""
 Seconds = Annotated[dict[Lane, Size], Field(min_length=len(LANES))]
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
@@ -406,7 +408,7 @@ class Question(Call[Answered]):
     quantum: Size = 0.0
     lane: Lane = "voters"
     earlier: Annotated[tuple[Annotated[str, Field(max_length=LONGEST_TURN)], ...], Field(max_length=MOST_TURNS)] = ()
-    where: Annotated[tuple[Name, ...], Field(max_length=32)] = ()
+    where: Population = ()
 
 
 class Estimate(Call[Estimated]):

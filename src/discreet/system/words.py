@@ -62,6 +62,23 @@ def can_still_take_part(still: Mapping[str, int], unit: str, accountant: str) ->
     return f"{grows}A {unit} that took part in all of them can still take part in {fits}."
 
 
+def how_spent_is_read(whose: str, fixed: str, accountant: str = "renyi") -> str:
+    """Return what the epsilon is that several questions have spent: it is not the sum of their receipts.
+
+    Args:
+        whose: of whom the questions are, such as "the key".
+        fixed: what fixes the way in which costs add up, such as "cap".
+        accountant: that way (`Budget.accountant`).
+    """
+    read = f"What is spent is read of all questions of {whose} together, in a way that was fixed with the {fixed}. "
+    if accountant == "pure":
+        return f"{read}It is at most the sum of their receipts."
+    return (
+        f"{read}After one question it is the receipt or more. After many it is mostly far less than the sum of the "
+        "receipts."
+    )
+
+
 _OPENING = re.compile(
     r"(?:(?:please|kindly|hello|hi)\b[\s,.!]*|(?:can|could|would|will) you (?:please )?tell (?:me|us)\b[\s,:]*"
     r"|tell (?:me|us)\b[\s,:]*)+"

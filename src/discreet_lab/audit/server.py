@@ -29,10 +29,11 @@ from discreet.server.accounts import Accounts, Limits
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import PresetConfig, ServeConfig, ServedVault
 from discreet.server.front.app import create_app
+from discreet.server.front.asking import Estimator
 from discreet.server.front.pacing import TICK, Pacer, Queue, Ticket
-from discreet.server.front.preparing import Estimator
+from discreet.server.front.services import Services
 from discreet.server.keeper.answering import Answering
-from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.wire import Estimate, Estimated, Question, Refused
 from discreet.vault import Vault
 from discreet_lab.attacks.bounds import Key
@@ -165,13 +166,13 @@ async def _serving(path: Path, took: float) -> AsyncIterator["_Client"]:
     clock = asyncio.get_running_loop().time
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         model = ToyModel(default="yes")
-        answering = Answering(config, lambda own: Vault.open(own, model=model), Log(nowhere), on_end=lambda: None)
+        answering = Answering(config, lambda own: Vault.open(own, model=model), KeeperLog(nowhere), on_end=lambda: None)
         answering.start()
         await asyncio.to_thread(answering.wait_loaded)
         accounts = Accounts(config.accounts)
         accounts.grant("v", Vault.open(path).ledger.budget)
         secrets = [accounts.issue(name, ["v"], Limits(epsilon=GRANT))[1] for name in ("ana", "ben")]
-        app = create_app(config, _Inside(answering, took), accounts, AuditLog(config.audit_log), clock)
+        app = create_app(Services(config, _Inside(answering, took), accounts, AuditLog(config.audit_log), clock))
         async with (
             app.router.lifespan_context(app),
             httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://test") as client,

@@ -18,7 +18,7 @@ from discreet.server.accounts import Accounts, Limits
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
 from discreet.server.desk.desk import PAGES
-from discreet.server.desk.links import make_link
+from discreet.server.state_folder import make_link
 from discreet.vault import Vault
 from tests.guarantee.server.canary_keeper import FOLDER, PRIVATE, TWIN
 from tests.server.front.serving import free_port

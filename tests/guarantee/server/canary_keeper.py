@@ -22,7 +22,7 @@ from discreet.generation.voters import VoterBatch
 from discreet.privacy import private
 from discreet.server.config import ServeConfig
 from discreet.server.keeper import listener, served
-from discreet.server.keeper.hardening import Log, end_with_parent
+from discreet.server.keeper.hardening import KeeperLog, end_with_parent
 from discreet.server.keeper.process import main
 from discreet.server.wire import collect
 from discreet.vault import Vault
@@ -63,12 +63,12 @@ def open_vault(path: Path) -> Vault:
 
 def break_log() -> None:
     """Have errors keep their context, and have the log write it, as a careless handler does."""
-    write = Log.write
+    write = KeeperLog.write
 
-    def leak(self: Log, what: str, question: str = "", error: Any = None) -> None:
+    def leak(self: KeeperLog, what: str, question: str = "", error: Any = None) -> None:
         write(self, f"{what} {getattr(error, '__context__', None)!r}", question, error)
 
-    setattr(Log, "write", leak)  # noqa: B010
+    setattr(KeeperLog, "write", leak)  # noqa: B010
     setattr(private, "_run", lambda work, shares: (tuple(work(shares)), None))  # noqa: B010 - else there is no context
     setattr(VoterBatch, "_write", write_openly)  # noqa: B010
 

@@ -20,13 +20,12 @@ from discreet.retrieval.documents import Document
 from discreet.server.accounts import Accounts, Limits
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig, ServedVault
-from discreet.server.front.asking import Asker
+from discreet.server.front.asking import Asker, Estimator
 from discreet.server.front.catalog import CatalogCache
 from discreet.server.front.errors import FrontError
 from discreet.server.front.pacing import Pacer, Queue, Ticket
-from discreet.server.front.preparing import Estimator
 from discreet.server.front.requests import ChatRequest, parse_chat
-from discreet.server.keeper.refusals import refusal
+from discreet.server.keeper.answering import refusal
 from discreet.server.keeper.served import Served
 from discreet.server.wire import (
     Answered,

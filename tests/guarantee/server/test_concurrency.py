@@ -14,7 +14,7 @@ import pytest
 
 from discreet.server.accounts import Accounts, Key, KeyExhausted, Reservation
 from discreet.server.accounts import questions as operations
-from discreet.server.accounts.books import Asked
+from discreet.server.accounts.books import KeyQuestion
 from discreet.server.accounts.questions import Outcome
 from tests.server.accounts.helpers import VAULT, Bank, pure, unsettled
 
@@ -26,7 +26,7 @@ Make = Callable[[Path], Accounts]
 class TwoTransactions(Accounts):
     """A broken twin: it checks in one transaction, and writes in another."""
 
-    def _ask(self, one: Asked, *, anew: bool) -> Outcome:
+    def _ask(self, one: KeyQuestion, *, anew: bool) -> Outcome:
         with self.reading() as found:
             one.asked = self._now(found.state)
             outcome = operations.check(found, one, anew=anew)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from discreet.retrieval.documents import Document
 from discreet.server.accounts import Accounts, Limits
-from discreet.server.config import PresetConfig, ServeConfig, ServedVault
-from discreet.server.shared_accounts import share_accounts
+from discreet.server.config import PresetConfig, ServeConfig, ServedVault, share_accounts
 from discreet.vault import Vault
 from tests.lab.keepers.host import Host
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
 from discreet.server.accounts import Accounts, Key, Limits
-from discreet.server.accounts.grants import Grant
+from discreet.server.accounts.grants import VaultGrant
 from discreet.server.wire import Charge
 
 GRANT = Budget(20.0, 1e-5, 5e-6)
@@ -74,7 +74,7 @@ def unsettled(accounts: Accounts) -> dict[str, Spending]:
     return {one.id: one.most for one in accounts.questions() if one.most is not None}
 
 
-def grant_of(accounts: Accounts, vault: str = VAULT) -> Grant:
+def grant_of(accounts: Accounts, vault: str = VAULT) -> VaultGrant:
     with accounts.reading() as found:
         return found.state.grant(vault)
 

@@ -9,7 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
-from discreet.privacy.accounting import FilterState, Spending
+from discreet.privacy.accounting import Budget, FilterState, Spending
+from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
 from discreet.server.accounts import Key, KeyExhausted, RateLimited, Reservation, Settled
 from discreet.server.wire import Charge
 from tests.server.accounts.helpers import GRANT, Bank, gaussian, grant_of, pure
@@ -23,6 +24,16 @@ def test_cap_is_spent_to_the_last_question(bank: Bank) -> None:
     assert (refused.code, refused.asked) == ("key_budget_exhausted", 2.5)
     assert (refused.left, refused.would_fit) == pytest.approx((0, 0), abs=1e-6)
     assert bank.accounts.odometer(key.id).questions == 4
+
+
+@pytest.mark.parametrize("cap", [0.5, 1.0, 5.0, 20.0])
+@pytest.mark.parametrize("cost", [Pure(0.974), Pure(0.1), ZeroConcentrated(0.01), ZeroConcentrated(0.002)])
+def test_spent_is_what_the_sentence_says(cost: Cost, cap: float) -> None:
+    """`how_spent_is_read`: after one question the receipt or more, after many no more than the sum of the receipts."""
+    budget, one = Budget(cap, 1e-6), Spending.of(cost)
+    receipt = one.epsilon(1e-6)
+    assert budget.spent(one) >= receipt * (1 - 1e-9)
+    assert budget.spent(one.times(200)) <= 200 * receipt * (1 + 1e-9)
 
 
 def test_refusal_tells_what_would_fit(bank: Bank) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -15,7 +16,7 @@ from starlette.responses import JSONResponse
 from discreet.server.accounts import CAP_IS_POLICY, Key
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.errors import FrontError
-from discreet.server.front.routes_accounts import accounts_router
+from discreet.server.front.routes import current_key, own_routes, shared
 from discreet.server.wire import Charge
 from tests.server.accounts.helpers import VAULT, Bank, pure
 
@@ -33,7 +34,10 @@ def send(bank: Bank, key: Key, tmp_path: Path) -> Send:
     app = FastAPI()
     usual = {VAULT: (VAULT, pure(2.5)), f"{VAULT}:free": (VAULT, Charge.nothing())}
     log = AuditLog(tmp_path / "audit.sqlite")
-    app.include_router(accounts_router(bank.accounts, log, lambda: key, lambda _: usual))
+    app.include_router(own_routes)
+    app.dependency_overrides[current_key] = lambda: key
+    catalog = SimpleNamespace(usual=lambda _: usual)
+    app.dependency_overrides[shared] = lambda: SimpleNamespace(accounts=bank.accounts, log=log, catalog=catalog)
 
     async def refuse(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, FrontError)

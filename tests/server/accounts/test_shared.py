@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from discreet.errors import UsageError
 from discreet.server.accounts import Accounts, InFlight, Limits, Replay, Reservation
-from discreet.server.shared_accounts import ACCOUNTS, find_accounts, read_server_id, share_accounts
+from discreet.server.config import ACCOUNTS, find_accounts, read_server_id, share_accounts
 from tests.guarantee.ledger.conftest import Server, server_of_our_own
 from tests.server.accounts.helpers import GRANT, VAULT, pure
 

@@ -13,6 +13,6 @@ from tests.server.keepers import config_of, keeping, make_vault
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     """A desk whose custodian is logged in. The tests share it."""
     folder: Path = tmp_path_factory.mktemp("desk")
-    config = config_of(make_vault(folder / "v").path)
+    config = config_of(make_vault(folder / "v", fields={"ward": "category(3, 4)"}).path)
     with keeping(config):
         yield open_desk(config)

@@ -15,7 +15,7 @@ from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig
 from discreet.server.desk.app import create_app
 from discreet.server.desk.desk import Desk
-from discreet.server.desk.links import make_link
+from discreet.server.state_folder import make_link
 
 ORIGIN = "http://localhost:8001"
 

@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from discreet.errors import UsageError
 from discreet.privacy.filter import Receipt
 from discreet.server.caller import KeeperGone
 from discreet.server.custody_messages import (
     CUSTODY,
     Add,
-    Added,
     CorpusWanted,
     HowRead,
     Listed,
@@ -28,10 +26,11 @@ from discreet.server.custody_messages import (
     Overview,
     Progress,
     Undo,
+    UploadAdded,
 )
-from discreet.server.desk.desk import KeeperBusy, Refused
+from discreet.server.desk.desk import KeeperBusy, KeeperRefused
 from discreet.server.desk.uploads import Quarantine
-from discreet.server.keeper.custody_corpora import make_synthetic
+from discreet.server.keeper.custody import make_synthetic
 from discreet.server.wire import ANALYSTS, WireError, decode, encode
 from discreet.synthesis.base import SyntheticText
 from discreet.synthesis.dp_synth import DPSynth
@@ -75,9 +74,9 @@ def test_desk_socket_is_for_the_keepers_user_alone(tmp_path: Path) -> None:
     with keeping(config) as keeper:
         assert stat.S_IMODE(os.stat(config.desk_socket).st_mode) == 0o600
         assert make_desk(config).ask(Overview()).vaults[0].units == 60
-        with pytest.raises(Refused, match="no vault 'w'"):
+        with pytest.raises(KeeperRefused, match="no vault 'w'"):
             make_desk(config).ask(Listing("w", "units"))
-        with pytest.raises(Refused, match="no valid id"):
+        with pytest.raises(ValidationError, match="pattern"):  # nothing is sent
             make_desk(config).ask(Add("v", "../../v", HowRead()))
         assert keeper.end() == 0
     assert not config.desk_socket.exists()
@@ -94,7 +93,7 @@ def test_long_work_waits_for_a_question_and_refuses_the_rest(tmp_path: Path) -> 
         question = threading.Thread(target=exchange, args=(config, ask()))
         question.start()
         wait_for(pause / "begun")
-        added: list[Added] = []
+        added: list[UploadAdded] = []
         adding = threading.Thread(target=lambda: added.append(desk.ask(Add("v", upload, HowRead()))))
         adding.start()
         while not desk.ask(Progress()).running:
@@ -117,7 +116,7 @@ def test_addition_stops_with_the_keeper_and_goes_on(tmp_path: Path) -> None:
     def add() -> None:
         try:
             make_desk(config).ask(Add("v", upload, HowRead()))
-        except (Refused, KeeperGone) as error:
+        except (KeeperRefused, KeeperGone) as error:
             failed.append(error)
 
     with keeping(config) as keeper:
@@ -152,8 +151,8 @@ def test_corpus_is_made_and_kept_for_the_desk(tmp_path: Path, monkeypatch: pytes
     assert asked == [(DPSynth(epsilon=4.0), True)]
     assert (config.corpora / "v" / "first.jsonl").read_text() == '{"text": "a text"}\n'
     assert stat.S_IMODE(os.stat(config.corpora).st_mode) == 0o700
-    with pytest.raises(UsageError, match="name"):
-        make_synthetic(vault, replace(make, name="../first"), config, lambda *_: None)
+    with pytest.raises(ValidationError, match="pattern"):
+        replace(make, name="../first")
 
 
 def _upload(folder: Path, tmp_path: Path, count: int) -> str:

@@ -12,10 +12,10 @@ from discreet.cli.app import app
 from discreet.server.caller import KeeperGone
 from discreet.server.custody_messages import Overview
 from discreet.server.desk.app import all_routes
-from discreet.server.desk.desk import IDLE, Desk
-from discreet.server.desk.guard import COOKIE, CSP, MOST_BYTES, OPEN, Guard
-from discreet.server.desk.links import LASTS, make_link, redeem
-from discreet.server.sessions import Remembered
+from discreet.server.desk.desk import COOKIE, IDLE, Desk
+from discreet.server.desk.login import CSP, MOST_BYTES, OPEN, Guard
+from discreet.server.identities import Remembered
+from discreet.server.state_folder import LASTS, make_link, redeem
 from tests.server.desk.desks import ORIGIN, browse, log_in, make_desk, path_of
 from tests.server.keepers import config_of
 

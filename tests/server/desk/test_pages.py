@@ -9,6 +9,7 @@ from lxml import html  # type: ignore[import-untyped]
 
 from discreet.privacy.accounting import Budget
 from discreet.server.accounts import Limits
+from discreet.server.accounts.keys import METER_READS
 from discreet.server.desk.desk import PAGES
 from discreet.vault import Vault
 from tests.server.accounts.helpers import pure
@@ -27,7 +28,7 @@ def test_page_is_marked_private_and_can_be_navigated(desk: Opened, path: str) ->
     assert len(page.xpath("//h1")) == len(page.xpath("//main")) == 1
     assert page.xpath(f"//nav//a[@aria-current='page' and @href='{path}']")
     named = {one.get("for") for one in page.xpath("//label")}
-    inputs = page.xpath("//input[not(@type='hidden')] | //select")
+    inputs = page.xpath("//input[not(@type='hidden')] | //select | //textarea")
     assert all(one.get("id") in named for one in inputs)
     ids = [one.get("id") for one in page.xpath("//*[@id]")]
     assert len(ids) == len(set(ids))
@@ -77,6 +78,17 @@ def test_key_shows_its_secret_once(desk: Opened) -> None:
     assert desk.desk.accounts.find(secret) is None
     desk.agree("/keys/revoke", key=found.id)
     assert desk.desk.accounts.get(found.id).revoked
+
+
+def test_key_is_bound_to_a_population_of_declared_fields(desk: Opened) -> None:
+    assert "floor" in text_of(desk.post("/keys/issue", 400, name="dora", epsilon="5", where="floor=3").text)
+    assert "ward" in text_of(desk.post("/keys/issue", 400, name="dora", epsilon="5", where="ward=3\nward=9").text)
+    assert "dora" not in {key.name for key in desk.desk.accounts.list_keys()}
+    desk.post("/keys/issue", name="dora", epsilon="5", where=" ward=3 \n")
+    assert desk.desk.accounts.get("dora").where == ("ward=3",)
+    assert desk.acts()[-1]["details"]["where"] == "ward=3"
+    assert "among ward=3 alone" in text_of(desk.get("/keys"))
+    assert METER_READS in text_of(desk.get("/keys"))
 
 
 def test_key_that_cannot_be_issued_is_explained(desk: Opened) -> None:

@@ -7,11 +7,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from discreet.errors import UsageError
-from discreet.server.config import ServeConfig, read_serve_config
-from discreet.server.desk.desk import Desk
-from discreet.server.desk.guard import COOKIE, PROVIDER, RETURN
-from discreet.server.desk.pages_login import BEGUN
-from discreet.server.oidc_config import CUSTODIAN, OidcConfig
+from discreet.server.config import CUSTODIAN, OidcConfig, ServeConfig, read_serve_config
+from discreet.server.desk.desk import COOKIE, Desk
+from discreet.server.desk.login import BEGUN, PROVIDER, RETURN
 from tests.server.desk.desks import ORIGIN, browse, make_desk
 from tests.server.front.provider import CLIENT, SECRET, IdentityProvider
 from tests.server.front.serving import free_port
@@ -23,7 +21,7 @@ def desk(tmp_path: Path, provider: IdentityProvider) -> Desk:
     secret = tmp_path / "oidc.secret"
     secret.write_text(SECRET)
     table = {"issuer": provider.issuer, "client_id": CLIENT, "secret_file": str(secret), "custodians": ["radiology"]}
-    return make_desk(config_of(tmp_path / "v", desk_oidc=OidcConfig.read_desk(table)))
+    return make_desk(config_of(tmp_path / "v", desk_oidc=OidcConfig.read(table, "desk_oidc")))
 
 
 def come_back(browser: TestClient) -> str:

@@ -16,6 +16,7 @@ from discreet.server.audit_log import AuditLog
 from discreet.server.caller import KeeperGone
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.front.app import create_app
+from discreet.server.front.services import Services
 from discreet.server.wire import (
     Answered,
     Catalog,
@@ -135,7 +136,7 @@ class Front:
         for vault in VAULTS:
             self.accounts.grant(vault, GRANT)
         self.log = AuditLog(self.config.audit_log)
-        self.app: FastAPI = create_app(self.config, keeper, self.accounts, self.log)
+        self.app: FastAPI = create_app(Services(self.config, keeper, self.accounts, self.log))
         self.client = httpx2.AsyncClient(transport=httpx2.ASGITransport(self.app), base_url="http://test")
 
     def key(self, name: str = "ana", vault: str = "hospital", epsilon: float = 10.0, **limits: Any) -> tuple[Key, str]:

@@ -10,6 +10,7 @@ from starlette.routing import Route as StarletteRoute
 
 from discreet.server.front.gate import ROUTES, find_route
 from discreet.server.front.pacing import STEP, default_quantum
+from discreet.server.front.services import Services
 from discreet.server.front.telling import metrics_app
 from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, Front, code, drive, receipt, running
 
@@ -289,7 +290,7 @@ def test_stream_comments_until_the_quantum(tmp_path: Path, monkeypatch: pytest.M
     async def test() -> None:
         keeper = FakeKeeper()
         keeper.delay = 0.1
-        monkeypatch.setattr("discreet.server.front.routes_chat.with_comments.__defaults__", (0.05,))
+        monkeypatch.setattr("discreet.server.front.routes.with_comments.__defaults__", (0.05,))
         async with running(tmp_path, keeper, quantum=2.0) as front:
             _, secret = front.key()
             reply = await front.ask(secret, stream=True, stream_options={"include_usage": True})
@@ -376,9 +377,7 @@ def test_quantum_follows_the_longest_answer(tmp_path: Path) -> None:
     async def test() -> None:
         front = Front(tmp_path, FakeKeeper())
         object.__setattr__(front.config, "quantum", None)
-        from discreet.server.front.app import make_services
-
-        services = make_services(front.config, front.keeper, front.accounts, front.log)
+        services = Services(front.config, front.keeper, front.accounts, front.log)
         assert await services.catalog.read()
         assert services.pacer.quanta == {"records": default_quantum(0.01), "voters": default_quantum(0.02)}
 

@@ -214,7 +214,7 @@ def test_description_of_a_reply_is_closed(server: Server) -> None:
         for name, one in description["components"]["schemas"].items()
         if one.get("additionalProperties") is not False
     }
-    assert told <= {"ChatBody", "Message", "Part", "StreamOptions", "ResponseFormat", "JsonSchema"}
+    assert told <= {"ChatBody", "ChatMessage", "Part", "StreamOptions", "ResponseFormat", "JsonSchema"}
 
 
 def test_mcp_client_asks_estimates_and_reads_the_budget(server: Server) -> None:

@@ -18,7 +18,7 @@ from discreet.server.accounts.books import BY_NAME
 from discreet.server.accounts.questions import find_reply
 from discreet.server.front.app import FORGETTING
 from discreet.server.front.gate import ROUTES
-from discreet.server.front.pages import forms, routes, views
+from discreet.server.front.pages import COOKIE, asset, read_form
 from discreet.server.wire import Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, Front
 from tests.server.front.test_replies import INVENTED
@@ -92,10 +92,10 @@ def test_cookie_is_a_session_closed_to_scripts_and_sites(tmp_path: Path) -> None
 def test_session_ends_at_the_server_when_its_browser_signs_out(tmp_path: Path) -> None:
     with browsing(tmp_path) as browser:
         browser.sign_in()
-        copied = browser.client.cookies[forms.COOKIE]
+        copied = browser.client.cookies[COOKIE]
         assert browser.post("/sign-out").headers["location"] == "/sign-in"
-        assert forms.COOKIE not in browser.client.cookies
-        browser.client.cookies.set(forms.COOKIE, copied)
+        assert COOKIE not in browser.client.cookies
+        browser.client.cookies.set(COOKIE, copied)
         assert browser.get("/").status_code == 303
 
 
@@ -109,7 +109,7 @@ def test_session_ends_with_the_secret_that_began_it(tmp_path: Path) -> None:
 
 
 def test_sign_ins_have_a_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "SIGN_INS", 2)
+    monkeypatch.setattr("discreet.server.front.pages.SIGN_INS", 2)
     with browsing(tmp_path) as browser:
         _, secret = browser.sign_in()
         assert browser.post("/sign-in", key=secret).status_code == 303
@@ -382,7 +382,7 @@ def test_pages_fit_the_policy_and_a_screen_reader(tmp_path: Path) -> None:
         sheet = browser.get("/style.css")
         assert sheet.headers["content-type"].startswith("text/css")
         assert "prefers-color-scheme: dark" in sheet.text
-        assert "http" not in views.asset("style.css")
+        assert "http" not in asset("style.css")
         assert browser.get("/icon.svg").headers["content-type"].startswith("image/svg+xml")
 
 
@@ -399,5 +399,5 @@ def test_any_bytes_are_a_form_or_an_error_page(tmp_path: Path, body: bytes) -> N
 
 
 def test_form_is_read_as_text() -> None:
-    found = forms.read_form("application/x-www-form-urlencoded; charset=utf-8", b"a=b%0D%0Ac&d=%C3%A4+e&f=")
+    found = read_form("application/x-www-form-urlencoded; charset=utf-8", b"a=b%0D%0Ac&d=%C3%A4+e&f=")
     assert found == {"a": "b\nc", "d": "ä e", "f": ""}

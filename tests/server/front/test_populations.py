@@ -8,7 +8,7 @@ import pytest
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
 from discreet.server.config import ServedVault
-from discreet.server.keeper.refusals import refusal
+from discreet.server.keeper.answering import refusal
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Catalog, Catalogued, Estimate, Question
 from discreet.vault import Vault

@@ -9,11 +9,9 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from discreet.errors import UsageError
-from discreet.server.config import ServeConfig, read_serve_config
-from discreet.server.front.pages.forms import COOKIE
-from discreet.server.front.pages.sign_on import BACK, BEGUN
-from discreet.server.oidc_config import OidcConfig
-from discreet.server.sessions import Remembered
+from discreet.server.config import OidcConfig, ServeConfig, read_serve_config
+from discreet.server.front.pages import BACK, BEGUN, COOKIE
+from discreet.server.identities import Remembered
 from tests.server.front.provider import CLIENT, SECRET, IdentityProvider
 from tests.server.front.serving import free_port
 from tests.server.front.test_pages import Browser, browsing

@@ -38,8 +38,8 @@ from discreet.log.replay import Counter, Log, Place, Reached
 from discreet.log.sqlite import RIGHTS, SqliteFile, make_log, making
 from discreet.privacy.accounting import Budget, Spending
 from discreet.server.accounts import questions
-from discreet.server.accounts.books import OPENING, Asked, Books, Found, QuestionReceipt, append
-from discreet.server.accounts.grants import KEPT, Grant, Meter, Share
+from discreet.server.accounts.books import OPENING, Books, Found, KeyQuestion, QuestionReceipt, append
+from discreet.server.accounts.grants import KEPT, GrantShare, Meter, VaultGrant
 from discreet.server.accounts.keys import (
     APPROVED,
     DENIED,
@@ -50,11 +50,15 @@ from discreet.server.accounts.keys import (
     Limits,
     check_name,
     check_request,
+    digest_of,
     fields_of,
+    make_public,
+    make_secret,
+    matches,
+    public_of,
     stamp,
 )
 from discreet.server.accounts.questions import Outcome, Recalled, Reservation, Settled
-from discreet.server.key_text import digest_of, make_public, make_secret, matches, public_of
 from discreet.server.wire import Charge
 from discreet.system.sharing import Turn
 
@@ -180,7 +184,7 @@ class Accounts(Log[Books]):
             raise UsageError(f"--keep is {kept:g}. Give a number from 0 to the grant's epsilon, {budget.epsilon:g}.")
         with self.writing() as found:
             known = found.state.knows(vault)
-            grant = found.state.grant(vault) if known else Grant(vault, budget)
+            grant = found.state.grant(vault) if known else VaultGrant(vault, budget)
             if grant.budget != budget:
                 raise UsageError(
                     f"The accounts know a vault called '{vault}' with another grant: epsilon {grant.budget.epsilon:g} "
@@ -419,7 +423,9 @@ class Accounts(Log[Books]):
         """
         request, name = self._marks(fingerprint, idempotency)
         charged = most.epsilon, most.delta, most.spending
-        return self._ask(Asked(question, key, vault, model, 0.0, request, name, self._server, *charged), anew=anew)
+        return self._ask(
+            KeyQuestion(question, key, vault, model, 0.0, request, name, self._server, *charged), anew=anew
+        )
 
     def settle(
         self, question: str, spent: Charge, reply: dict[str, Any] | None = None, *, stopped: str = ""
@@ -502,7 +508,7 @@ class Accounts(Log[Books]):
                 questions.settle(found, one, spent, reply, "interrupted", now)
             return [one.id for one in left]
 
-    def questions(self) -> list[Asked]:
+    def questions(self) -> list[KeyQuestion]:
         """Return all questions, the oldest first, as the accounts have them."""
         with self.reading() as found:
             return [replace(one) for one in found.state.questions.values()]
@@ -511,7 +517,7 @@ class Accounts(Log[Books]):
         """Close the connections of this process."""
         self.place.engine.dispose()
 
-    def _ask(self, one: Asked, *, anew: bool) -> Outcome:
+    def _ask(self, one: KeyQuestion, *, anew: bool) -> Outcome:
         # A refusal, or what was found, needs no lock: it neither waits for a payment nor holds one up.
         with self.reading() as found:
             one.asked = self._now(found.state)
@@ -532,7 +538,7 @@ class Accounts(Log[Books]):
     def _marks(self, fingerprint: str, idempotency: str | None) -> tuple[str, str | None]:
         return self.mark("question", fingerprint), None if idempotency is None else self.mark("name", idempotency)
 
-    def _left_behind(self, books: Books) -> list[Asked]:
+    def _left_behind(self, books: Books) -> list[KeyQuestion]:
         """Return what is not settled: of this server, or all if no other one uses the accounts."""
         left = (one for one in books.questions.values() if one.settled is None)
         return [one for one in left if not self._server or one.server == self._server]
@@ -576,12 +582,12 @@ def _reserve(found: Found, key: Key, typical: Spending | None) -> None:
         _reserve_share(found, found.state.grant(vault), key.id, key.epsilon, typical)
 
 
-def _reserve_share(found: Found, grant: Grant, holder: str, epsilon: float, typical: Spending | None) -> None:
+def _reserve_share(found: Found, grant: VaultGrant, holder: str, epsilon: float, typical: Spending | None) -> None:
     grant = grant.with_reading(typical)
     _put_share(found, grant, holder, grant.fit_share(holder, epsilon, found.state.spent(holder, grant.vault)))
 
 
-def _put_share(found: Found, grant: Grant, holder: str, share: Share) -> None:
+def _put_share(found: Found, grant: VaultGrant, holder: str, share: GrantShare) -> None:
     content = {"holder": holder, "loss": share.loss, "failures": share.failures, "reading": grant.reading}
     append(found, "share", grant.vault, content)
 

@@ -12,7 +12,7 @@ A row has a kind, what it is about (`question` in the log), and its content as J
     settle   a question   what its key stays charged in place of the ceiling
     join     a question   an Idempotency-Key that finds it from now on
 
-Questions are hashed with a key that is not in the log (`Database.mark`), and so are the Idempotency-Keys. Neither the
+Questions are hashed with a key that is not in the log (`Accounts.mark`), and so are the Idempotency-Keys. Neither the
 secret of a key, nor the text of a question or an answer, nor a private value is in any row.
 """
 
@@ -29,7 +29,7 @@ from discreet.log.chain import CORRUPT, GENESIS, Entry, Row
 from discreet.log.replay import State, Transaction
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS
-from discreet.server.accounts.grants import Grant, Meter, Room, Share, Sum
+from discreet.server.accounts.grants import GrantShare, Meter, Room, Sum, VaultGrant
 from discreet.server.accounts.keys import CAP_IS_POLICY, METER_READS, BudgetRequest, Key, fields_of, stamp
 
 Kind = Literal["grant", "share", "issue", "change", "request", "decide", "reserve", "settle", "join"]
@@ -60,7 +60,7 @@ class QuestionReceipt(TypedDict):
 
 
 @dataclass(slots=True)
-class Asked:
+class KeyQuestion:
     """A question of a key.
 
     Attributes:
@@ -117,16 +117,16 @@ class Books(State):
     """
 
     def __init__(self) -> None:
-        self._grants: dict[str, Grant] = {}
+        self._grants: dict[str, VaultGrant] = {}
         self._pools: dict[str, Sum] = {}
         self._meters = defaultdict[tuple[str, str], Sum](Sum)
         self.keys: dict[str, Key] = {}
         self.digests: dict[str, str] = {}
         self.requests: dict[int, BudgetRequest] = {}
-        self.questions: dict[str, Asked] = {}
-        self._of_key = defaultdict[str, list[Asked]](list)
-        self._alike: dict[tuple[str, str], Asked] = {}
-        self._names: dict[tuple[str, str], tuple[Asked, float]] = {}
+        self.questions: dict[str, KeyQuestion] = {}
+        self._of_key = defaultdict[str, list[KeyQuestion]](list)
+        self._alike: dict[tuple[str, str], KeyQuestion] = {}
+        self._names: dict[tuple[str, str], tuple[KeyQuestion, float]] = {}
 
     # What rows do
 
@@ -142,9 +142,9 @@ class Books(State):
         about, content = row.question, json.loads(row.content)
         match row.kind:
             case "grant":
-                self._grants[about], self._pools[about] = Grant(about, Budget(*content["budget"])), Sum()
+                self._grants[about], self._pools[about] = VaultGrant(about, Budget(*content["budget"])), Sum()
             case "share":
-                grant, share = self._grants[about], Share(content["loss"], content["failures"])
+                grant, share = self._grants[about], GrantShare(content["loss"], content["failures"])
                 shares = {**grant.shares, content["holder"]: share}
                 self._grants[about] = replace(grant, reading=content["reading"], shares=shares)
             case "issue" | "change":
@@ -158,7 +158,7 @@ class Books(State):
                 decided = content | {"decided": stamp(content["decided"])}
                 self.requests[int(about)] = replace(self.requests[int(about)], **decided)
             case "reserve":
-                self._reserve(Asked(about, **content, most=Spending.unpack(row.loss, row.failure)))
+                self._reserve(KeyQuestion(about, **content, most=Spending.unpack(row.loss, row.failure)))
             case "settle":
                 self._settle(self.questions[about], Spending.unpack(row.loss, row.failure), content)
             case "join" if about not in self.questions:
@@ -168,7 +168,7 @@ class Books(State):
             case _:
                 raise ValueError(row.kind)
 
-    def _reserve(self, one: Asked) -> None:
+    def _reserve(self, one: KeyQuestion) -> None:
         if one.id in self.questions:
             raise ValueError(one.id)
         assert one.most is not None
@@ -178,20 +178,20 @@ class Books(State):
         if one.name is not None:
             self._name(one, one.name, one.asked)
 
-    def _settle(self, one: Asked, paid: Spending, content: dict[str, Any]) -> None:
+    def _settle(self, one: KeyQuestion, paid: Spending, content: dict[str, Any]) -> None:
         if one.most is None or not paid.within(one.most):
             raise ValueError(one.id)  # a question is settled once, and a charge never grows
         self._charge(one, one.most, paid)
         one.most, one.settled, one.stopped = None, content["settled"], content["stopped"]
         one.epsilon, one.delta = content["epsilon"], content["delta"]
 
-    def _charge(self, one: Asked, back: Spending, extra: Spending) -> None:
+    def _charge(self, one: KeyQuestion, back: Spending, extra: Spending) -> None:
         """Take `back` from the meter of a key, and add `extra`; the pool follows if the key is a shared one."""
         self._meters[one.key, one.vault].move(back, extra)
         if not self.keys[one.key].reserved:
             self._pools[one.vault].move(back, extra)
 
-    def _name(self, one: Asked, name: str, asked: float) -> None:
+    def _name(self, one: KeyQuestion, name: str, asked: float) -> None:
         """Have a name find a question from now on, in place of the one before. Names that find nothing any more go."""
         self._names.pop((one.key, name), None)
         self._names[one.key, name] = (one, asked)
@@ -204,7 +204,7 @@ class Books(State):
         """Return whether the grant of a vault is known."""
         return vault in self._grants
 
-    def grant(self, vault: str) -> Grant:
+    def grant(self, vault: str) -> VaultGrant:
         """Return the grant of a vault.
 
         Raises:
@@ -252,7 +252,7 @@ class Books(State):
     def _room(self, key: Key, vault: str) -> Room:
         grant = self.grant(vault)
         if key.reserved:
-            return Room(grant, self.spent(key.id, vault), grant.shares.get(key.id, Share()))
+            return Room(grant, self.spent(key.id, vault), grant.shares.get(key.id, GrantShare()))
         # The most that the pool may reach. If nothing is reserved, the ledger decides.
         return Room(grant, grant.pool, grant.limit - grant.held() if grant.reading else None)
 
@@ -261,15 +261,15 @@ class Books(State):
         """The time of the newest question; 0 if there is none."""
         return next(reversed(self.questions.values())).asked if self.questions else 0.0
 
-    def newest_first(self, key: str | None = None) -> Iterator[Asked]:
+    def newest_first(self, key: str | None = None) -> Iterator[KeyQuestion]:
         """Return the questions of a key, or of all keys, the newest first."""
         return reversed(self.questions.values()) if key is None else reversed(self._of_key.get(key, []))
 
-    def alike(self, key: str, request: str) -> Asked | None:
+    def alike(self, key: str, request: str) -> KeyQuestion | None:
         """Return the newest question of a key with this content."""
         return self._alike.get((key, request))
 
-    def named(self, key: str, name: str, since: float) -> Asked | None:
+    def named(self, key: str, name: str, since: float) -> KeyQuestion | None:
         """Return the question that a name of a key finds, if it was given the name after `since`."""
         found = self._names.get((key, name))
         return None if found is None or found[1] <= since else found[0]

@@ -47,7 +47,7 @@ _MOST_TIMES = 10_000
 
 
 @dataclass(frozen=True)
-class Share:
+class GrantShare:
     """A part of a grant, in the whole numbers of the vault's reading.
 
     Attributes:
@@ -58,23 +58,23 @@ class Share:
     loss: int = 0
     failures: int = 0
 
-    def __add__(self, other: "Share") -> "Share":
-        return Share(self.loss + other.loss, self.failures + other.failures)
+    def __add__(self, other: "GrantShare") -> "GrantShare":
+        return GrantShare(self.loss + other.loss, self.failures + other.failures)
 
-    def __sub__(self, other: "Share") -> "Share":
-        return Share(self.loss - other.loss, self.failures - other.failures)
+    def __sub__(self, other: "GrantShare") -> "GrantShare":
+        return GrantShare(self.loss - other.loss, self.failures - other.failures)
 
-    def or_more(self, other: "Share") -> "Share":
+    def or_more(self, other: "GrantShare") -> "GrantShare":
         """Return the larger of two shares, in each number."""
-        return Share(max(self.loss, other.loss), max(self.failures, other.failures))
+        return GrantShare(max(self.loss, other.loss), max(self.failures, other.failures))
 
-    def within(self, other: "Share") -> bool:
+    def within(self, other: "GrantShare") -> bool:
         """Return whether this is no more than another share."""
         return self.loss <= other.loss and self.failures <= other.failures
 
 
 @dataclass(frozen=True)
-class Grant:
+class VaultGrant:
     """The grant of a vault, and how its shares are counted.
 
     Attributes:
@@ -90,32 +90,32 @@ class Grant:
     budget: Budget
     reading: str = ""
     pool: Spending = field(default_factory=Spending.nothing)
-    shares: Mapping[str, Share] = field(default_factory=dict)
+    shares: Mapping[str, GrantShare] = field(default_factory=dict)
 
     @property
-    def limit(self) -> Share:
+    def limit(self) -> GrantShare:
         """The limits of the grant in its reading."""
         return self.share_of(self.budget.limit)
 
-    def share_of(self, state: FilterState) -> Share:
+    def share_of(self, state: FilterState) -> GrantShare:
         """Return the numbers of a filter state that count here."""
-        return Share(state.pure if self.reading == PURE else state.curve, state.failures)
+        return GrantShare(state.pure if self.reading == PURE else state.curve, state.failures)
 
-    def read(self, spending: Spending) -> Share:
+    def read(self, spending: Spending) -> GrantShare:
         """Return what a sum of charges takes of the grant."""
         return self.share_of(self.budget.filter_state(spending))
 
-    def held(self, *, but: str = "") -> Share:
+    def held(self, *, but: str = "") -> GrantShare:
         """Return the sum of the shares, without the one of `but`."""
-        return sum((share for holder, share in self.shares.items() if holder != but), Share())
+        return sum((share for holder, share in self.shares.items() if holder != but), GrantShare())
 
-    def part(self, epsilon: float) -> Share:
+    def part(self, epsilon: float) -> GrantShare:
         """Return the share of `epsilon` of the grant's: the same part of each limit, rounded down."""
         # In whole numbers: a part rounded up by a float could make the shares exceed the limit.
         parts, whole = int(epsilon * NANO), int(self.budget.epsilon * NANO)
-        return Share(self.limit.loss * parts // whole, self.limit.failures * parts // whole)
+        return GrantShare(self.limit.loss * parts // whole, self.limit.failures * parts // whole)
 
-    def with_reading(self, typical: Spending | None) -> "Grant":
+    def with_reading(self, typical: Spending | None) -> "VaultGrant":
         """Return the grant with a reading. The first share settles it: the one that pays for more usual questions.
 
         Args:
@@ -131,7 +131,7 @@ class Grant:
             )
         return self if self.reading else replace(self, reading=_best_reading(self.budget, typical))
 
-    def fit_share(self, holder: str, epsilon: float, spent: Spending) -> Share:
+    def fit_share(self, holder: str, epsilon: float, spent: Spending) -> GrantShare:
         """Return the share of `epsilon`, if it fits beside all others and the pool.
 
         Args:
@@ -159,7 +159,7 @@ def _best_reading(budget: Budget, typical: Spending | None) -> str:
     return PURE if limit.pure // max(1, cost.pure) > limit.curve // max(1, cost.curve) else CURVE
 
 
-def _does_not_fit(grant: Grant, taken: Share, epsilon: float) -> BudgetExhausted:
+def _does_not_fit(grant: VaultGrant, taken: GrantShare, epsilon: float) -> BudgetExhausted:
     whole, most = grant.budget.epsilon, grant.limit
     parts = [1 - taken.loss / max(1, most.loss)]
     if most.failures:
@@ -208,9 +208,9 @@ class Room:
         most: the most that may be spent; None if nothing limits it.
     """
 
-    grant: Grant
+    grant: VaultGrant
     spent: Spending
-    most: Share | None
+    most: GrantShare | None
 
     def admits(self, extra: Spending) -> bool:
         """Return whether `extra` fits."""

@@ -18,7 +18,7 @@ import numpy as np
 from sqlalchemy import Column, Float, MetaData, String, Table, Text, delete, insert, select
 
 from discreet.privacy.accounting import Spending
-from discreet.server.accounts.books import BY_NAME, Asked, Books, Found, append
+from discreet.server.accounts.books import BY_NAME, Books, Found, KeyQuestion, append
 from discreet.server.accounts.grants import Meter, is_nothing
 from discreet.server.accounts.keys import Key
 from discreet.server.wire import Charge
@@ -143,7 +143,7 @@ class Settled:
     exceeded: bool = False
 
 
-def check(found: Found, one: Asked, *, anew: bool = False) -> Outcome:
+def check(found: Found, one: KeyQuestion, *, anew: bool = False) -> Outcome:
     """Return that a question may be asked at its time; or a refusal, or what the same request found.
 
     Args:
@@ -165,7 +165,7 @@ def check(found: Found, one: Asked, *, anew: bool = False) -> Outcome:
     return refused or Reservation(one.id, one.key, meter.budget.left(meter.spending + one.most))
 
 
-def write(found: Found, one: Asked) -> None:
+def write(found: Found, one: KeyQuestion) -> None:
     """Charge a key for a question at its ceiling.
 
     It belongs into the transaction that checked the question: else two questions could both take what is left.
@@ -173,7 +173,9 @@ def write(found: Found, one: Asked) -> None:
     append(found, "reserve", one.id, {name: getattr(one, name) for name in _RESERVED}, one.most)
 
 
-def settle(found: Found, one: Asked, spent: Charge, reply: dict[str, Any] | None, stopped: str, now: float) -> Settled:
+def settle(
+    found: Found, one: KeyQuestion, spent: Charge, reply: dict[str, Any] | None, stopped: str, now: float
+) -> Settled:
     """Charge a key what its question has spent, in place of the ceiling, and keep the reply.
 
     A charge never grows: if more was spent than reserved, the ceiling stays. Settling again changes nothing.
@@ -226,7 +228,7 @@ def find_named(found: Found, key: str, request: str, name: str, now: float) -> R
     return Mismatch() if one.request != request else _recalled(found, one, named=True)
 
 
-def _recalled(found: Found, one: Asked, *, named: bool = False) -> InFlight | Replay | None:
+def _recalled(found: Found, one: KeyQuestion, *, named: bool = False) -> InFlight | Replay | None:
     if one.settled is None:
         return InFlight(one.id)
     reply = find_reply(found, one.id)
@@ -245,7 +247,7 @@ def _check_rate(books: Books, key: Key, now: float) -> RateLimited | None:
     return None
 
 
-def _refusal(meter: Meter, key: Key, one: Asked, extra: Spending) -> KeyExhausted | None:
+def _refusal(meter: Meter, key: Key, one: KeyQuestion, extra: Spending) -> KeyExhausted | None:
     """Return why a question does not fit the caps of a key; None if it does. A free question always fits."""
     if is_nothing(extra):
         return None

@@ -1,8 +1,11 @@
-"""What the pages of the desk share: the keeper, the accounts, the audit log, and how a page is shown."""
+"""What the pages of the desk share: the keeper, the accounts, the audit log, long work, and how a page is shown."""
 
 import hashlib
+import secrets
+import threading
+import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -19,13 +22,78 @@ from discreet.server.accounts import Accounts
 from discreet.server.audit_log import AuditLog, Detail
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import ServeConfig
-from discreet.server.custody_messages import CUSTODY, Failed
-from discreet.server.desk.guard import COOKIE, cookie_of
-from discreet.server.desk.tasks import Tasks
+from discreet.server.custody_messages import CUSTODY, NotDone
 from discreet.server.desk.uploads import Quarantine
-from discreet.server.sessions import Remembered
+from discreet.server.identities import Remembered, cookie_of
 from discreet.server.state_folder import hand_over
 from discreet.server.wire import Call
+from discreet.system.words import how_spent_is_read
+
+RUNNING, DONE, FAILED = "running", "done", "failed"
+_KEPT = 20
+
+
+@dataclass(frozen=True)
+class Task:
+    """Long work.
+
+    Attributes:
+        id: its id.
+        what: "add" or "make".
+        vault: in which vault.
+        started: when, in seconds.
+        state: "running", "done" or "failed".
+        result: what came of it.
+        message: why it failed.
+    """
+
+    id: str
+    what: str
+    vault: str
+    started: float
+    state: str = RUNNING
+    result: Any = field(default=None, repr=False)
+    message: str = ""
+
+
+class Tasks:
+    """The long work of a desk, one after the other."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tasks: dict[str, Task] = {}
+
+    def start(self, what: str, vault: str, act: Callable[[], Any]) -> Task:
+        """Start work, and return at once.
+
+        Raises:
+            UsageError: if other work runs.
+        """
+        with self._lock:
+            if any(task.state == RUNNING for task in self._tasks.values()):
+                raise UsageError("Other long work runs. Wait until it is done: see Progress.")
+            task = Task(secrets.token_hex(8), what, vault, time.time())
+            self._tasks[task.id] = task
+            for old in list(self._tasks)[:-_KEPT]:
+                del self._tasks[old]
+        threading.Thread(target=self._run, args=(task, act), name="task", daemon=True).start()
+        return task
+
+    def latest(self) -> Task | None:
+        """Return the work that was started last."""
+        with self._lock:
+            return next(reversed(self._tasks.values()), None)
+
+    def _run(self, task: Task, act: Callable[[], Any]) -> None:
+        try:
+            ended = replace(task, state=DONE, result=act())
+        except DiscreetError as error:
+            ended = replace(task, state=FAILED, message=str(error))
+        except BaseException as error:
+            ended = replace(task, state=FAILED, message=f"The desk failed: {type(error).__name__}.")
+        with self._lock:
+            self._tasks[task.id] = ended
+
 
 R = TypeVar("R")
 
@@ -40,6 +108,8 @@ PAGES = (
     ("/report", "Report"),
     ("/progress", "Progress"),
 )
+COOKIE = "discreet_desk"
+"""The cookie of a browser that is logged in."""
 LASTS, IDLE = 12 * 3600.0, 3600.0
 """Seconds after which a session ends: in any case, and without a request."""
 _MOST_FILES, _MOST_FIELDS = 10_000, 200
@@ -53,7 +123,7 @@ class KeeperBusy(DiscreetError):  # noqa: N818
     """A keeper at long work."""
 
 
-class Refused(DiscreetError):  # noqa: N818
+class KeeperRefused(DiscreetError):  # noqa: N818
     """A refusal of the keeper, in words for the custodian."""
 
 
@@ -108,8 +178,8 @@ class Desk:
             KeeperGone, KeeperBusy, Refused: if there is none.
         """
         reply = call_once(self.config.desk_socket, CUSTODY, message)
-        if isinstance(reply, Failed):
-            raise KeeperBusy(reply.message) if reply.code == "busy" else Refused(reply.message)
+        if isinstance(reply, NotDone):
+            raise KeeperBusy(reply.message) if reply.code == "busy" else KeeperRefused(reply.message)
         return reply
 
     def record(self, act: str, of: str, **details: Detail) -> None:
@@ -199,6 +269,31 @@ def text_of(form: FormData, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
+def number_of(form: FormData, name: str) -> float | None:
+    """Return the number in a field of a form; None if it is empty.
+
+    Raises:
+        UsageError: if it holds something else.
+    """
+    text = text_of(form, name)
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise UsageError(f"'{name}' is {text[:50]!r}. Give a number, such as 10.") from None
+
+
+def whole_of(form: FormData, name: str) -> int:
+    """Return the whole number with which a page names something in a field of a form.
+
+    Raises:
+        UsageError: if it holds something else.
+    """
+    text = text_of(form, name)
+    if not text.isdecimal() or len(text) > 12:
+        raise UsageError(f"The {name} has no number. Choose it on the page.")
+    return int(text)
+
+
 def ticked(form: FormData, name: str) -> bool:
     """Return whether a box of a form is ticked."""
     return text_of(form, name) == "yes"
@@ -231,4 +326,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"moment": moment, "printable": printable, "eps": lambda value: f"{value:.4g}"}
+    made.globals["how_spent_is_read"] = how_spent_is_read
     return made

@@ -7,9 +7,9 @@ from starlette.routing import Route
 
 from discreet.errors import UsageError
 from discreet.server.accounts import CAP_IS_POLICY, Key, Limits
-from discreet.server.custody_messages import Overview
-from discreet.server.desk.desk import Desk, action, page, text_of, ticked
-from discreet.server.key_text import parse_expiry, parse_models, parse_rate
+from discreet.server.accounts.keys import METER_READS, parse_expiry, parse_models, parse_rate
+from discreet.server.custody_messages import Bind, Overview
+from discreet.server.desk.desk import Desk, action, number_of, page, text_of, ticked, whole_of
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -35,6 +35,7 @@ def _show(desk: Desk, request: Request) -> Response:
         requests=desk.accounts.requests(),
         names={key.id: key.name for key in keys},
         policy=CAP_IS_POLICY,
+        meter_reads=METER_READS,
     )
 
 
@@ -44,9 +45,12 @@ def _issue(desk: Desk, request: Request, form: FormData) -> Response:
         raise UsageError("A key needs a cap in epsilon. Give a number, such as 10.")
     limits.check()
     chosen = [desk.vault(one) for one in form.getlist("vaults")] or [desk.vault("")]
-    reserved, keep = ticked(form, "reserved"), _number(form, "keep")
+    reserved, keep = ticked(form, "reserved"), number_of(form, "keep")
     states = {state.name: state for state in desk.ask(Overview()).vaults}
     usual = {name: state.usual.spending if state.usual else None for name, state in states.items()}
+    where = tuple(filter(None, map(str.strip, text_of(form, "where").splitlines())))
+    for vault in chosen if where else ():
+        desk.ask(Bind(vault, where))
     for vault in chosen:
         desk.accounts.grant(vault, states[vault].grant, kept=keep, typical=usual[vault])
     key, secret = desk.accounts.issue(
@@ -56,8 +60,10 @@ def _issue(desk: Desk, request: Request, form: FormData) -> Response:
         reserved=reserved,
         footer=ticked(form, "footer"),
         typical=usual[chosen[0]],
+        where=where,
     )
-    desk.record("key-issue", key.id, name=key.name, epsilon=key.epsilon, reserved=reserved)
+    bound = {"where": " and ".join(where)} if where else {}
+    desk.record("key-issue", key.id, name=key.name, epsilon=key.epsilon, reserved=reserved, **bound)
     return _show_secret(desk, request, key, secret)
 
 
@@ -83,13 +89,13 @@ def _revoke(desk: Desk, request: Request, form: FormData) -> Response:
 
 
 def _approve(desk: Desk, request: Request, form: FormData) -> Response:
-    found, key = desk.accounts.approve(_request(form))
+    found, key = desk.accounts.approve(whole_of(form, "request"))
     desk.record("request-approve", key.id, request=found.id, epsilon=found.epsilon)
     return desk.go(request, "/keys", f"Request {found.id} is approved. The cap of {key.name} is {key.epsilon:g}.")
 
 
 def _deny(desk: Desk, request: Request, form: FormData) -> Response:
-    found = desk.accounts.deny(_request(form))
+    found = desk.accounts.deny(whole_of(form, "request"))
     desk.record("request-deny", found.key, request=found.id, epsilon=found.epsilon)
     return desk.go(request, "/keys", f"Request {found.id} is denied. The cap stays.")
 
@@ -102,31 +108,16 @@ def _key(desk: Desk, form: FormData) -> Key:
     return desk.accounts.get(text_of(form, "key"))
 
 
-def _request(form: FormData) -> int:
-    text = text_of(form, "request")
-    if not text.isdecimal() or len(text) > 12:
-        raise UsageError("The request has no number. Choose it on the page.")
-    return int(text)
-
-
 def _limits(form: FormData) -> Limits:
     """Return the caps of a form. The messages of their checks name the options of `discreet key`, spelled alike."""
-    questions = _number(form, "questions")
+    questions = number_of(form, "questions")
     if questions is not None and not questions.is_integer():
         raise UsageError(f"The number of questions is {questions:g}. Give a whole number.")
     return Limits(
-        epsilon=_number(form, "epsilon"),
+        epsilon=number_of(form, "epsilon"),
         questions=None if questions is None else int(questions),
-        per_question=_number(form, "per_question"),
+        per_question=number_of(form, "per_question"),
         rate=parse_rate(text_of(form, "rate") or None),
         expires=parse_expiry(text_of(form, "expires") or None),
         models=parse_models(text_of(form, "models") or None),
     )
-
-
-def _number(form: FormData, name: str) -> float | None:
-    text = text_of(form, name)
-    try:
-        return float(text) if text else None
-    except ValueError:
-        raise UsageError(f"'{name}' is {text[:50]!r}. Give a number, such as 10.") from None

@@ -1,66 +1,57 @@
-"""The app of the analysts' listener."""
+"""The front: the app of the analysts' listener, and its process, without access log, server header and tracebacks."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from discreet.server.accounts import Accounts, AccountsError, Key
+from discreet.errors import DiscreetError
+from discreet.server.accounts import Accounts, AccountsError
 from discreet.server.audit_log import AuditLog
-from discreet.server.caller import Keeper
-from discreet.server.config import ServeConfig
-from discreet.server.front.asking import Asker
-from discreet.server.front.catalog import CatalogCache
+from discreet.server.caller import Caller
+from discreet.server.config import ServeConfig, read_server_id
+from discreet.server.connections import silence_process, uvicorn_config
+from discreet.server.front.asking import Asker, settle_lost
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import Gate, error_response
 from discreet.server.front.mcp import mcp_app, mcp_server
-from discreet.server.front.pacing import SHARE, Pacer, Queue, Rates, default_quantum
-from discreet.server.front.pages.routes import pages_router
-from discreet.server.front.pages.sign_on import SignOn
+from discreet.server.front.pages import pages_router
 from discreet.server.front.replies import Chunk
-from discreet.server.front.routes_accounts import accounts_router
-from discreet.server.front.routes_chat import SCHEMAS, chat_router
-from discreet.server.front.routes_health import health_router
-from discreet.server.front.routes_models import models_router
+from discreet.server.front.routes import SCHEMAS, chat_routes, open_routes, own_routes
 from discreet.server.front.services import Services
-from discreet.server.front.telling import Metrics, note_failure
+from discreet.server.front.telling import LOGGER, metrics_app, note_failure, type_name
+from discreet.server.state_folder import check_ports
+from discreet.server.wire import ANALYSTS
 
 FORGETTING = 3600.0
 """Seconds between two deletions of old replies."""
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
 
-def create_app(
-    config: ServeConfig,
-    keeper: Keeper,
-    accounts: Accounts,
-    log: AuditLog,
-    clock: Callable[[], float] = time.monotonic,
-) -> FastAPI:
-    """Return the app. It holds no document, and opens no vault.
-
-    Args:
-        config: the server's configuration.
-        keeper: the other side of the wall.
-        accounts: keys, meters and what was answered.
-        log: the audit log.
-        clock: by which replies leave.
-    """
-    services = make_services(config, keeper, accounts, log, clock)
+def create_app(services: Services) -> FastAPI:
+    """Return the app. It holds no document, and opens no vault."""
     tools = mcp_server(services)
     mounted = mcp_app(tools)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await services.catalog.read()
-        beside = [asyncio.create_task(services.catalog.keep_reading()), asyncio.create_task(keep_forgetting(accounts))]
+        beside = [
+            asyncio.create_task(services.catalog.keep_reading()),
+            asyncio.create_task(keep_forgetting(services.accounts)),
+        ]
         async with tools.session_manager.run():
             yield
             services.asker.stopping = True
@@ -80,19 +71,17 @@ def create_app(
         exception_handlers=_handlers(),
     )
     app.state.services = services
-    own = accounts_router(accounts, log, current_key, services.catalog.usual)
-    pages = pages_router(services, log, SignOn(config.oidc, accounts, log, services.asker.rates))
-    for router in (chat_router(services), models_router(services), health_router(services), own, pages):
+    for router in (chat_routes, own_routes, open_routes, pages_router(services)):
         app.include_router(router)
     app.router.routes.extend(mounted.routes)
 
     @app.get("/openapi.json", include_in_schema=False)
     async def describe(_: Request) -> JSONResponse:
         found, chunk = app.openapi(), Chunk.model_json_schema(mode="serialization", ref_template=SCHEMAS + "{model}")
-        found["components"]["schemas"] |= chunk.pop("$defs") | {"Chunk": chunk}  # a stream's parts: see `chat_router`
+        found["components"]["schemas"] |= chunk.pop("$defs") | {"Chunk": chunk}  # a stream's parts: see `chat_routes`
         return JSONResponse(found)
 
-    app.add_middleware(Gate, find=accounts.find, pacer=services.pacer, count=services.metrics.count_request)
+    app.add_middleware(Gate, find=services.accounts.find, pacer=services.pacer, count=services.metrics.count_request)
     return app
 
 
@@ -104,28 +93,6 @@ async def keep_forgetting(accounts: Accounts, pause: float = FORGETTING) -> None
         except AccountsError as error:  # the next time may do better
             note_failure("forget", error, "")
         await asyncio.sleep(pause)
-
-
-async def current_key(request: Request) -> Key:
-    """Return the key of the caller, which the gate has found."""
-    found: Key = request.state.key
-    return found
-
-
-def make_services(
-    config: ServeConfig,
-    keeper: Keeper,
-    accounts: Accounts,
-    log: AuditLog,
-    clock: Callable[[], float] = time.monotonic,
-) -> Services:
-    """Return what the routes share. Until the keeper has said its longest answer, the default quantum is the least."""
-    pacer = Pacer(default_quantum(0.0) if config.quantum is None else config.quantum, clock)
-    metrics = Metrics()
-    queue = Queue(config.queue, min(SHARE, config.queue), clock, on_turn=metrics.count_wait)
-    catalog = CatalogCache(keeper, pacer.measured) if config.quantum is None else CatalogCache(keeper)
-    asker = Asker(keeper, accounts, log, catalog, queue, pacer, Rates(clock))
-    return Services(keeper, accounts, catalog, asker, pacer, metrics, config.follow_ups)
 
 
 def _handlers() -> dict[int | type[Exception], Callable[[Request, Any], Any]]:
@@ -141,3 +108,88 @@ def _handlers() -> dict[int | type[Exception], Callable[[Request, Any], Any]]:
         return error_response(FrontError(_CODES.get(error.status_code, "invalid_request")))
 
     return {FrontError: refuse, RequestValidationError: not_valid, HTTPException: http_error}
+
+
+# --- the process -----------------------------------------------------------------------------------------------------
+
+
+CONNECTIONS = 2048
+"""So many connections at most; a further one gets 503 at once."""
+
+
+class FrontServer(uvicorn.Server):
+    """A server that refuses new questions from the signal on, and answers those that it has."""
+
+    def __init__(self, config: uvicorn.Config, asker: Asker) -> None:
+        super().__init__(config)
+        self._asker = asker
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop: new questions get 503, questions in flight are answered."""
+        self._asker.stopping = True
+        super().handle_exit(sig, frame)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at a signal. The framework would raise it again at the end, and the process would die of it."""
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def main(config: ServeConfig) -> int:
+    """Run the front until a signal stops it. Return the exit status."""
+    silence_process("front")
+    log_lines()
+    try:
+        check_ports(config, "front")
+        accounts = Accounts(config.accounts, server=read_server_id(Path(config.state)))
+        settle_lost(accounts)
+        keeper = Caller(config.ask_socket, ANALYSTS)
+        services = Services(config, keeper, accounts, AuditLog(config.audit_log))
+        app = create_app(services)
+    except DiscreetError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    asyncio.run(_serve(app, services))
+    return 0
+
+
+def log_lines() -> None:
+    """Write the front's own lines to stderr."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    LOGGER.handlers = [handler]
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+
+
+async def _serve(app: FastAPI, services: Services) -> None:
+    asyncio.get_running_loop().set_exception_handler(_note)
+    config = services.config
+    server = FrontServer(
+        uvicorn_config(app, CONNECTIONS, host=config.host, port=config.port, **config.tls), services.asker
+    )
+    socket = str(config.metrics_socket)
+    shown = metrics_app(services.metrics, services.note_state)
+    listener = uvicorn.Server(uvicorn_config(shown, CONNECTIONS, uds=socket, lifespan="off"))
+    listener.capture_signals = _no_signals  # type: ignore[method-assign]
+    beside = asyncio.create_task(listener.serve())
+    await server.serve()
+    listener.should_exit = True
+    await beside
+
+
+@contextmanager
+def _no_signals() -> Iterator[None]:
+    """Leave the signals to the server of the analysts."""
+    yield
+
+
+def _note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Write the type of an exception that no task has read."""
+    error = context.get("exception")
+    LOGGER.warning('{"failed":"task","exception":"%s"}', type_name(error) if error else "none")

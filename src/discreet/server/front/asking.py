@@ -1,5 +1,14 @@
 """The way of a question through the front: allow, recall, condense, estimate, reserve, wait, ask, settle, record.
 
+An estimate follows from public values, and from what has landed. The keeper replies beside the question that it
+answers. The history and the balance of a vault change when an answer is ready, and how long an answer takes must not
+show. So the keeper learns which questions are in the air, and nothing of them is in an estimate. Beside an answer the
+keeper also replies more slowly. So estimates leave at multiples of a step.
+
+A follow-up question is a chat's last message, rewritten by the public model as a question that stands alone. The model
+belongs to the thread that answers, so rewriting has a turn of its own in the queue. A question before it may have ended
+late. So what follows, such as the estimate and the reservation, waits for a multiple of the quantum.
+
 A settlement that the accounts do not take is tried again until they do. A question that is not settled stays charged at
 its ceiling, and the same request waits for it. So a short failure of the accounts, such as a restart of their database,
 must not leave it that way until the front starts again.
@@ -10,6 +19,7 @@ import secrets
 import time
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakValueDictionary
 
 from discreet.errors import DiscreetError, UsageError
 from discreet.privacy.accounting import ATTO, CUT
@@ -24,18 +34,92 @@ from discreet.server.accounts import (
     RateLimited,
     Reservation,
 )
-from discreet.server.accounts import Outcome as Reserved
 from discreet.server.audit_log import AuditLog
-from discreet.server.caller import Keeper, KeeperGone
+from discreet.server.caller import PATIENCE, Keeper, KeeperGone
 from discreet.server.front.catalog import CatalogCache, Servable
-from discreet.server.front.errors import FrontError
+from discreet.server.front.errors import KIND_ADVICE, FrontError
 from discreet.server.front.pacing import UNPAID, Pacer, Queue, Rates
-from discreet.server.front.preparing import Condenser, Estimator, error_of
 from discreet.server.front.replay import Boarding, Flight, Flights, meaning, recall
 from discreet.server.front.replies import Outcome, stored_error, task_outcome
 from discreet.server.front.requests import ChatRequest
 from discreet.server.front.telling import note_failure
-from discreet.server.wire import LONGEST_TURN, MOST_TURNS, Answered, Charge, Estimated, Question, Refused
+from discreet.server.wire import (
+    LONGEST_TURN,
+    MOST_TURNS,
+    Answered,
+    Charge,
+    Condense,
+    Estimate,
+    Estimated,
+    Question,
+    Refused,
+    Turn,
+)
+
+# --- what the keeper does before a question is paid ------------------------------------------------------------------
+
+
+AT_ONCE = 4
+"""So many estimates are with the keeper at most, and one of each key. The others wait."""
+
+
+class Estimator:
+    """Asks the keeper what questions would cost."""
+
+    def __init__(self, keeper: Keeper, flights: Flights, pacer: Pacer, at_once: int = AT_ONCE) -> None:
+        self._keeper, self._flights, self._pacer = keeper, flights, pacer
+        self._all = asyncio.Semaphore(at_once)
+        self._of_keys: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def estimate(self, key_id: str, question: Question) -> Estimated:
+        """Return what a question would cost at most, and whether its answer is free.
+
+        Raises:
+            FrontError: if the keeper refuses it, or is not there.
+        """
+        begun = self._pacer.arrive()
+        try:
+            found = await self._ask(key_id, question)
+        finally:
+            await self._pacer.until_due(begun)
+        if isinstance(found, Refused):
+            raise error_of(found)
+        return found
+
+    async def _ask(self, key_id: str, question: Question) -> Estimated | Refused:
+        own = self._of_keys.setdefault(key_id, asyncio.Semaphore(1))
+        async with own, self._all:
+            while True:
+                air = self._flights.in_the_air(question.vault)
+                try:
+                    # Four times as long: it may wait for the model that reads questions (`questions.model_parser`).
+                    found = await self._keeper.call(Estimate(question, air), 4 * PATIENCE)
+                except KeeperGone:
+                    raise FrontError("starting") from None
+                if set(self._flights.in_the_air(question.vault)) <= set(air):
+                    return found  # else it may have something of a question that was sent meanwhile
+
+
+def error_of(refused: Refused) -> FrontError:
+    """Return the error for a refusal of the keeper."""
+    return FrontError(
+        refused.code,
+        reason=KIND_ADVICE.get(refused.kind, ""),
+        asked=refused.asked,
+        left=refused.left,
+        would_fit=refused.would_fit,
+        paid=refused.paid.is_something,
+    )
+
+
+def _last(turns: tuple[Turn, ...], question: str) -> tuple[Turn, ...]:
+    """Return the last messages, each cut to the longest that the keeper takes, and the question."""
+    before = turns[-(MOST_TURNS - 1) :]
+    return (*(Turn(one.role, one.text[:LONGEST_TURN]) for one in before), Turn("user", question))
+
+
+# --- the way of a question -------------------------------------------------------------------------------------------
+
 
 RESTART = 120.0
 """Seconds in which a keeper that went away in mid-question is asked what became of it."""
@@ -95,7 +179,7 @@ class Asker:
         self._keeper, self._log, self._pacer = keeper, log, pacer
         self.flights, self.stopping = Flights(pacer), False
         self._estimator = Estimator(keeper, self.flights, pacer)
-        self._condenser, self._settlements = Condenser(keeper, queue, pacer), Settlements(accounts)
+        self._settlements = Settlements(accounts)
 
     async def begin(
         self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False
@@ -203,9 +287,28 @@ class Asker:
         return await recall(self.accounts, asked.key.id, fingerprint, asked.idempotency, anew=asked.anew)
 
     async def _condense(self, asked: Asked, flight: Flight) -> Asked:
-        """Return the question as one that stands alone."""
-        text = await self._condenser.condense(asked.key.id, flight, asked.request.turns)
-        return replace(asked, question=replace(asked.question, question=text))
+        """Return a flight's question as one that stands alone, for nothing; unchanged if the model writes none.
+
+        Raises:
+            FrontError: if the queue is full, the keeper refuses, or it is not there. Nothing was paid.
+        """
+        question = asked.question.question
+        if len(question) > LONGEST_TURN:
+            return asked
+        place = self.queue.enter(asked.key.id)
+        try:
+            await self.queue.wait(place, self._pacer.spacing("voters"))
+            flight.start_over(self._pacer, "voters")
+            found = await self._keeper.call(Condense(asked.question.vault, _last(asked.request.turns, question)))
+        except KeeperGone:
+            raise FrontError("starting") from None
+        finally:
+            self.queue.leave(place)
+        if isinstance(found, Refused):
+            raise error_of(found)
+        await self._pacer.until_due(flight.begun)
+        flight.begun = self._pacer.arrive()  # what follows without a turn, a refusal or a replay, leaves soon
+        return replace(asked, question=replace(asked.question, question=found.question or question))
 
     async def _reserve(self, asked: Asked, most: Estimated) -> Outcome | Charge:
         """Charge the key at the ceiling. Return the ceiling, or what the same request found meanwhile.
@@ -214,7 +317,21 @@ class Asker:
             FrontError: if the key may not pay for the question.
         """
         ceiling = Charge.nothing() if most.free else most.most
-        found = await self._reserve_at(asked, ceiling)
+        try:
+            found = await asyncio.to_thread(
+                self.accounts.reserve,
+                asked.key.id,
+                asked.question.id,
+                ceiling,
+                vault=asked.model.vault.name,
+                model=asked.model.name,
+                fingerprint=asked.request.fingerprint,
+                idempotency=asked.idempotency,
+                anew=asked.anew,
+            )
+        except AccountsError:
+            self._settlements.release(asked.question.id)
+            raise
         if isinstance(found, Reservation):
             return ceiling
         if isinstance(found, KeyExhausted):
@@ -226,23 +343,6 @@ class Asker:
         if isinstance(found, NotValid):
             raise FrontError(found.code)
         return meaning(found)
-
-    async def _reserve_at(self, asked: Asked, most: Charge) -> Reserved:
-        try:
-            return await asyncio.to_thread(
-                self.accounts.reserve,
-                asked.key.id,
-                asked.question.id,
-                most,
-                vault=asked.model.vault.name,
-                model=asked.model.name,
-                fingerprint=asked.request.fingerprint,
-                idempotency=asked.idempotency,
-                anew=asked.anew,
-            )
-        except AccountsError:
-            self._settlements.release(asked.question.id)
-            raise
 
     async def _ask(self, question: Question) -> Answered | Refused | Exception:
         """Return what the keeper replied, or what went wrong: raised later, when the flight has landed."""

@@ -4,7 +4,6 @@ Every exception becomes a structured error of the table. The SDK would log the t
 silenced.
 """
 
-import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -23,13 +22,12 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from discreet.server.accounts import Key
-from discreet.server.front.bodies import check_body
+from discreet.server.connections import silence
 from discreet.server.front.errors import ClosedModel, FrontError, invalid
+from discreet.server.front.gate import check_body
 from discreet.server.front.replies import FINGERPRINT, ToolAnswer
-from discreet.server.front.requests import LARGEST_BODY, ChatRequest, parse_chat
-from discreet.server.front.routes_accounts import budget_of
-from discreet.server.front.routes_chat import Chat
-from discreet.server.front.routes_models import QuestionEstimate, estimate_of
+from discreet.server.front.requests import LARGEST_BODY, chat_of
+from discreet.server.front.routes import Chat, QuestionEstimate, budget_of, estimate_of
 from discreet.server.front.services import Services
 from discreet.server.front.telling import note_failure
 from discreet.server.wire import FieldCard
@@ -173,9 +171,18 @@ class ToolServer(MCPServer[Any]):
 
 def mcp_server(services: Services) -> ToolServer:
     """Return the server with its tools."""
-    silence()
+    silence("mcp")
     with unchanged_root_logger():
         server = ToolServer("discreet", instructions=INSTRUCTIONS, version=FINGERPRINT, subscriptions=False)
+
+    def named(key: Key, model: str) -> str:
+        """Return the model's name: that of the key's only vault if none is given."""
+        if model:
+            return model
+        vaults = {one.vault.name for one in services.catalog.all(key)}
+        if len(vaults) != 1:
+            raise invalid("model", "The key has several vaults. Name one.")
+        return vaults.pop()
 
     async def paid(
         question: str, ctx: Caller, model: str, choices: list[str] | None, epsilon: float | None, anew: bool
@@ -183,7 +190,7 @@ def mcp_server(services: Services) -> ToolServer:
         http = _http(ctx)
         key: Key = http.state.key
         reply = await Chat(services, http).answer(
-            lambda: _parse(services, key, question, model, choices, epsilon, anew)
+            lambda: chat_of(named(key, model), question, choices=choices, epsilon=epsilon, anew=anew)
         )
         return ToolAnswer(**dict(reply.receipt()), answer=reply.message().content)
 
@@ -230,13 +237,14 @@ def mcp_server(services: Services) -> ToolServer:
     ) -> QuestionEstimate:
         """Tell what a question would cost at most. Nothing is paid."""
         key: Key = _http(ctx).state.key
-        return await estimate_of(services, key, _parse(services, key, question, model, choices, epsilon, False))
+        asked = chat_of(named(key, model), question, choices=choices, epsilon=epsilon)
+        return await estimate_of(services, key, asked)
 
     @server.tool(annotations=_READS, structured_output=True)
     async def budget(ctx: Caller) -> dict[str, Any]:
         """Tell what the key may spend, has spent and has left."""
         key: Key = _http(ctx).state.key
-        return to_plain(await budget_of(services.accounts, key, services.catalog.usual(key)))
+        return to_plain(await budget_of(services, key))
 
     for tool in server._tool_manager.list_tools():
         tool.parameters["additionalProperties"] = False
@@ -286,14 +294,6 @@ def error_result(error: FrontError) -> CallToolResult:
     return CallToolResult(content=[text], structured_content=body.model_dump(), is_error=True)
 
 
-def silence() -> None:
-    """Silence the SDK's loggers: they would write what a tool's exception says."""
-    logger = logging.getLogger("mcp")
-    logger.setLevel(logging.CRITICAL + 1)
-    logger.propagate = False
-    logger.addHandler(logging.NullHandler())
-
-
 @contextmanager
 def unchanged_root_logger() -> Iterator[None]:
     """Undo what the SDK does to the root logger: a handler that would print what every library logs."""
@@ -321,24 +321,6 @@ def _http(ctx: Caller) -> Request:
     return request
 
 
-def _parse(
-    services: Services,
-    key: Key,
-    question: str,
-    model: str,
-    choices: list[str] | None,
-    epsilon: float | None,
-    anew: bool,
-) -> ChatRequest:
-    """Return the request that a client of /v1/chat/completions would have sent."""
-    body = {
-        "model": model or _only_vault(services, key),
-        "messages": [{"role": "user", "content": question}],
-        "discreet": {"choices": choices, "epsilon": epsilon, "anew": anew},
-    }
-    return parse_chat(json.dumps(body).encode())
-
-
 def _cards(services: Services, key: Key) -> list[ToolVault]:
     """Return the vaults of a key, with what can be asked of each and its price: public values."""
     models = services.catalog.all(key)
@@ -355,10 +337,3 @@ def _cards(services: Services, key: Key) -> list[ToolVault]:
         )
         for vault in {one.vault.name: one.vault for one in models}.values()
     ]
-
-
-def _only_vault(services: Services, key: Key) -> str:
-    vaults = {model.vault.name for model in services.catalog.all(key)}
-    if len(vaults) != 1:
-        raise invalid("model", "The key has several vaults. Name one.")
-    return vaults.pop()

@@ -8,10 +8,12 @@ import json
 import time
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field
 
+from discreet.server.accounts import Key
+from discreet.server.accounts.grants import MeterShown
 from discreet.server.front.errors import ERRORS, ClosedModel, FrontError
 from discreet.server.front.requests import ChatRequest
 from discreet.server.wire import FigureFields, ReceiptNumbers, SupportFields
@@ -195,6 +197,12 @@ class KeyNumbers(ClosedModel):
     more: int | None
     where: Absent[list[str]] = None
 
+    @classmethod
+    def of(cls, key: Key, meter: MeterShown, more: int | None, **after: float) -> Self:
+        """Return the numbers of a key: those of its meter."""
+        read = {name: getattr(meter, name) for name in ("granted", "spent", "left", "part")}
+        return cls(**read, more=more, where=list(key.where) or None, **after)
+
 
 class AnswerReceipt(ClosedModel):
     """What was released for a question, what it cost, and what the key has left: see docs/json.md.
@@ -345,20 +353,15 @@ class Reply:
     def receipt(self) -> AnswerReceipt:
         """Return the object `discreet` of the usage."""
         outcome, answer = self.outcome, self.outcome.answer
+        same = ("private", "algorithm", "released", "shares", "useless", "same_without_documents")
+        perhaps = ("support", "table", "released_at", "understood")
+        told: dict[str, Any] = {name: answer.get(name) or None for name in perhaps}
         return AnswerReceipt(
-            private=answer["private"],
-            algorithm=answer["algorithm"],
-            released=answer["released"],
-            shares=answer["shares"],
-            useless=answer["useless"],
-            support=answer.get("support"),
-            table=answer.get("table") or None,
-            released_at=answer.get("released_at") or None,
-            understood=answer.get("understood") or None,
+            **{name: answer[name] for name in same},
+            **told,
             asked=outcome.asked or answer.get("asked") or None,
             question_id=outcome.question_id,
             stopped=outcome.stopped,
-            same_without_documents=answer["same_without_documents"],
             receipt=outcome.receipt,
             key=self.key,
             replayed=outcome.replayed and not outcome.task,

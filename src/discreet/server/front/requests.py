@@ -131,7 +131,7 @@ class Part(OpenModel):
     text: str | None = None
 
 
-class Message(OpenModel):
+class ChatMessage(OpenModel):
     """A message of a chat."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
@@ -199,7 +199,7 @@ class ChatBody(OpenModel):
 
     model: Annotated[str, Field(min_length=1, max_length=400, description="the name of a model: VAULT or VAULT:PRESET")]
     messages: Annotated[
-        tuple[Message, ...],
+        tuple[ChatMessage, ...],
         Field(strict=False, min_length=1, description="a list of messages with roles and text, with the user's last"),
     ]
     discreet: Annotated[OwnFields | None, Field(description=f"an object of these fields alone: {_OPTIONS}")] = None
@@ -312,6 +312,16 @@ def parse_chat(body: bytes) -> ChatRequest:
     return request_of(parse(ChatBody, body))
 
 
+def chat_of(model: str, question: str, **options: Any) -> ChatRequest:
+    """Return the request that a client with a question and the fields of `OwnFields` would have sent.
+
+    Raises:
+        FrontError: as `parse_chat`.
+    """
+    body = {"model": model, "messages": [{"role": "user", "content": question}], "discreet": options}
+    return parse_chat(json.dumps(body).encode())
+
+
 def parse(kind: type[Body], body: bytes) -> Body:
     """Return the model of a kind that a body holds.
 
@@ -403,7 +413,7 @@ def request_of(body: ChatBody, *, tasks: Sequence[str] = (), follow_ups: bool = 
     )
 
 
-def _task(question: str, earlier: Sequence[Message], own: Sequence[str]) -> str:
+def _task(question: str, earlier: Sequence[ChatMessage], own: Sequence[str]) -> str:
     """Return the reply to a request that a client made by itself, from its words alone; "" if its user asks."""
     if not earlier and question in _CHECKS:
         return "ok"

@@ -1,46 +1,66 @@
 """What the routes of the front share."""
 
 import asyncio
-from dataclasses import dataclass
+import math
+import time
+from collections.abc import Callable
 from fnmatch import fnmatchcase
+from typing import Literal
 
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts import Accounts, AccountsError, Key
-from discreet.server.accounts.grants import Grant
+from discreet.server.accounts.grants import VaultGrant
+from discreet.server.audit_log import AuditLog
 from discreet.server.caller import PATIENCE, Keeper
+from discreet.server.config import ServeConfig
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Servable
 from discreet.server.front.errors import FrontError
-from discreet.server.front.pacing import Arrival, Pacer
+from discreet.server.front.pacing import SHARE, Arrival, Pacer, Queue, Rates, default_quantum
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import KeyNumbers
 from discreet.server.front.requests import ChatBody, ChatRequest, request_of
 from discreet.server.front.telling import Metrics
 from discreet.server.wire import Readied, Ready
 
+FRESH = 2.0
+"""Seconds for which the last word of the keeper on whether it can answer counts."""
+Status = Literal["live", "ready", "starting", "stopping"]
 
-@dataclass(frozen=True)
+
 class Services:
-    """What the routes of the front share.
+    """What the routes of the front share. Until the keeper has said its longest answer, the quantum is the least.
+
+    Args:
+        config: the server's configuration.
+        keeper: the other side of the wall.
+        accounts: keys, meters and what was answered.
+        log: the audit log.
+        clock: by which replies leave.
 
     Attributes:
-        keeper: the other side of the wall.
-        accounts: keys and meters.
         catalog: what is served.
         asker: asks questions.
         pacer: when replies leave.
         metrics: what is counted.
-        follow_ups: patterns of the models whose last message is rewritten with the earlier ones.
     """
 
-    keeper: Keeper
-    accounts: Accounts
-    catalog: CatalogCache
-    asker: Asker
-    pacer: Pacer
-    metrics: Metrics
-    follow_ups: tuple[str, ...] = ()
+    def __init__(
+        self,
+        config: ServeConfig,
+        keeper: Keeper,
+        accounts: Accounts,
+        log: AuditLog,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.config, self.accounts, self.log, self.metrics = config, accounts, log, Metrics()
+        self._keeper, self._clock = keeper, clock
+        self.pacer = Pacer(default_quantum(0.0) if config.quantum is None else config.quantum, clock)
+        queue = Queue(config.queue, min(SHARE, config.queue), clock, on_turn=self.metrics.count_wait)
+        self.catalog = CatalogCache(keeper, self.pacer.measured) if config.quantum is None else CatalogCache(keeper)
+        self.asker = Asker(keeper, accounts, log, self.catalog, queue, self.pacer, Rates(clock))
+        self._ready, self._ready_until, self._one_looks = False, -math.inf, asyncio.Lock()
 
     def read(self, key: Key, body: ChatBody) -> ChatRequest:
         """Return the request that a body of a key asks for.
@@ -48,7 +68,7 @@ class Services:
         Raises:
             FrontError: if it asks for none.
         """
-        rewritten = key.follow_ups or any(fnmatchcase(body.model, one) for one in self.follow_ups)
+        rewritten = key.follow_ups or any(fnmatchcase(body.model, one) for one in self.config.follow_ups)
         return request_of(body, tasks=key.tasks, follow_ups=rewritten)
 
     async def until_due(self, arrival: Arrival, boarding: Boarding | None) -> int:
@@ -76,10 +96,10 @@ class Services:
             left = await asyncio.to_thread(self._grants_left)
         except AccountsError:
             left = {}
-        self.metrics.note_state(up=await is_ready(self.keeper), left=left)
+        self.metrics.note_state(up=await self._is_ready(), left=left)
 
     def _grants_left(self) -> dict[str, float]:
-        found: dict[str, tuple[Grant, Spending]] = {}
+        found: dict[str, tuple[VaultGrant, Spending]] = {}
         for key in self.accounts.list_keys():
             for room in self.accounts.odometer(key.id).rooms:
                 grant, spent = found.get(room.grant.vault, (room.grant, room.grant.pool))
@@ -88,17 +108,22 @@ class Services:
 
     def _numbers(self, key: Key, model: Servable) -> KeyNumbers:
         meter = self.accounts.odometer(key.id)
-        more = meter.more(model.model.most, model.vault.name)
-        where = list(key.where) or None
-        return KeyNumbers(
-            granted=meter.granted, spent=meter.spent, left=meter.left, part=meter.part, more=more, where=where
-        )
+        return KeyNumbers.of(key, meter, meter.more(model.model.most, model.vault.name))
 
+    async def status(self) -> Status:
+        """Return "ready", "starting" or "stopping": a cached word on whether questions are answered."""
+        if self.asker.stopping:
+            return "stopping"
+        async with self._one_looks:
+            if self._clock() >= self._ready_until:
+                self._ready = self.catalog.loaded and await self._is_ready()
+                self._ready_until = self._clock() + FRESH
+        return "ready" if self._ready else "starting"
 
-async def is_ready(keeper: Keeper) -> bool:
-    """Return whether the keeper has loaded its model and can write its ledger."""
-    try:
-        found = await keeper.call(Ready(), PATIENCE)
-    except DiscreetError:
-        return False
-    return isinstance(found, Readied) and found.loaded and found.ledger_writable
+    async def _is_ready(self) -> bool:
+        """Return whether the keeper has loaded its model and can write its ledger."""
+        try:
+            found = await self._keeper.call(Ready(), PATIENCE)
+        except DiscreetError:
+            return False
+        return isinstance(found, Readied) and found.loaded and found.ledger_writable

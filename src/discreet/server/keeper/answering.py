@@ -1,4 +1,7 @@
-"""The keeper's answers: one thread opens the vaults and answers one question at a time; others reply beside it."""
+"""The keeper's answers: one thread opens the vaults and answers one question at a time; others reply beside it.
+
+An error gives the front a code, public numbers, and what was paid, and never its text.
+"""
 
 import threading
 import time
@@ -8,12 +11,23 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from discreet.errors import LedgerError, UsageError
+from pydantic import ValidationError
+
+from discreet.errors import (
+    BadData,
+    BudgetExhausted,
+    CannotAnswer,
+    LedgerError,
+    MissingPart,
+    PriceChanged,
+    QuestionTooLong,
+    StoreError,
+    UsageError,
+)
 from discreet.server.config import ServeConfig
-from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.keeper.measuring import measure_longest, what_is_not_covered
 from discreet.server.keeper.presets import NoSuchModel
-from discreet.server.keeper.refusals import refusal
 from discreet.server.keeper.served import Opener, Served
 from discreet.server.wire import (
     Call,
@@ -29,31 +43,58 @@ from discreet.server.wire import (
     Reply,
 )
 
-PATIENCE, PAUSE = 5.0, 0.25
-"""Seconds to wait for a ledger that cannot be read, and between two looks at it."""
-_Job = tuple[Question, "Future[Reply]"]
-Act = Callable[[Mapping[str, Served]], Any]
+# --- refusals --------------------------------------------------------------------------------------------------------
 
 
-class Work:
-    """Something that the custodian does between two questions, in the thread that holds the vaults.
+_CODES: tuple[tuple[type[BaseException], str], ...] = (
+    (NoSuchModel, "model_not_found"),
+    (QuestionTooLong, "question_too_long"),
+    (PriceChanged, "price_changed"),
+    (MissingPart, "internal_error"),
+    (UsageError, "invalid_request"),
+    (LedgerError, "ledger_unavailable"),
+    (StoreError, "store_unavailable"),
+    (BadData, "store_unavailable"),
+    (ValidationError, "interrupted"),  # what the schema of the wall does not let pass
+)
+"""The first that fits counts."""
+
+
+def refusal(error: BaseException, paid: Charge | None = None) -> Refused:
+    """Return the refusal for an error.
 
     Args:
-        act: gets the vaults by name; what it returns or raises goes to the thread that waits.
+        error: what was raised.
+        paid: what any one unit paid at most by then; nothing if None.
     """
+    paid = paid or Charge.nothing()
+    if isinstance(error, BudgetExhausted):
+        return Refused(
+            "vault_budget_exhausted", _size(error.asked), _size(error.left), _size(error.would_fit), paid=paid
+        )
+    if paid.is_something:
+        return Refused("interrupted", paid=paid)
+    if isinstance(error, CannotAnswer):
+        return Refused("cannot_answer", kind=error.kind)
+    code = next((code for kind, code in _CODES if isinstance(error, kind)), "internal_error")
+    return Refused(code)
 
-    def __init__(self, act: Act) -> None:
-        self._act = act
-        self.done: Future[Any] = Future()
 
-    def do(self, served: Mapping[str, Served], *, stopping: bool) -> None:
-        """Do it, in the thread of the vaults; no error leaves."""
-        try:
-            if stopping:
-                raise UsageError("The server stops, so nothing was done. Start it again: discreet serve VAULT")
-            self.done.set_result(self._act(served))
-        except BaseException as error:
-            self.done.set_exception(error)
+def _size(epsilon: float) -> float | None:
+    """Return an epsilon as the wire takes it; None for one without an end."""
+    return float(epsilon) if 0 <= epsilon <= 1e9 else None
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+PATIENCE, PAUSE = 5.0, 0.25
+"""Seconds to wait for a ledger that cannot be read, and between two looks at it."""
+Act = Callable[[Mapping[str, Served]], Any]
+"""What the custodian does between two questions: it gets the vaults by name."""
+_Job = tuple[Question, "Future[Reply]"]
+_Turn = _Job | tuple[Act, "Future[Any]"]
+"""What is done in the thread of the vaults, and what becomes of it for the thread that waits."""
 
 
 class Answering:
@@ -66,9 +107,9 @@ class Answering:
         on_end: called when the thread ends, for any reason.
     """
 
-    def __init__(self, config: ServeConfig, open_vault: Opener, log: Log, on_end: Callable[[], None]) -> None:
+    def __init__(self, config: ServeConfig, open_vault: Opener, log: KeeperLog, on_end: Callable[[], None]) -> None:
         self._config, self._open, self._log, self._on_end = config, open_vault, log, on_end
-        self._jobs: SimpleQueue[_Job | Work | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_Turn | None] = SimpleQueue()
         self._running = ""  # the id of the question that is answered now, or was answered last
         self._flights: dict[str, _Job] = {}
         self._lock = threading.Lock()
@@ -101,12 +142,12 @@ class Answering:
         Raises:
             UsageError: if the keeper opens its vaults, or stops.
         """
-        work = Work(act)
+        done: Future[Any] = Future()
         with self._lock:
             if not self.loaded or self.stopping:
                 raise UsageError("The keeper starts or stops, so nothing was done. Try again in a moment.")
-            self._jobs.put(work)
-        return work.done.result()
+            self._jobs.put((act, done))
+        return done.result()
 
     def stop(self) -> None:
         """Refuse the questions that wait, and return when the one that runs is answered."""
@@ -137,7 +178,7 @@ class Answering:
 
     def _estimate(self, asked: Estimate) -> Reply:
         try:
-            return self._find(asked.question).estimate(asked.question, asked.air)
+            return self._vault(asked.question.vault).estimate(asked.question, asked.air)
         except Exception as error:
             self._name(error, asked.question)
             return refusal(error)
@@ -162,9 +203,6 @@ class Answering:
         # Who lost the connection, and asks again under the same id, joins the question.
         return job[1].result() if job[0] == question else Refused("invalid_request")
 
-    def _find(self, question: Question) -> Served:
-        return self._vault(question.vault)
-
     def _vault(self, name: str) -> Served:
         if name not in self._served:
             raise NoSuchModel("This vault is not served. See: GET /v1/models")
@@ -173,13 +211,12 @@ class Answering:
     def _run(self) -> None:
         try:
             self._load()
-            while (job := self._jobs.get()) is not None:
-                if isinstance(job, Work):
-                    job.do(self._served, stopping=self.stopping)
-                    for served in self._served.values():  # what was added is read now, and not by the next question
-                        served.warm_up()
+            while (turn := self._jobs.get()) is not None:
+                what, done = turn
+                if isinstance(what, Question):
+                    self._do(what, done)
                 else:
-                    self._do(job)
+                    self._act(what, done)
         except BaseException as error:
             self._log.write("the vaults cannot be opened (discreet doctor VAULT says more):", error=error)
         finally:
@@ -209,20 +246,30 @@ class Answering:
         self._loaded.set()
         self._log.write("ready")
 
-    def _do(self, job: _Job) -> None:
-        question, future = job
+    def _act(self, act: Act, done: "Future[Any]") -> None:
+        """Do the custodian's work; what it returns or raises goes to the thread that waits."""
+        try:
+            if self.stopping:
+                raise UsageError("The server stops, so nothing was done. Start it again: discreet serve VAULT")
+            done.set_result(act(self._served))
+        except BaseException as error:
+            done.set_exception(error)
+        for served in self._served.values():  # what was added is read now, and not by the next question
+            served.warm_up()
+
+    def _do(self, question: Question, done: "Future[Reply]") -> None:
         self._running = question.id
         reply: Reply = Refused("stopping")
         if not self._stopping.is_set():
             reply = self._answer(question)
-        future.set_result(reply)
+        done.set_result(reply)
         with self._lock:
             self._flights.pop(question.id, None)
 
     def _answer(self, question: Question) -> Reply:
         """Return the answer, or the refusal with what was paid. No error leaves: its frames hold private values."""
         try:
-            served = self._find(question)
+            served = self._vault(question.vault)
             began = served.vault.ledger.began(question.id)
         except BaseException as error:  # nothing was paid now
             self._name(error, question)

@@ -6,37 +6,312 @@ as "busy" instead of waiting, and `Progress` says how far it is.
 """
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import DiscreetError, UnknownName, UsageError
+from discreet.operations.erasure import erasure_report
 from discreet.operations.page import as_page
+from discreet.operations.releases import corpora
 from discreet.operations.report import gather
+from discreet.planning.prices import usual_charge
+from discreet.privacy.accounting import Budget
+from discreet.questions.request import check_population
+from discreet.reading.intake import Intake
+from discreet.reading.units import UnitRules
+from discreet.retrieval.documents import canonical_unit
+from discreet.retrieval.store_registry import stored_dimension
 from discreet.server.config import ServeConfig
 from discreet.server.custody_messages import (
+    PAGE,
     Add,
+    BalanceLevel,
+    Bind,
     Corpora,
+    CorporaListed,
+    CorpusWanted,
     Erase,
-    Failed,
+    HowRead,
+    Inspect,
+    LeftOut,
+    Listed,
     Listing,
+    Made,
     Make,
+    NotDone,
     OfVault,
     Overview,
-    Paper,
-    Plan,
-    Preview,
+    Overviewed,
+    PaidCorpus,
+    PlanCorpus,
+    Planned,
+    Previewed,
     Progress,
     Progressed,
     Readmit,
+    Remained,
     Remains,
+    ReportPage,
     Undo,
+    UploadAdded,
+    VaultState,
 )
 from discreet.server.keeper.answering import Answering
-from discreet.server.keeper.custody_corpora import list_corpora, make_synthetic, plan_corpus
-from discreet.server.keeper.custody_intake import add_upload, preview_upload
-from discreet.server.keeper.custody_vault import erase, list_entries, overview, readmit, remains, undo
 from discreet.server.keeper.served import Served
-from discreet.server.wire import Call
+from discreet.server.wire import Call, Charge
+from discreet.synthesis.base import SynthesisAlgorithm
+from discreet.synthesis.runner import METHODS
+from discreet.vault import Vault
+from discreet.vault.components import SYNTHESIS
+from discreet.vault.documents import How
+
+# --- the state of the vaults, their lists, and erasures --------------------------------------------------------------
+
+
+_TAG = 16
+"""Bytes of the keyed hash of a unit's name in the audit log."""
+
+
+class _Entry(Protocol):
+    def describe(self) -> dict[str, Any]: ...
+
+
+def overview(served: Mapping[str, Served]) -> Overviewed:
+    """Return the state of all vaults."""
+    return Overviewed(tuple(_state(one) for one in served.values()))
+
+
+def list_entries(vault: Vault, listing: Listing) -> Listed:
+    """Return a page of a list."""
+    if not is_filled(vault):
+        return Listed((), more=False)
+    entries = _entries(vault, listing)
+    return Listed(tuple(entry.describe() for entry in entries[:PAGE]), len(entries) > PAGE)
+
+
+def undo(vault: Vault, message: Undo) -> int:
+    """Erase what a batch brought; return how many documents.
+
+    Raises:
+        UsageError: if there is no such batch, or earlier texts would be gone with it and `anyway` is not given.
+    """
+    _check_filled(vault)
+    entry = vault.inventory.batch(message.batch)
+    if not entry.documents:
+        raise UsageError(f"Nothing is left of batch {message.batch} in the vault. There is nothing to do.")
+    if entry.replaced and not message.anyway:
+        raise UsageError(
+            f"{entry.replaced} of the {entry.documents} documents of batch {message.batch} took the place of earlier "
+            "texts, which are not kept. Nothing was erased. Tick the box to erase them. Add the earlier texts then."
+        )
+    return vault.inventory.remove_batch(message.batch)
+
+
+def erase(vault: Vault, message: Erase) -> Remained:
+    """Erase a unit, and return what is left of it.
+
+    Raises:
+        UsageError: if it is not in the vault, and `anyway` is not given.
+    """
+    _check_filled(vault)
+    before = vault.inventory.erased(message.unit)
+    count = vault.inventory.bury(message.unit, anyway=message.anyway)
+    if not count and not message.anyway:
+        if before is not None:
+            raise UsageError(f"The individual '{message.unit}' was erased on {before[0][:10]} already.")
+        raise UsageError(
+            f"There is no individual '{message.unit}' in the vault. Check the spelling in the list of units. To keep "
+            "out an individual that has no document here, tick the box."
+        )
+    return remains(vault, message.unit, count)
+
+
+def readmit(vault: Vault, message: Readmit) -> Remained:
+    """Let an erased unit come back, with the balance that it had.
+
+    Raises:
+        UsageError: if it is not kept out.
+    """
+    _check_filled(vault)
+    if not vault.inventory.readmit(message.unit):
+        raise UsageError(f"The individual '{message.unit}' is not kept out of this vault. Check the spelling.")
+    return remains(vault, message.unit)
+
+
+def remains(vault: Vault, unit: str, erased: int = 0) -> Remained:
+    """Return what is left of a unit."""
+    _check_filled(vault)
+    name = canonical_unit(unit)
+    if not name:
+        raise UsageError("The name of the individual is empty. Name it.")
+    tag = vault.store.tag(b"audit-log\0" + name.encode(), _TAG)
+    return Remained(erased, tag, erasure_report(vault, name).describe())
+
+
+def is_filled(vault: Vault) -> bool:
+    """Return whether anything was ever added: else making a store would wait for the embedder."""
+    return stored_dimension(vault.settings, vault.path / "store") is not None
+
+
+def _check_filled(vault: Vault) -> None:
+    if not is_filled(vault):
+        raise UsageError("Nothing was ever added to this vault, so there is nothing to look for. Upload documents.")
+
+
+def _entries(vault: Vault, listing: Listing) -> Sequence[_Entry]:
+    wanted, skip = PAGE + 1, max(0, listing.skip)  # one more, to know whether there are more
+    if listing.what == "units":
+        return vault.inventory.units(wanted, skip)
+    if listing.what == "batches":
+        return vault.inventory.batches(wanted, skip)
+    if listing.what == "documents":
+        return vault.inventory.documents(None, wanted, skip)
+    raise UsageError(f"There is no list of {listing.what}. Ask for documents, units or batches.")
+
+
+def _state(served: Served) -> VaultState:
+    vault = served.vault
+    report, filled = vault.budget(), is_filled(vault)
+    plan = served.presets.plan(served.presets.find(""))
+    budget: Budget = vault.ledger.budget
+    usual = usual_charge(vault.settings.payment, budget)
+    return VaultState(
+        name=served.name,
+        unit=vault.settings.unit_field,
+        grant=budget,
+        usual=None if usual is None else Charge.of(usual, budget),
+        spent=report.spent,
+        odometer=report.odometer,
+        more=report.more,
+        price=plan.price(budget) if plan else 0.0,
+        levels=tuple(BalanceLevel(one.low, one.high, one.units) for one in report.levels),
+        documents=vault.store.count_documents() if filled else 0,
+        units=vault.store.count_units() if filled else 0,
+        questions=len(report.questions),
+    )
+
+
+# --- uploads, which the desk wrote into a folder of their own: looked through, then added ----------------------------
+
+
+FILES, MANIFEST = "files", "manifest"
+"""In the folder of an upload: the folder of its files, and that of the manifest."""
+
+
+def preview_upload(vault: Vault, message: Inspect, config: ServeConfig) -> Previewed:
+    """Return what would be added.
+
+    Raises:
+        UsageError, BadData: as `Vault.intake`.
+    """
+    seen = _intake(vault, message.upload, message.how, config).preview
+    return Previewed(seen.summary, seen.describe())
+
+
+def add_upload(vault: Vault, message: Add, config: ServeConfig, told: Callable[[str, int, int], None]) -> UploadAdded:
+    """Add an upload.
+
+    Raises:
+        UsageError, BadData, StoreError: as `Vault.take_in`.
+    """
+    intake = _intake(vault, message.upload, message.how, config)
+    done, records = 0, intake.preview.records
+
+    def advance(_: str, count: int) -> None:
+        nonlocal done
+        done += count
+        told("documents", done, records)
+
+    added = vault.take_in(intake, advance)
+    return UploadAdded(
+        added=added.added,
+        replaced=added.replaced,
+        unchanged=added.unchanged,
+        batch=added.batch,
+        bad=tuple(LeftOut(one.where, one.reason) for one in (*added.bad, *added.erased)),
+        in_part=tuple(LeftOut(one.where, one.reason) for one in (*added.in_part, *added.empty)),
+    )
+
+
+def _intake(vault: Vault, upload: str, how: HowRead, config: ServeConfig) -> Intake:
+    folder = config.uploads / upload
+    if not (folder / FILES).is_dir():
+        raise UsageError("The upload is not there any more. Upload the files again.")
+    rules = UnitRules(
+        manifest=_manifest(folder) if how.manifest else None,
+        pattern=how.unit_from,
+        each_file=how.each_file,
+        each_record=how.each_record,
+    )
+    return vault.intake(
+        folder / FILES,
+        **How(
+            text_field=how.text_field or "text",
+            unit_field=how.unit_field or None,
+            id_field=how.id_field or "id",
+            units=rules,
+        ),
+    )
+
+
+def _manifest(folder: Path) -> Path:
+    found = sorted((folder / MANIFEST).iterdir()) if (folder / MANIFEST).is_dir() else []
+    if not found:
+        raise UsageError("The upload has no manifest. Upload it again, with the manifest.")
+    return found[0]
+
+
+# --- synthetic corpora: what they would cost, their making, and what was made ----------------------------------------
+
+
+def plan_corpus(vault: Vault, wanted: CorpusWanted) -> Planned:
+    """Return what a corpus would cost. Nothing is paid, and no document is read.
+
+    Raises:
+        UsageError, BudgetExhausted: as `SynthesisRunner.plan`.
+    """
+    plan = vault.workshop().plan(_method(wanted))
+    if plan.ceiling is None:
+        raise UsageError("The corpus has no price in this vault. Choose another method.")
+    return Planned(
+        float(plan.ceiling.epsilon), float(plan.ceiling.delta), tuple(plan.lines(vault.model.vocabulary_size))
+    )
+
+
+def make_synthetic(vault: Vault, message: Make, config: ServeConfig, told: Callable[[str, int, int], None]) -> Made:
+    """Make a corpus, pay for it, and keep its file for the desk.
+
+    Raises:
+        DiscreetError: as `Vault.synthesize`.
+    """
+    folder = config.corpora / message.vault
+    for one in (config.corpora.parent, config.corpora, folder):
+        one.mkdir(mode=0o700, exist_ok=True)
+    made = vault.synthesize(
+        folder / f"{message.name}.jsonl", _method(message.wanted), only_new=message.wanted.only_new, told=told
+    )
+    receipt = made.receipt
+    return Made(message.name, len(made.texts), len(made.kept), float(receipt.epsilon), float(receipt.delta))
+
+
+def list_corpora(vault: Vault) -> CorporaListed:
+    """Return the corpora that the ledger of a vault has payments of."""
+    return CorporaListed(
+        methods=tuple(METHODS),
+        paid=tuple(PaidCorpus(one.id, float(one.epsilon), one.time) for one in corpora(vault.path, vault.settings)),
+        unfinished=(vault.path / SYNTHESIS / "run.jsonl").exists(),
+    )
+
+
+def _method(wanted: CorpusWanted) -> SynthesisAlgorithm:  # type: ignore[type-arg]
+    if wanted.method not in METHODS:
+        raise UnknownName("method", wanted.method, METHODS)
+    return METHODS[wanted.method](epsilon=wanted.epsilon, task=wanted.task.strip())
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
 
 Told = Callable[[str, int, int], None]
 """Told (the step, how much of it is done, of how much; 0 if that is not known)."""
@@ -61,29 +336,23 @@ class Custody:
         """Return the reply; no error leaves but as a message for the custodian."""
         if isinstance(message, Progress):
             return self._progress
-        if self._progress.running:
-            return Failed("busy", BUSY)
-        try:
-            if type(message) in LONG:
-                return self._at_length(message)
-            return self._in_turn(lambda served: self._do(message, served))
-        except DiscreetError as error:
-            return Failed("refused", str(error))
-        except BaseException as error:
-            return Failed("internal", f"The keeper failed ({type(error).__name__}). Look at the vault: discreet doctor")
-
-    def _in_turn(self, act: Callable[[Mapping[str, Served]], Any]) -> Any:
-        return self._answering.work(act)
-
-    def _at_length(self, message: Call[Any]) -> Any:
+        long = LONG.get(type(message))
         with self._lock:
             if self._progress.running:
-                return Failed("busy", BUSY)
-            self._progress = Progressed(running=True, what=LONG[type(message)], step="waiting")
+                return NotDone("busy", BUSY)
+            if long is not None:
+                self._progress = Progressed(running=True, what=long, step="waiting")
         try:
-            return self._in_turn(lambda served: self._do(message, served))
+            return self._answering.work(lambda served: self._do(message, served))
+        except DiscreetError as error:
+            return NotDone("refused", str(error))
+        except BaseException as error:
+            return NotDone(
+                "internal", f"The keeper failed ({type(error).__name__}). Look at the vault: discreet doctor"
+            )
         finally:
-            self._progress = Progressed(running=False)
+            if long is not None:
+                self._progress = Progressed(running=False)
 
     def _told(self, step: str, done: int, of: int) -> None:
         if self._answering.stopping:
@@ -95,7 +364,7 @@ class Custody:
             return overview(served)
         assert isinstance(message, OfVault)
         vault = _find(served, message.vault).vault
-        if isinstance(message, Preview):
+        if isinstance(message, Inspect):
             return preview_upload(vault, message, self._config)
         if isinstance(message, Add):
             return add_upload(vault, message, self._config, self._told)
@@ -106,12 +375,13 @@ class Custody:
 
 _ACTS: dict[type[Any], Callable[[Any, Any], Any]] = {
     Listing: list_entries,
+    Bind: lambda vault, message: check_population(message.where, vault.settings),
     Undo: undo,
     Erase: erase,
     Readmit: readmit,
     Remains: lambda vault, message: remains(vault, message.unit),
-    Paper: lambda vault, _: as_page(gather(vault.path)),
-    Plan: lambda vault, message: plan_corpus(vault, message.wanted),
+    ReportPage: lambda vault, _: as_page(gather(vault.path)),
+    PlanCorpus: lambda vault, message: plan_corpus(vault, message.wanted),
     Corpora: lambda vault, _: list_corpora(vault),
 }
 

@@ -15,7 +15,7 @@ from typing import IO
 _SET_PDEATHSIG, _SET_DUMPABLE = 1, 4  # of prctl, in Linux
 
 
-class Log:
+class KeeperLog:
     """The keeper's lines: a time, and words of a fixed set; of an error, its type and a question's id alone."""
 
     def __init__(self, stream: IO[str]) -> None:
@@ -45,17 +45,17 @@ class Log:
                 return
 
 
-def open_log() -> Log:
+def open_log() -> KeeperLog:
     """Return the log, on what was standard error; what libraries write to standard output and error is dropped."""
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
     os.close(nowhere)
-    return Log(os.fdopen(kept, "w", encoding="utf-8"))
+    return KeeperLog(os.fdopen(kept, "w", encoding="utf-8"))
 
 
-def harden(log: Log) -> None:
+def harden(log: KeeperLog) -> None:
     """Have no error show its text, its frames or the process's memory; end with the process that started this one."""
     faulthandler.disable()
     logging.disable(logging.CRITICAL)

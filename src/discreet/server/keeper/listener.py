@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from discreet.server.caller import REFUSED, REPLIED
 from discreet.server.connections import PATIENCE, PatientProtocol, uvicorn_config
-from discreet.server.keeper.hardening import Log
+from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.wire import Call, Wire, WireError, collect, decode, encode, path_of, reply_of
 
 MOST_CONNECTIONS = 256
@@ -50,7 +50,7 @@ class Listener:
     """
 
     def __init__(
-        self, path: Path, wire: Wire, reply: Callable[[Any], Any], log: Log, owner: tuple[int, int] | None = None
+        self, path: Path, wire: Wire, reply: Callable[[Any], Any], log: KeeperLog, owner: tuple[int, int] | None = None
     ) -> None:
         self._path = path
         bound = _bind(path, owner)
@@ -76,7 +76,7 @@ class _LimitedProtocol(PatientProtocol):
         self.transport.close()
 
 
-def make_app(wire: Wire, reply: Callable[[Any], Any], log: Log) -> Starlette:
+def make_app(wire: Wire, reply: Callable[[Any], Any], log: KeeperLog) -> Starlette:
     """Return the app of a wire: a path for each kind of message. No reply and no log line repeats what came.
 
     Args:

@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +24,7 @@ from discreet.server.config import MEASURED
 from discreet.server.keeper.presets import PUBLIC, Preset
 from discreet.server.keeper.served import Served
 from discreet.server.wire import LANES, Lane, Question
+from discreet.system.atomic_write import replace_file
 from discreet.vault import Vault
 
 UNITS = 100
@@ -77,7 +78,8 @@ def measure_longest(served: Served, folder: Path, say: Callable[[str], None]) ->
     if busy:
         say("The machine is busy, so that what was measured is kept for this start alone.")
     else:
-        _write(folder, known | {key: found})
+        with suppress(OSError):  # it is measured again at the next start
+            replace_file(folder / MEASURED, _MEASURED.dump_json(known | {key: found}).decode())
     return found
 
 
@@ -183,12 +185,3 @@ def _read(folder: Path) -> dict[str, dict[Lane, float]]:
         return _MEASURED.validate_json((folder / MEASURED).read_bytes())
     except (OSError, ValueError):
         return {}
-
-
-def _write(folder: Path, known: dict[str, dict[Lane, float]]) -> None:
-    new = folder / f"{MEASURED}.new"
-    try:
-        new.write_bytes(_MEASURED.dump_json(known))
-        os.replace(new, folder / MEASURED)
-    except OSError:  # it is measured again at the next start
-        return

@@ -7,14 +7,14 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Guarantee, Plan
 from discreet.baselines.non_rag import NonRAG
-from discreet.config import VaultConfig
+from discreet.config import VaultConfig, read_config
 from discreet.errors import UsageError
-from discreet.planning.prices import usual_algorithm
+from discreet.planning.prices import usual_algorithm, vault_budget
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
 from discreet.query.admission import check_payment
 from discreet.registry import ALGORITHMS, make_algorithm
-from discreet.server.config import PresetConfig
+from discreet.server.config import PresetConfig, ServeConfig
 from discreet.server.wire import Question
 
 FREE, PUBLIC = "free", "public"
@@ -167,3 +167,26 @@ def find_longest(algorithm: Algorithm) -> int | None:
 
 def _dummy() -> Question:
     return Question("0" * 32, "dummy", "", "What is it?")
+
+
+def check_served(config: ServeConfig) -> None:
+    """Refuse vaults that are not there, and presets that cannot be asked.
+
+    Raises:
+        DiscreetError: if there is one; it says which.
+    """
+    names = {vault.name for vault in config.vaults}
+    for preset in config.presets:
+        strange = set(preset.vaults) - names
+        if strange:
+            raise UsageError(
+                f"The preset '{preset.name}' is for '{min(strange)}', which is not served. Mend serve.toml."
+            )
+    for vault in config.vaults:
+        settings = read_config(Path(vault.path))
+        own = tuple(preset for preset in config.presets if not preset.vaults or vault.name in preset.vaults)
+        grant = vault_budget(settings.epsilon, settings.delta)
+        Presets(settings, Path(vault.path), grant, configured=own, only=config.models)
+    for file in (config.tls_cert, config.tls_key):
+        if file and not Path(file).is_file():
+            raise UsageError(f"There is no file {file}. Name the certificate and its key: --tls-cert, --tls-key")

@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
 from discreet.server.custody_messages import CUSTODY
-from discreet.server.held_state import KEEPER_LOCK, lock_file
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.custody import Custody
-from discreet.server.keeper.hardening import Log, harden, open_log
+from discreet.server.keeper.hardening import KeeperLog, harden, open_log
 from discreet.server.keeper.listener import Listener, share_with_group
 from discreet.server.keeper.served import Opener
-from discreet.server.state_folder import find_user
+from discreet.server.state_folder import KEEPER_LOCK, find_user, lock_file
 from discreet.server.wire import ANALYSTS
 from discreet.vault import Vault
 
@@ -41,7 +40,7 @@ def main(config: ServeConfig, open_vault: Opener = Vault.open) -> int:
         return FAILED
 
 
-def _serve(config: ServeConfig, open_vault: Opener, log: Log) -> int:
+def _serve(config: ServeConfig, open_vault: Opener, log: KeeperLog) -> int:
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
