@@ -11,7 +11,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatch
 from functools import cache
@@ -23,15 +23,17 @@ from discreet import plugins
 from discreet.errors import DiscreetError, MissingPart, UnknownName, UsageError
 from discreet.reading.records import (
     DAMAGE,
+    DAMAGED,
     LONGEST,
     BadRecord,
-    Doubtful,
+    Extracted,
     FoundFile,
     NoText,
     PartLeftOut,
     ReadingOptions,
     Record,
     Records,
+    Unreadable,
     check_encoding,
     counted,
     detect_encoding,
@@ -39,8 +41,7 @@ from discreet.reading.records import (
     open_bytes,
     told,
 )
-from discreet.reading.sandbox import Failed, Sandbox, read_bytes
-from discreet.reading.sandboxed import Extracted, Wanted
+from discreet.reading.sandbox import UNSOUND, Sandbox, read_bytes
 from discreet.reading.tables import read_delimited, read_json, read_lines, read_parquet, read_workbook
 from discreet.system.words import is_unicode, quoted
 
@@ -175,33 +176,24 @@ def read_text(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None
     """Yield the text of a file."""
     path, source = file
     if path.stat().st_size > LONGEST:
-        yield BadRecord(source, f"larger than {LONGEST >> 20} MiB: split it into several files")
-        return
-    encoding = options.encoding or ""
+        raise Unreadable(f"larger than {LONGEST >> 20} MiB: split it into several files")
+    encoding = options.encoding or detect_encoding(lambda: path.open("rb"))
     try:
-        encoding = encoding or detect_encoding(lambda: path.open("rb"))
         text = path.read_bytes().decode(encoding).removeprefix("\ufeff")
-    except Doubtful as error:
-        yield BadRecord(source, str(error))
     except UnicodeError:
-        yield BadRecord(source, f"not {encoding.upper()}. Give the encoding: --encoding NAME")
+        raise Unreadable(f"not {encoding.upper()}. Give the encoding: --encoding NAME") from None
+    if "\0" in text:
+        raise Unreadable("not a text: it contains zero bytes")
+    if text.strip():
+        yield Record({"text": text}, source, source, whole=True, written=told(encoding))
     else:
-        if "\0" in text:
-            yield BadRecord(source, "not a text: it contains zero bytes")
-        elif text.strip():
-            yield Record({"text": text}, source, source, whole=True, written=told(encoding))
-        else:
-            yield NoText(source, "no text")
+        yield NoText(source, "no text")
 
 
 def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
     """Yield the text of a document, and the parts that cannot be read."""
     source, kind = file.source, kind_of(file.path)
-    try:
-        (found,) = _extracted(kind, file, options, sandbox)
-    except Failed as failure:
-        yield BadRecord(source, failure.reason)
-        return
+    (found,) = _extracted(kind, file, options, sandbox)
     if found.text.strip():
         read_by = f"{counted(found.recognized, 'scanned page')} read by OCR" if found.recognized else ""
         written = told(found.encoding) or read_by
@@ -216,14 +208,11 @@ def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
 def read_mails(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
     """Yield the mails of a box, each with the fields of its header: `from` is the address of the sender."""
     source = file.source
-    try:
-        for number, found in enumerate(_extracted("mbox", file, options, sandbox), 1):
-            where = f"{source} mail {number}"
-            fields = {**found.fields, "id": found.fields.get("message-id", ""), "text": found.text}
-            yield Record(fields, where, source, written=told(found.encoding))
-            yield from _left_out(found, where, "eml", options)
-    except Failed as failure:
-        yield BadRecord(source, failure.reason)
+    for number, found in enumerate(_extracted("mbox", file, options, sandbox), 1):
+        where = f"{source} mail {number}"
+        fields = {**found.fields, "id": found.fields.get("message-id", ""), "text": found.text}
+        yield Record(fields, where, source, written=told(found.encoding))
+        yield from _left_out(found, where, "eml", options)
 
 
 def _extracted(kind: str, file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Iterator[Extracted]:
@@ -231,12 +220,11 @@ def _extracted(kind: str, file: FoundFile, options: ReadingOptions, sandbox: San
     from pydantic import TypeAdapter, ValidationError  # later: tables need neither
 
     form = TypeAdapter(Extracted)
-    wanted = Wanted(options.encoding or "", options.without_quotes, options.ocr)
-    for frame in sandbox.frames(kind, read_bytes(file.path), wanted):
+    for frame in sandbox.frames(kind, read_bytes(file.path), options):
         try:
             yield form.validate_python(frame)
         except ValidationError:
-            raise Failed("unsound") from None
+            raise Unreadable(UNSOUND) from None
 
 
 def _left_out(found: Extracted, where: str, kind: str, options: ReadingOptions) -> Iterator[BadRecord]:
@@ -337,7 +325,12 @@ class BuiltInLoader:
     def read(self, file: FoundFile, options: ReadingOptions) -> Records:
         """Yield each record of a file, and each part that cannot be read."""
         with nullcontext(self.sandbox) if self.sandbox else Sandbox() as sandbox:
-            yield from self.function(file, options, sandbox)
+            try:
+                yield from self.function(file, options, sandbox)
+            except Unreadable as error:
+                yield BadRecord(file.source, str(error))
+            except DAMAGE:
+                yield BadRecord(file.source, DAMAGED)
 
 
 BUILT_IN = (
@@ -479,23 +472,31 @@ def _read(found: Found, options: ReadingOptions, sandbox: Sandbox | None) -> Rec
     yield from found.unread
     with nullcontext(sandbox) if sandbox else Sandbox() as sandbox:
         for file in found.files:
-            loader = find_loader(file.path)
-            if loader is None:
-                raise UsageError(f"The format of '{file.source}' is unknown. Check the suffix of the file.")
-            try:
-                if what := _disguise(file.path):
-                    yield BadRecord(
-                        file.source, f"it is {what}, which its name does not tell. Rename it, or convert it"
-                    )
-                elif isinstance(loader, BuiltInLoader):
-                    yield from loader.function(file, options, sandbox)
-                else:
-                    yield from _read_with_plugin(loader, file, options)
-            except OSError as error:
-                yield BadRecord(file.source, f"cannot be read ({error.strerror})")
+            yield from read_file(file, options, sandbox)
 
 
-def _read_with_plugin(loader: Loader, file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+def read_file(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
+    """Yield the records of a file that was found, and each part that cannot be read.
+
+    Raises:
+        UsageError: if the format is unknown.
+        BadData: if a table has no text column, or has a needed column twice.
+    """
+    loader = find_loader(file.path)
+    if loader is None:
+        raise UsageError(f"The format of '{file.source}' is unknown. Check the suffix of the file.")
+    try:
+        if what := _disguise(file.path):
+            yield BadRecord(file.source, f"it is {what}, which its name does not tell. Rename it, or convert it")
+        elif isinstance(loader, BuiltInLoader):
+            yield from replace(loader, sandbox=sandbox).read(file, options)
+        else:
+            yield from _read_with_plugin(loader, file, options)
+    except OSError as error:
+        yield BadRecord(file.source, f"cannot be read ({error.strerror})")
+
+
+def _read_with_plugin(loader: Loader, file: FoundFile, options: ReadingOptions) -> Records:
     try:
         for record in loader.read(file, options):
             if defect := _find_defect(record):

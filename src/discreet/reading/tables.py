@@ -21,24 +21,21 @@ from typing import Any, NamedTuple, TextIO, TypeVar
 from discreet.errors import BadData
 from discreet.reading.fields import is_empty, value_of
 from discreet.reading.records import (
-    DAMAGE,
-    DAMAGED,
     LONGEST,
     BadRecord,
-    Doubtful,
     FoundFile,
     PartLeftOut,
     ReadingOptions,
     Record,
     Records,
-    TooLong,
+    Unreadable,
     detect_encoding,
     kind_of,
     open_bytes,
     open_text,
     short_lines,
 )
-from discreet.reading.sandbox import Failed, Sandbox, read_bytes
+from discreet.reading.sandbox import UNSOUND, Sandbox, read_bytes
 from discreet.retrieval.documents import canonical_unit
 from discreet.system.words import is_unicode, quoted
 
@@ -148,8 +145,8 @@ class _Lines:
     def read(self) -> Iterator[str]:
         try:
             yield from short_lines(self._opened)
-        except (*DAMAGE, TooLong):
-            self.damage = DAMAGED
+        except Unreadable as error:
+            self.damage = str(error)
         except UnicodeError:  # UTF-16 with a lone surrogate, or with an odd number of bytes
             self.damage = "the encoding could not be detected. Give it: --encoding NAME"
 
@@ -175,14 +172,9 @@ def read_delimited(file: FoundFile, options: ReadingOptions, _: Sandbox | None =
         BadData: if the first line has wrong quotes, or lacks a needed column.
     """
     csv.field_size_limit(LONGEST)
-    try:
-        encoding = options.encoding or detect_encoding(lambda: open_bytes(file.path))
-        with open_text(file.path, encoding, "") as opened:
-            yield from _delimited(_Lines(opened), encoding, file, options)
-    except DAMAGE:
-        yield BadRecord(file.source, DAMAGED)
-    except Doubtful as error:
-        yield BadRecord(file.source, str(error))
+    encoding = options.encoding or detect_encoding(lambda: open_bytes(file.path))
+    with open_text(file.path, encoding, "") as opened:
+        yield from _delimited(_Lines(opened), encoding, file, options)
 
 
 def _delimited(lines: _Lines, encoding: str, file: FoundFile, options: ReadingOptions) -> Records:
@@ -378,22 +370,18 @@ def read_workbook(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
         BadData: if no sheet has a text column, or if a sheet has a needed column twice.
     """
     source, others, fits = file.source, list[tuple[str, list[str], list[tuple[int, list[object]]]]](), False
-    try:
-        for sheet, own in groupby(_sheet_rows(sandbox.frames("xlsx", read_bytes(file.path))), itemgetter(0)):
-            rows = ((number, cells) for _, number, cells in own if number >= options.header_row)
-            where = f"{source} sheet '{sheet}'"
-            names = ["" if cell is None else str(_value(cell)) for _, cells in islice(rows, 1) for cell in cells]
-            if not options.has_text(names):
-                below = [(number, [*map(_value, cells)]) for number, cells in islice(rows, _AHEAD)]
-                others += [(where, names, below)] * bool(names)
-                continue
-            check_columns(where, names, options, are_names=True)
-            fits = True
-            for number, cells in rows:
-                yield _row(names, cells, f"{where} row {number}", source, options)
-    except Failed as failure:
-        yield BadRecord(source, failure.reason)
-        return
+    for sheet, own in groupby(_sheet_rows(sandbox.frames("xlsx", read_bytes(file.path))), itemgetter(0)):
+        rows = ((number, cells) for _, number, cells in own if number >= options.header_row)
+        where = f"{source} sheet '{sheet}'"
+        names = ["" if cell is None else str(_value(cell)) for _, cells in islice(rows, 1) for cell in cells]
+        if not options.has_text(names):
+            below = [(number, [*map(_value, cells)]) for number, cells in islice(rows, _AHEAD)]
+            others += [(where, names, below)] * bool(names)
+            continue
+        check_columns(where, names, options, are_names=True)
+        fits = True
+        for number, cells in rows:
+            yield _row(names, cells, f"{where} row {number}", source, options)
     if not fits and others:
         has_text = (one for one in others if any(options.text_field in cells for _, cells in one[2]))
         where, names, below = next(has_text, others[0])
@@ -412,7 +400,7 @@ def _sheet_rows(frames: Iterable[dict[str, Any]]) -> Iterator[tuple[str, int, li
             sheet = {**frame}.get("sheet", sheet)
             rows = [(str.strip(sheet), int(number), list(cells)) for number, cells in frame.get("rows", ())]
         except (TypeError, ValueError):
-            raise Failed("unsound") from None
+            raise Unreadable(UNSOUND) from None
         yield from rows
 
 
@@ -449,8 +437,7 @@ def read_parquet(file: FoundFile, options: ReadingOptions, _: Sandbox | None = N
         table = pyarrow.parquet.ParquetFile(file.path)
         names = table.schema_arrow.names
     except (pyarrow.ArrowException, OSError, ValueError):  # a name that is not UTF-8 is a ValueError
-        yield BadRecord(source, "not a Parquet file, or damaged")
-        return
+        raise Unreadable("not a Parquet file, or damaged") from None
     check_columns(source, names, options, are_names=True)
     wanted = [name for name in dict.fromkeys(names) if options.wants(name)]
     batches = table.iter_batches(batch_size=1000, columns=wanted)
@@ -458,8 +445,7 @@ def read_parquet(file: FoundFile, options: ReadingOptions, _: Sandbox | None = N
         try:
             batch = next(batches, None)
         except (pyarrow.ArrowException, OSError, ValueError):
-            yield BadRecord(source, f"damaged after row {number}. Replace the file, and run the command again")
-            return
+            raise Unreadable(f"damaged after row {number}. Replace the file, and run the command again") from None
         if batch is None:
             return
         for row in range(batch.num_rows):
@@ -519,15 +505,12 @@ def _json_encoding(file: FoundFile, options: ReadingOptions) -> str:
 
 def read_lines(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
     """Yield the records of a file of JSON lines."""
-    encoding = ""
+    encoding = _json_encoding(file, options)
     try:
-        encoding = _json_encoding(file, options)
         with open_text(file.path, encoding, "\n") as opened:
             for number, line in enumerate(short_lines(opened), 1):
                 if line.strip("\ufeff \t\r\n"):
                     yield _line(line.removeprefix("\ufeff"), f"{file.source} line {number}", file.source)
-    except (*DAMAGE, TooLong):
-        yield BadRecord(file.source, DAMAGED)
     except UnicodeError:  # of UTF-16, which has no lines to go on with
         yield BadRecord(file.source, f"not {encoding.upper()}. Give the encoding: --encoding NAME")
 
@@ -546,28 +529,23 @@ def read_json(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None
 
     An object with the text field is one record. A file with one object a line is read as JSON lines.
     """
-    source = file.source
+    encoding = _json_encoding(file, options)
+    with open_bytes(file.path) as opened:
+        data = opened.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise Unreadable(f"larger than {LARGEST >> 20} MiB: convert it to JSON lines (.jsonl)")
     try:
-        encoding = _json_encoding(file, options)
-        with open_bytes(file.path) as opened:
-            data = opened.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            yield BadRecord(source, f"larger than {LARGEST >> 20} MiB: convert it to JSON lines (.jsonl)")
-            return
         content = parse_json(data.decode(encoding).removeprefix("\ufeff"))
-    except DAMAGE:
-        yield BadRecord(source, DAMAGED)
     except UnicodeError:
-        yield BadRecord(source, "not UTF-8")
+        raise Unreadable("not UTF-8") from None
     except json.JSONDecodeError as error:
-        if error.msg == "Extra data" and error.lineno > 1:
-            yield from read_lines(file, options)
-        else:
-            yield BadRecord(source, f"{_ILL} at line {error.lineno}")
+        if error.msg != "Extra data" or error.lineno == 1:
+            raise Unreadable(f"{_ILL} at line {error.lineno}") from None
+        yield from read_lines(file, options)
     except (ValueError, RecursionError):
-        yield BadRecord(source, _ILL)
+        raise Unreadable(_ILL) from None
     else:
-        yield from _listed(content, source, options)
+        yield from _listed(content, file.source, options)
 
 
 def _listed(content: object, source: str, options: ReadingOptions) -> Records:
@@ -576,23 +554,21 @@ def _listed(content: object, source: str, options: ReadingOptions) -> Records:
             yield _object(content, source, source)
             return
         lists = [value for value in content.values() if _holds_objects(value)]
-        keyed = [*_keyed(content, lists=KEY in (options.needed or ()))]
+        keyed = [*_keyed(content, lists=KEY in options.named)]
         if any(_has_text(one, options) for one in keyed):
             content = keyed
         else:
             named = [value for value in lists if any(_has_text(one, options) for one in value)] or lists
             if len(named) > 1:
-                lead = f"{len(named)} lists of objects, but one is expected"
-                yield BadRecord(
-                    source, f"{lead}: write each list to a file, or --unit-field {KEY} if keys name individuals"
+                raise Unreadable(
+                    f"{len(named)} lists of objects, but one is expected: write each list to a file, or --unit-field "
+                    f"{KEY} if keys name individuals"
                 )
-                return
             content = named[0] if named else [content]
             if len(lists) > 1:
                 yield PartLeftOut(source, f"lists without the field '{options.text_field}' are not read")
     if not isinstance(content, list):
-        yield BadRecord(source, "not a list of JSON objects")
-        return
+        raise Unreadable("not a list of JSON objects")
     for number, record in enumerate(content, 1):
         yield _object(record, f"{source} item {number}", source)
 

@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.planning.prices import no_longer_empty
+from discreet.reading.fields import Read
 from discreet.reading.intake import Intake, Judge, Known
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions
-from discreet.reading.units import Fields, Read, UnitRules
+from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document, canonical_unit
 from discreet.retrieval.indexer import Fate, Indexer
 from discreet.retrieval.store import Store
@@ -71,28 +72,13 @@ def open_intake(paths: Sequence[str | Path | FoundFile], how: How, settings: Vau
     Raises:
         UsageError, BadData: if a path does not exist, or if the rules for units cannot be used.
     """
-    unit_field = how.get("unit_field") or settings.unit_field
-    named = how.get("text_field", "text")
+    given: dict[str, Any] = {**how}
+    named, rules = given.pop("text_field", "text"), given.pop("units", UnitRules())
     text, *more = dict.fromkeys([named] if isinstance(named, str) else named)
-    fields = Fields(
-        text,
-        unit_field,
-        how.get("id_field", "id"),
-        settings.fields,
-        tuple(more),
-        how.get("date_format", ""),
-        how.get("drop_bad_fields", False),
-    )
-    options = ReadingOptions(
-        fields.text,
-        how.get("encoding"),
-        how.get("delimiter"),
-        header_row=how.get("header_row", 1),
-        without_quotes=how.get("without_quotes", False),
-        ocr=how.get("ocr", False),
-    )
+    unit_field = given.pop("unit_field", None) or settings.unit_field
+    options = ReadingOptions(text, tuple(more), unit_field, declared=settings.fields, **given)
     files = [path if isinstance(path, FoundFile) else Path(path) for path in paths]
-    return Intake(files, fields, options, how.get("units", UnitRules()), settings.unit_field, known)
+    return Intake(files, options, rules, settings.unit_field, known)
 
 
 def add_files(
