@@ -22,9 +22,8 @@ from discreet.reading.units import UnitRules
 from discreet.system.plain import show_as
 from discreet.system.words import quoted
 from discreet.vault import Vault
-from discreet.vault.components import Added
+from discreet.vault.components import Added, book_of
 from discreet.vault.documents import How
-from discreet.vault.reading import book_of
 
 _STDIN = Path("-")
 _SHOWN = 10
