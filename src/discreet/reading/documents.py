@@ -17,12 +17,13 @@ from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from email.utils import parseaddr
+from functools import cache, partial
 from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from discreet.reading.records import Extracted, ReadingOptions, Unreadable, decode
+from discreet.reading.records import Extracted, ReadingOptions, SheetRows, Unreadable, decode
 
 DAMAGED = "damaged, or of another format than its suffix states"
 ENCRYPTED = "encrypted: save it without a password"
@@ -267,53 +268,37 @@ _EMBEDDED = re.compile(r"(word|ppt)/embeddings/[^/]+|word/afchunk[^/]*|Object [0
 _CHART = re.compile(r"(word|ppt)/charts/chart\d*\.xml")
 
 
-def read_docx(data: bytes, _: ReadingOptions) -> Iterator[Extracted]:
-    """Yield the text of a Word file."""
-    order = (
-        r"word/header\d*",
-        r"word/document\d*",
-        r"word/footnotes",
-        r"word/endnotes",
-        r"word/comments",
-        r"word/footer\d*",
-        *_drawn("word"),
-    )
-    yield _read(data, order, r"word/document\d*\.xml")
+_WORD = r"header\d*|document\d*|footnotes|endnotes|comments|footer\d*|charts/chart\d*|diagrams/data\d*"
+_SLIDES = r"slides/slide\d+|notesSlides/notesSlide\d+|comments/\w+|charts/chart\d*|diagrams/data\d*"
+_PACKED = {
+    "docx": ("word/", _WORD, r"document\d*"),
+    "pptx": ("ppt/", _SLIDES, "presentation"),
+    "odt": ("", "content|styles", "content"),
+}
+"""Of each format the folder of its parts, those with text in the order in which they are read, and the main one."""
 
 
-def read_pptx(data: bytes, _: ReadingOptions) -> Iterator[Extracted]:
-    """Yield the text of a presentation, with the notes of its slides."""
-    order = (r"ppt/slides/slide\d+", r"ppt/notesSlides/notesSlide\d+", r"ppt/comments/\w+", *_drawn("ppt"))
-    yield _read(data, order, r"ppt/presentation\.xml")
-
-
-def read_odt(data: bytes, _: ReadingOptions) -> Iterator[Extracted]:
-    """Yield the text of an OpenDocument file."""
-    yield _read(data, ("content", "styles"), r"content\.xml", is_open=True)
-
-
-def _read(data: bytes, order: tuple[str, ...], main: str, *, is_open: bool = False) -> Extracted:
+def _read_packed(kind: str, data: bytes, _: ReadingOptions) -> Iterator[Extracted]:
+    """Yield the text of a file of Word or OpenDocument, or of a presentation with the notes of its slides."""
+    folder, order, main = _PACKED[kind]
     if data.startswith(_OLD):
         raise Unreadable(ENCRYPTED_OR_OLD)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
-        if not any(re.fullmatch(main, name) for name in names):
+        if not any(re.fullmatch(rf"{folder}{main}\.xml", name) for name in names):
             raise Unreadable(DAMAGED)
         if _is_encrypted(archive):
             raise Unreadable(ENCRYPTED)
-        parts = [name for kind in order for name in _sorted(names) if re.fullmatch(kind + r"\.xml", name)]
+        names.sort(key=lambda name: (len(name), name))  # slide2 before slide10
+        parts = [name for part in order.split("|") for name in names if re.fullmatch(rf"{folder}{part}\.xml", name)]
         if sum(archive.getinfo(name).file_size for name in parts) > _LARGEST:
             raise Unreadable(TOO_LARGE)
-        texts = [_text_of(ElementTree.fromstring(archive.read(name)), is_open) for name in parts]
+        texts = [_text_of(ElementTree.fromstring(archive.read(name)), kind == "odt") for name in parts]
     # Each chart embeds a sheet whose numbers the chart already has.
     sheets = sum(bool(_CHART.fullmatch(name)) for name in names)
     embedded = max(0, sum(bool(_EMBEDDED.fullmatch(name)) for name in names) - sheets)
     # The header of the first page and that of the others are often equal.
-    return Extracted("\n\n".join(dict.fromkeys(filter(None, map(_tidied, texts)))), attachments=embedded)
-
-
-def _drawn(folder: str) -> tuple[str, str]:
-    return rf"{folder}/charts/chart\d*", rf"{folder}/diagrams/data\d*"
+    yield Extracted("\n\n".join(dict.fromkeys(filter(None, map(_tidied, texts)))), attachments=embedded)
 
 
 def _is_encrypted(archive: zipfile.ZipFile) -> bool:
@@ -321,10 +306,6 @@ def _is_encrypted(archive: zipfile.ZipFile) -> bool:
         return True
     manifest = "META-INF/manifest.xml"
     return manifest in archive.namelist() and b"encryption-data" in archive.read(manifest)
-
-
-def _sorted(names: list[str]) -> list[str]:
-    return sorted(names, key=lambda name: (len(name), name))  # slide2 before slide10
 
 
 def _tidied(text: str) -> str:
@@ -441,14 +422,8 @@ _LARGEST_BOOK = 2**30
 """The largest decompressed XML, in bytes. It is read piece by piece."""
 
 
-def read_xlsx(data: bytes, _: ReadingOptions) -> Iterator[dict[str, object]]:
-    """Read a workbook.
-
-    Yields:
-        `{"sheet": name}`, and then `{"rows": [[number, cells], ...]}`. A cell is a text, a number, a boolean or None,
-        `{"date": ...}` in ISO 8601, or `{"error": 1}` for a spreadsheet error. A formula gives its saved value. A
-        number that is shown with leading zeros is a text.
-    """
+def read_xlsx(data: bytes, _: ReadingOptions) -> Iterator[SheetRows]:
+    """Yield the rows of a workbook. A formula gives its saved value. A number with leading zeros is a text."""
     import openpyxl
 
     if data.startswith(_OLD):
@@ -458,20 +433,18 @@ def read_xlsx(data: bytes, _: ReadingOptions) -> Iterator[dict[str, object]]:
     if sum(info.file_size for info in book._archive.infolist()) > _LARGEST_BOOK:
         raise Unreadable(TOO_LARGE)
     for sheet in book.worksheets:
-        yield {"sheet": sheet.title}
         sheet.reset_dimensions()  # the dimensions that a file states may be wrong
-        rows: list[list[object]] = []
+        rows: list[tuple[str, int, list[object]]] = []
         for number, row in enumerate(sheet.iter_rows(), 1):
             cells = [_cell(cell) for cell in row]
             while cells and cells[-1] is None:
                 cells.pop()
             if cells:
-                rows.append([number, cells])
+                rows.append((sheet.title, number, cells))
             if len(rows) == _BATCH:
-                yield {"rows": rows}
+                yield SheetRows(rows)
                 rows = []
-        if rows:
-            yield {"rows": rows}
+        yield SheetRows(rows)
 
 
 def _cell(cell: Any) -> object:
@@ -593,28 +566,23 @@ def _string(read: Callable[..., int], *about: Any) -> str:
     return buffer.raw.decode("utf-16-le", "replace").rstrip("\0")
 
 
+@cache
 def _recognizer() -> Callable[[Any], str]:
     """Return what reads the text of a picture, line by line. It is loaded once, and opens no file after that."""
-    global _loaded
-    if _loaded is None:
-        import cv2
-        import numpy
-        from rapidocr import RapidOCR
+    import cv2
+    import numpy
+    from rapidocr import RapidOCR
 
-        cv2.setNumThreads(1)
-        one = {"EngineConfig.onnxruntime.intra_op_num_threads": 1, "EngineConfig.onnxruntime.inter_op_num_threads": 1}
-        _loaded = RapidOCR(params={**one, "Global.log_level": "critical"})
-        _loaded(cv2.putText(numpy.full((90, 400, 3), 255, numpy.uint8), "ready", (20, 60), 0, 2, (0, 0, 0), 3))
-    engine = _loaded
+    cv2.setNumThreads(1)
+    one = {"EngineConfig.onnxruntime.intra_op_num_threads": 1, "EngineConfig.onnxruntime.inter_op_num_threads": 1}
+    engine = RapidOCR(params={**one, "Global.log_level": "critical"})
+    engine(cv2.putText(numpy.full((90, 400, 3), 255, numpy.uint8), "ready", (20, 60), 0, 2, (0, 0, 0), 3))
 
     def recognize(picture: Any) -> str:
         found = engine(picture)
         return _lines(found.boxes, found.txts) if found.txts else ""
 
     return recognize
-
-
-_loaded: Any = None
 
 
 def _lines(boxes: Any, texts: tuple[str, ...]) -> str:
@@ -629,14 +597,12 @@ def _lines(boxes: Any, texts: tuple[str, ...]) -> str:
     return "\n".join(" ".join(text for _, text in sorted(line)) for line in lines)
 
 
-READERS: dict[str, Callable[[bytes, ReadingOptions], Iterator[Extracted | dict[str, object]]]] = {
+READERS: dict[str, Callable[[bytes, ReadingOptions], Iterator[Any]]] = {
+    **{kind: partial(_read_packed, kind) for kind in _PACKED},
     "pdf": read_pdf,
-    "docx": read_docx,
-    "odt": read_odt,
-    "pptx": read_pptx,
     "html": read_html,
     "eml": read_eml,
     "mbox": read_mbox,
     "xlsx": read_xlsx,
 }
-"""The readers by format. They yield what they read, and plain data for rows and finished pages."""
+"""The readers by format: of the bytes of a file, they yield `Extracted` or `SheetRows`; and plain data for progress."""

@@ -41,7 +41,7 @@ from discreet.reading.records import (
     open_bytes,
     told,
 )
-from discreet.reading.sandbox import UNSOUND, Sandbox, read_bytes
+from discreet.reading.sandbox import Sandbox
 from discreet.reading.tables import read_delimited, read_json, read_lines, read_parquet, read_workbook
 from discreet.system.words import is_unicode, quoted
 
@@ -193,7 +193,7 @@ def read_text(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None
 def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
     """Yield the text of a document, and the parts that cannot be read."""
     source, kind = file.source, kind_of(file.path)
-    (found,) = _extracted(kind, file, options, sandbox)
+    (found,) = sandbox.read(Extracted, file, options)
     if found.text.strip():
         read_by = f"{counted(found.recognized, 'scanned page')} read by OCR" if found.recognized else ""
         written = told(found.encoding) or read_by
@@ -208,23 +208,11 @@ def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
 def read_mails(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
     """Yield the mails of a box, each with the fields of its header: `from` is the address of the sender."""
     source = file.source
-    for number, found in enumerate(_extracted("mbox", file, options, sandbox), 1):
+    for number, found in enumerate(sandbox.read(Extracted, file, options), 1):
         where = f"{source} mail {number}"
         fields = {**found.fields, "id": found.fields.get("message-id", ""), "text": found.text}
         yield Record(fields, where, source, written=told(found.encoding))
         yield from _left_out(found, where, "eml", options)
-
-
-def _extracted(kind: str, file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Iterator[Extracted]:
-    """Yield what a process that has read an untrusted file sends; it is believed in nothing but its form."""
-    from pydantic import TypeAdapter, ValidationError  # later: tables need neither
-
-    form = TypeAdapter(Extracted)
-    for frame in sandbox.frames(kind, read_bytes(file.path), options):
-        try:
-            yield form.validate_python(frame)
-        except ValidationError:
-            raise Unreadable(UNSOUND) from None
 
 
 def _left_out(found: Extracted, where: str, kind: str, options: ReadingOptions) -> Iterator[BadRecord]:
@@ -509,25 +497,27 @@ def _read_with_plugin(loader: Loader, file: FoundFile, options: ReadingOptions) 
         yield BadRecord(file.source, f"the loader '{loader.name}' failed ({type(error).__name__})")
 
 
+_FORMS: Mapping[type, Mapping[str, type]] = {
+    Record: {"values": Mapping, "where": str, "source": str},
+    BadRecord: {"where": str, "reason": str},
+}
+
+
 def _find_defect(record: object) -> str:
     """Return why what a plug-in yielded is no record, without any of its content; "" if it is one."""
-    if not isinstance(record, Record | BadRecord):
+    kind = next((kind for kind in _FORMS if isinstance(record, kind)), None)
+    if kind is None:
         return f"an object of type {type(record).__name__}; expected a Record(values, where, source) or a BadRecord"
-    texts = ("where", "source") if isinstance(record, Record) else ("where", "reason")
-    wrong = next((name for name in texts if not isinstance(getattr(record, name), str)), "")
-    if isinstance(record, Record) and not _is_fields(record.values):
-        wrong, needed = "values", "a dictionary from names of fields to their values"
-    else:
-        needed = "a text"
-    if not wrong:
-        return ""
-    kind, found = type(record).__name__, type(getattr(record, wrong)).__name__
-    order = f"{kind}({', '.join(('values', *texts) if kind == 'Record' else texts)})"
-    return f"a {kind} whose `{wrong}` is of type {found}; expected {needed}, in the order {order}"
-
-
-def _is_fields(values: object) -> bool:
-    return isinstance(values, Mapping) and all(isinstance(name, str) for name in values)
+    for name, form in _FORMS[kind].items():
+        value = getattr(record, name)
+        if not isinstance(value, form) or (
+            isinstance(value, Mapping) and not all(isinstance(one, str) for one in value)
+        ):
+            needed = "a text" if form is str else "a dictionary from names of fields to their values"
+            order = f"{kind.__name__}({', '.join(_FORMS[kind])})"
+            wrong = f"a {kind.__name__} whose `{name}` is of type {type(value).__name__}"
+            return f"{wrong}; expected {needed}, in the order {order}"
+    return ""
 
 
 # --- the standard input ----------------------------------------------------------------------------------------------

@@ -347,20 +347,33 @@ def _ignore_progress(_count: int) -> None:
 class _Survey:
     """What a preview notes while files are read.
 
+    Args:
+        named: the fields whose values are counted.
+
     Attributes:
         notes: notes on the fields of tables.
         written: how files are written, with the files of each way.
+        records: the number of records of the present file.
+        has: the number of these records that have a value in each field.
         texts, labelled: the number of files of one text, and of those of them whose unit is known.
     """
 
-    def __init__(self, file_done: Advance) -> None:
-        self.notes, self.written, self.file_done = list[str](), dict[str, list[str]](), file_done
-        self.texts = self.labelled = 0
+    def __init__(self, named: Sequence[str]) -> None:
+        self._named, self.notes, self.written = named, list[str](), dict[str, list[str]]()
+        self.records, self.has, self.texts, self.labelled = 0, Counter[str](), 0, 0
+
+    def see(self, source: str, record: Record) -> None:
+        """Note how a file is written, and which fields one of its records has."""
+        files = self.written.setdefault(record.written, [])
+        files += [source] * (source not in files[-1:])
+        self.records += 1
+        self.has.update(name for name in self._named if not is_empty(value_of(record.values, name)))
 
     def formats(self) -> Iterator[str]:
         """Yield how files are written, with the first of each way."""
         for way, files in self.written.items():
-            yield f"{files[0]}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: {way}"
+            if way:
+                yield f"{files[0]}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: {way}"
 
 
 class Intake:
@@ -409,10 +422,9 @@ class Intake:
         Raises:
             UsageError, BadData: if units are not named, or if a field is missing. Nothing was written.
         """
-        judge = Judge(self._known)
+        judge, survey = Judge(self._known), _Survey(self._options.named)
         with self._stage() as (file_done, record_done):
-            survey = _Survey(file_done)
-            for _ in judge.admit(self.read(survey)):
+            for _ in judge.admit(self.read(survey, file_done)):
                 record_done(1)
         top = judge.units.most_common(1)
         return Preview(
@@ -454,39 +466,37 @@ class Intake:
         _ = self.preview
         return (judge or Judge(self._known)).admit(self.read())
 
-    def read(self, survey: _Survey | None = None) -> Iterator[Read | BadRecord]:
+    def read(self, survey: _Survey | None = None, file_done: Advance = _ignore_progress) -> Iterator[Read | BadRecord]:
         """Yield all documents and refused records. With a `survey`, check that records and files name their units."""
         yield from self._unread
         yield from self._units.absent
         with Sandbox() as sandbox:  # one for all files: starting a process takes longer than reading a file
             for file in self.files:
                 yield from self._read_file(file, sandbox, survey)
-                if survey:
-                    survey.file_done(1)
+                file_done(1)
         if survey:
             self._units.check(survey.labelled, survey.texts)
 
     def _read_file(self, file: FoundFile, sandbox: Sandbox, survey: _Survey | None) -> Iterator[Read | BadRecord]:
-        is_text, records, has = file.source in self._texts, 0, Counter[str]()
+        is_text = file.source in self._texts
         reader = Reader(self._options, own_units=self._rules.each_file if is_text else self._rules.each_record)
+        if survey:
+            survey.records, survey.has = 0, Counter()
         for record in read_file(file, self._options, sandbox):
-            one = record if isinstance(record, BadRecord) else self._document(record, reader, file if is_text else None)
+            found = record if isinstance(record, BadRecord) else self._document(record, reader, file, is_text)
             if survey and isinstance(record, Record):
-                records += 1
-                has.update(name for name in self._options.named if not is_empty(value_of(record.values, name)))
-                survey.texts += is_text
-                if record.written and file.source not in (own := survey.written.setdefault(record.written, []))[-1:]:
-                    own.append(file.source)
-            if survey:
-                survey.labelled += is_text and isinstance(one, Read | NoText)
-            yield one
-        if survey and records and not is_text:
-            survey.notes += self._check(file, has)
+                survey.see(file.source, record)
+            if survey and is_text:
+                survey.texts += isinstance(record, Record)
+                survey.labelled += isinstance(found, Read | NoText)
+            yield found
+        if survey and survey.records and not is_text:
+            survey.notes += self._check(file, survey.has)
 
-    def _document(self, record: Record, reader: Reader, file: FoundFile | None) -> Read | BadRecord:
-        """Return the document of a record, or of a whole file."""
+    def _document(self, record: Record, reader: Reader, file: FoundFile, is_text: bool) -> Read | BadRecord:
+        """Return the document of a record, or of a file of one text with its labels."""
         try:
-            return reader.read(replace(record, values=self._units.values(record, file.path)) if file else record)
+            return reader.read(replace(record, values=self._units.values(record, file.path)) if is_text else record)
         except Unreadable as error:
             return BadRecord(record.where, str(error))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, AnyStr, BinaryIO, NamedTuple, TextIO, cast
+from typing import IO, Any, AnyStr, BinaryIO, NamedTuple, TextIO, cast
 
 from discreet.errors import UsageError
 
@@ -164,6 +164,18 @@ class Extracted:
     attachments: int = 0
     forms: int = 0
     bodiless: int = 0
+
+
+@dataclass(frozen=True)
+class SheetRows:
+    """Some rows of a workbook.
+
+    Attributes:
+        rows: the title of the sheet of each row, its number and its cells. A cell is a text, a number, a boolean or
+            None, `{"date": ...}` in ISO 8601, or `{"error": 1}` for an error of the spreadsheet.
+    """
+
+    rows: list[tuple[str, int, list[Any]]]
 
 
 DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error)

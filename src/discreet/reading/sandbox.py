@@ -22,11 +22,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import import_module
 from multiprocessing.connection import Connection, Pipe
-from pathlib import Path
 from threading import Timer
 from time import monotonic
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.reading.documents import (
     DAMAGED,
@@ -37,7 +36,9 @@ from discreet.reading.documents import (
     TOO_LARGE,
     read_xlsx,
 )
-from discreet.reading.records import Doubtful, Extracted, ReadingOptions, Unreadable
+from discreet.reading.records import Doubtful, FoundFile, ReadingOptions, Unreadable, kind_of
+
+_Form = TypeVar("_Form")
 
 SECONDS = 60.0
 """The time limit for each file; with OCR, for each page."""
@@ -55,19 +56,6 @@ DIED = "the reading process ended: the file is damaged, or needs too much memory
 UNSOUND = "damaged"
 _DOUBTFUL = "its encoding is in doubt. Give it: --encoding NAME"
 _BELIEVED = (DAMAGED, ENCRYPTED, ENCRYPTED_OR_OLD, TOO_LARGE, _DOUBTFUL)
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file.
-
-    Raises:
-        Unreadable: if it is empty or too large.
-    """
-    with path.open("rb") as opened:
-        data = opened.read(LARGEST + 1)
-    if not data or len(data) > LARGEST:
-        raise Unreadable(TOO_LARGE if data else "empty")
-    return data
 
 
 class Sandbox:
@@ -90,8 +78,28 @@ class Sandbox:
         for group in [*self._workers]:
             self._workers.pop(group).end()
 
+    def read(self, form: type[_Form], file: FoundFile, options: ReadingOptions | None = None) -> Iterator[_Form]:
+        """Yield what a process read in a file, in the form that `documents.READERS` yield for its format.
+
+        The process has read an untrusted file, so it is believed in nothing but the form.
+
+        Raises:
+            Unreadable: if the file is empty, damaged, encrypted or too large, or needs too much memory or time.
+        """
+        from pydantic import TypeAdapter, ValidationError  # later: tables of text need neither
+
+        with file.path.open("rb") as opened:
+            data = opened.read(LARGEST + 1)
+        if not data or len(data) > LARGEST:
+            raise Unreadable(TOO_LARGE if data else "empty")
+        for frame in self.frames(kind_of(file.path), data, options):
+            try:
+                yield TypeAdapter(form).validate_python(frame)
+            except ValidationError:
+                raise Unreadable(UNSOUND) from None
+
     def frames(self, kind: str, data: bytes, options: ReadingOptions | None = None) -> Iterator[dict[str, Any]]:
-        """Yield what the process read in a file of a format, as `documents.READERS` yield it.
+        """Yield what a process read in a file of a format, unchecked.
 
         Raises:
             Unreadable: if the file is damaged, encrypted or too large, or needs too much memory or time.
@@ -212,7 +220,7 @@ def _answer(kind: str, data: bytes, options: ReadingOptions) -> Iterator[dict[st
     reason = ""
     try:
         for found in READERS[kind](data, options):
-            yield asdict(found) if isinstance(found, Extracted) else found
+            yield found if isinstance(found, dict) else asdict(found)
     except Doubtful:
         reason = _DOUBTFUL
     except Unreadable as error:

@@ -28,6 +28,7 @@ from discreet.reading.records import (
     ReadingOptions,
     Record,
     Records,
+    SheetRows,
     Unreadable,
     detect_encoding,
     kind_of,
@@ -35,7 +36,7 @@ from discreet.reading.records import (
     open_text,
     short_lines,
 )
-from discreet.reading.sandbox import UNSOUND, Sandbox, read_bytes
+from discreet.reading.sandbox import Sandbox
 from discreet.retrieval.documents import canonical_unit
 from discreet.system.words import is_unicode, quoted
 
@@ -370,9 +371,10 @@ def read_workbook(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
         BadData: if no sheet has a text column, or if a sheet has a needed column twice.
     """
     source, others, fits = file.source, list[tuple[str, list[str], list[tuple[int, list[object]]]]](), False
-    for sheet, own in groupby(_sheet_rows(sandbox.frames("xlsx", read_bytes(file.path))), itemgetter(0)):
+    all_rows = chain.from_iterable(found.rows for found in sandbox.read(SheetRows, file))
+    for sheet, own in groupby(all_rows, itemgetter(0)):
         rows = ((number, cells) for _, number, cells in own if number >= options.header_row)
-        where = f"{source} sheet '{sheet}'"
+        where = f"{source} sheet '{sheet.strip()}'"
         names = ["" if cell is None else str(_value(cell)) for _, cells in islice(rows, 1) for cell in cells]
         if not options.has_text(names):
             below = [(number, [*map(_value, cells)]) for number, cells in islice(rows, _AHEAD)]
@@ -390,18 +392,6 @@ def read_workbook(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
         yield BadRecord(where, f"not read: it has no column '{options.text_field}'")
     if not fits and not others:
         yield BadRecord(source, "empty")
-
-
-def _sheet_rows(frames: Iterable[dict[str, Any]]) -> Iterator[tuple[str, int, list[Any]]]:
-    """Yield the rows of all sheets, each with the name of its sheet and its number."""
-    sheet = ""
-    for frame in frames:
-        try:  # the frame comes from a process that has read an untrusted file
-            sheet = {**frame}.get("sheet", sheet)
-            rows = [(str.strip(sheet), int(number), list(cells)) for number, cells in frame.get("rows", ())]
-        except (TypeError, ValueError):
-            raise Unreadable(UNSOUND) from None
-        yield from rows
 
 
 def _row(names: list[str], cells: list[Any], where: str, source: str, options: ReadingOptions) -> Record | BadRecord:

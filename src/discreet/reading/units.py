@@ -201,11 +201,8 @@ def _candidates(paths: Sequence[str]) -> list[str]:
 
 def _shared_beginning(names: Sequence[str]) -> str:
     """Return the common prefix of all names, up to and including its last separator."""
-    if not names:
-        return ""
-    first, last = min(names), max(names)
-    same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return first[: max(first[:same].rfind(separator) for separator in _SEPARATORS) + 1]
+    same = os.path.commonprefix(names)  # noqa: RUF071 - characters are meant
+    return same[: max(same.rfind(separator) for separator in _SEPARATORS) + 1]
 
 
 _PLAIN = re.compile(r"[^*?\[\]{}]*")
