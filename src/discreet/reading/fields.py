@@ -317,6 +317,8 @@ class Reader:
             return self._read(record)
         except Unreadable as error:
             return BadRecord(record.where, str(error))
+        except RecursionError:
+            return BadRecord(record.where, "a field has lists in lists, too many to be read")
 
     def _read(self, record: Record) -> Read | BadRecord:
         options, values = self._options, record.values
@@ -370,7 +372,8 @@ def _text(value: object, field: str, *, is_file: bool = False) -> str:
     if is_empty(value):
         return ""
     if isinstance(value, list):
-        return "\n\n".join(text for one in value if (text := _text(one, field)).strip())
+        texts = [text for one in value if (text := _text(one, field)).strip()]
+        return "\n\n".join(texts)
     if not isinstance(value, str):
         raise Unreadable(f"the field '{field}' is not a text")
     return Page(value).text if not is_file and len(value) < _LARGEST_PAGE and _A_PAGE.fullmatch(value) else value
