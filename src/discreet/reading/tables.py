@@ -10,7 +10,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
@@ -158,12 +157,13 @@ class _Lines:
 
 
 class _Row(NamedTuple):
-    """A row of a table as text, with the numbers of its first and last line, and its lines. None: wrong quotes."""
+    """A row of a table as text, with the numbers of its first and last line, and its lines if they are several."""
 
     first: int
     last: int
-    cells: list[str] | None
+    cells: list[str]
     lines: Sequence[str]
+    has_wrong_quotes: bool
 
 
 def read_delimited(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
@@ -184,31 +184,26 @@ def _delimited(lines: _Lines, encoding: str, file: FoundFile, options: ReadingOp
     rows = _rows(lines, chain(ahead, rest), skipped, delimiter)
     head = [*islice(rows, 1 + _LOOKED_AT)]
     names = head[0].cells if head else []
-    if names is None and not lines.damage:
-        raise BadData(
-            f"The first line of {file.source} has wrong quotes. It must have the names of the columns. Correct the "
-            "line. Nothing was added."
-        )
-    if names:
+    if names or not lines.damage:
+        if head and head[0].has_wrong_quotes:
+            raise BadData(
+                f"The first line of {file.source} has wrong quotes. It must have the names of the columns. Correct the "
+                "line. Nothing was added."
+            )
         marks = dict.fromkeys((delimiter, *DELIMITERS))
         below = ((skipped + n, _names([line], mark)) for n, line in enumerate(ahead[1:], 2) for mark in marks)
-        check_columns(file.source, names, options, are_names=False, delimiter=options.delimiter, below=below)
-    elif not lines.damage:
-        check_columns(file.source, [], options, are_names=False)
-    shape = _shape([row.cells for row in head[1:] if row.cells], names or [], options)
+        given = options.delimiter if names else None
+        check_columns(file.source, names, options, are_names=False, delimiter=given, below=below)
+    shape = _Shape([row.cells for row in head[1:] if row.cells], names, delimiter, options)
     mark = {"\t": "a tab", " ": "a space"}.get(delimiter, f"'{delimiter}'")
     written = f"encoding {encoding}, columns separated by {mark}"
     for row in chain(head[1:], rows):
-        first, last, cells, _ = row
-        reach = f"; lines {first} to {last} are not added" if last > first else ""
-        if cells is None:
-            odd = "not well-formed CSV: a quote is not closed, or text follows a closing quote"
-            yield BadRecord(f"{file.source} line {first}", odd + reach)
-        elif odd := _oddity(row, cells, names or [], shape, delimiter, options):
-            yield BadRecord(f"{file.source} line {first if reach else last}", odd + reach)
+        if odd := shape.oddity(row):
+            reach = f"; lines {row.first} to {row.last} are not added" if row.last > row.first else ""
+            yield BadRecord(f"{file.source} line {row.first}", odd + reach)
         else:
-            values = {name: value for name, value in zip(names or [], cells, strict=False) if options.wants(name)}
-            yield Record(values, f"{file.source} line {last}", file.source, written=written)
+            values = {name: value for name, value in zip(names, row.cells, strict=False) if options.wants(name)}
+            yield Record(values, f"{file.source} line {row.last}", file.source, written=written)
     if lines.damage:
         yield BadRecord(file.source, lines.damage)
 
@@ -242,95 +237,83 @@ def _rows(lines: _Lines, rest: Iterable[str], skipped: int, delimiter: str) -> I
     # Strict: after an unclosed quote, the texts of other individuals would become part of one record.
     reader = csv.reader(lines.record(rest), strict=True, delimiter=delimiter)
     while True:
-        first, cells = skipped + reader.line_num + 1, None
+        first = skipped + reader.line_num + 1
         lines.taken.clear()
         try:
-            cells = next(reader)
+            cells, is_wrong = next(reader), False
         except StopIteration:
             return
         except csv.Error:
             if lines.damage:  # it ended the row
                 return
+            cells, is_wrong = [], True
         last = skipped + reader.line_num
-        if cells is None or any(cell.strip() for cell in cells):
-            yield _Row(first, last, cells, lines.taken.copy() if last > first else ())
+        if is_wrong or any(cell.strip() for cell in cells):
+            yield _Row(first, last, cells, lines.taken.copy() if last > first else (), is_wrong)
 
 
-@dataclass(frozen=True)
 class _Shape:
-    """What most of the first rows of a table have in common.
+    """What most of the first rows of a table have in common, to find rows whose shape is odd.
 
-    Attributes:
-        width: the number of fields; 0 if they differ.
-        unit: the place of the unit's column; -1 if there is none.
-        form: the form of the units, if it has digits; "" if not.
-        others: the other forms that more than one unit in 20 has.
-        alike: the places of the columns behind it whose values usually have that form, too.
-        is_last: whether the next column is empty.
+    Args:
+        rows: the first rows.
+        names: the names of the columns.
+        delimiter: the delimiter.
+        options: the reading options.
     """
 
-    width: int
-    unit: int
-    form: str
-    others: frozenset[str]
-    alike: frozenset[int]
-    is_last: bool
+    def __init__(
+        self, rows: Sequence[list[str]], names: Sequence[str], delimiter: str, options: ReadingOptions
+    ) -> None:
+        self._names, self._delimiter, self._options = names, delimiter, options
+        self._width = _usual(map(len, rows))
+        self._unit = unit = names.index(options.unit_field) if options.unit_field in names else -1
+        whole = [row for row in rows if len(row) > unit >= 0]
+        forms = Counter(form_of(row[unit]) for row in whole)
+        usual = _usual(forms.elements()) or ""
+        self._form = usual if "9" in usual else ""  # of units, if it has digits
+        self._others = {form for form, count in forms.items() if count > max(1, len(whole) / 20)}
+        self._alike = {  # the columns behind the unit's whose values usually have its form, too
+            n for n in range(unit + 1, len(names)) if _usual(form_of(row[n]) for row in rows if len(row) > n) == usual
+        }
+        self._is_last = _usual(not any(map(str.strip, row[unit + 1 : unit + 2])) for row in whole)
+
+    def oddity(self, row: _Row) -> str:
+        """Return why the shape of a row is odd; "" if it is not."""
+        quotes, cells, unit = "put texts with commas in quotes", row.cells, self._unit
+        if row.has_wrong_quotes:
+            return "not well-formed CSV: a quote is not closed, or text follows a closing quote"
+        if any(cells[len(self._names) :]):  # without this check, a text without quotes would be cut at its first comma
+            return f"the record has more fields than the table has columns; {quotes}"
+        if len(cells) > len(self._names) and len(cells) != self._width:
+            return f"the record has an empty field more than other records; {quotes}"
+        if 0 <= unit < len(cells) and self._is_cut(cells) and canonical_unit(cells[unit]) not in self._options.may_be:
+            odd = "the unit has another form than others, and a later field has theirs"
+            return f"{odd}; {quotes} (a name all the same: --unit-may-be)"
+        if row.lines and _has_rows(row.lines, cells, self._delimiter):
+            return "a quote is not closed, or closed too late: the record contains lines that are records themselves"
+        return ""
+
+    def _is_cut(self, cells: Sequence[str]) -> bool:
+        """Return whether a unit may be a part of a text that was cut at a comma.
+
+        Then a later field has the form of units. In a column whose fields have it anyway, that says less: the unit has
+        no digit then, though units have, and it begins with the space behind a comma, or hardly another has its form.
+        """
+        unit, later = cells[self._unit], range(self._unit + 1, len(cells))
+        form = form_of(unit)
+        if not self._form:
+            return bool(self._is_last and unit[:1].isspace() and later and cells[later[0]].strip())
+        if form == self._form or is_empty(unit):
+            return False
+        rare = "9" not in form and (form[0].isspace() > self._form[0].isspace() or form not in self._others)
+        return any(form_of(cells[n]) == self._form for n in later if rare or n not in self._alike)
 
 
-def _shape(rows: Sequence[list[str]], names: Sequence[str], options: ReadingOptions) -> _Shape:
-    unit = names.index(options.unit_field) if options.unit_field in names else -1
-    whole = [row for row in rows if len(row) > unit]
-    forms = Counter(form_of(row[unit]) for row in whole) if unit >= 0 else Counter[str]()
-    form = _usual(forms) or ""
-    behind = {n: _usual(Counter(form_of(row[n]) for row in rows if len(row) > n)) for n in range(unit + 1, len(names))}
-    return _Shape(
-        _usual(Counter(map(len, rows))) or 0,
-        unit,
-        form if "9" in form else "",
-        frozenset(other for other, count in forms.items() if count > max(1, len(whole) / 20)),
-        frozenset(n for n, usual in behind.items() if usual == form),
-        unit >= 0 and _usual(Counter(not any(map(str.strip, row[unit + 1 : unit + 2])) for row in whole)) is True,
-    )
-
-
-def _usual(counts: Counter[_Any]) -> _Any | None:
+def _usual(values: Iterable[_Any]) -> _Any | None:
     """Return the value that more than half are; None if there is none."""
+    counts = Counter(values)
     return next((value for value, count in counts.most_common(1) if 2 * count > counts.total()), None)
-
-
-def _oddity(
-    row: _Row, cells: list[str], names: list[str], shape: _Shape, delimiter: str, options: ReadingOptions
-) -> str:
-    """Return why the shape of a row is odd; "" if it is not."""
-    quotes = "put texts with commas in quotes"
-    if any(cells[len(names) :]):  # without this check, a text without quotes would be cut at its first comma
-        return f"the record has more fields than the table has columns; {quotes}"
-    if len(cells) > len(names) and len(cells) != shape.width:
-        return f"the record has an empty field more than other records; {quotes}"
-    odd = _odd_unit(cells, shape) if 0 <= shape.unit < len(cells) else ""
-    if odd and canonical_unit(cells[shape.unit]) not in options.may_be:
-        return f"{odd}; {quotes} (a name all the same: --unit-may-be)"
-    if row.lines and _has_rows(row.lines, cells, delimiter):
-        return "a quote is not closed, or closed too late: the record contains lines that are records themselves"
-    return ""
-
-
-def _odd_unit(cells: Sequence[str], shape: _Shape) -> str:
-    """Return why a unit may be a part of a text that was cut at a comma; "" if it may not.
-
-    Then a later field has the form of units. In a column whose fields have it anyway, that says less: the unit has
-    no digit then, though units have, and it begins with the space behind a comma, or hardly another has its form.
-    """
-    unit, later = cells[shape.unit], range(shape.unit + 1, len(cells))
-    form = form_of(unit)
-    if not shape.form:
-        is_cut = shape.is_last and unit[:1].isspace() and bool(later and cells[later[0]].strip())
-    elif form == shape.form or is_empty(unit):
-        is_cut = False
-    else:
-        rare = "9" not in form and (form[0].isspace() > shape.form[0].isspace() or form not in shape.others)
-        is_cut = any(form_of(cells[n]) == shape.form for n in later if rare or n not in shape.alike)
-    return "the unit has another form than others, and a later field has theirs" if is_cut else ""
 
 
 def _has_rows(lines: Sequence[str], row: list[str], delimiter: str) -> bool:
