@@ -13,6 +13,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -153,20 +154,16 @@ def read_eml(data: bytes, options: ReadingOptions) -> Iterator[Extracted]:
     if not isinstance(mail, EmailMessage) or not any(name in mail for name in _HEADER):
         raise Unreadable(DAMAGED)
     shown = {name: _header(mail, name, options) for name in _HEADER if name in mail}
-    reader = _MailReader(options)
-    attached = reader.collect(mail)
-    texts = [*filter(None, reader.texts)]
-    yield Extracted(
-        "\n\n".join(["\n".join(f"{name}: {value}" for name, value in shown.items()), *texts]),
-        encoding=next((name for name in reader.encodings if not name.startswith("utf-8")), ""),
+    body = _read_part(mail, options)
+    yield replace(
+        body,
+        text="\n\n".join(["\n".join(f"{name}: {value}" for name, value in shown.items()), *filter(None, [body.text])]),
         fields={
             **{name.lower(): value for name, value in shown.items()},
             "from": parseaddr(shown.get("From", ""))[1] or shown.get("From", ""),
             "message-id": str(mail.get("Message-ID", "")).strip(" <>"),
         },
-        attachments=attached,
-        forms=reader.forms,
-        bodiless=int(not texts),
+        bodiless=int(not body.text),
     )
 
 
@@ -180,55 +177,39 @@ def read_mbox(data: bytes, options: ReadingOptions) -> Iterator[Extracted]:
         yield from read_eml(re.sub(rb"(?m)^>(>*From )", rb"\1", data[start.end() : end]), options)
 
 
-class _MailReader:
-    """A reader of the parts of a mail, with their texts, their encodings, and whether form fields were met."""
-
-    def __init__(self, options: ReadingOptions) -> None:
-        self._options = options
-        self.texts, self.encodings, self.forms = list[str](), list[str](), 0
-
-    def collect(self, part: EmailMessage) -> int:
-        """Read a part and those in it. Return the number of attachments."""
+def _read_part(part: EmailMessage, options: ReadingOptions) -> Extracted:
+    """Return the text of a part of a mail, and of those in it. What is no text is an attachment."""
+    kind = part.get_content_type()
+    if kind.startswith("multipart/") and not part.is_multipart():
+        part = _repaired(part)
         kind = part.get_content_type()
-        if kind.startswith("multipart/") and not part.is_multipart():
-            part = _repaired(part)
-            kind = part.get_content_type()
-        if part.is_multipart() and kind.startswith("multipart/"):
-            parts = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
-            return self._alternative(parts) if kind == "multipart/alternative" else sum(map(self.collect, parts))
-        if kind.startswith("image/") and "Content-ID" in part and part.get_content_disposition() != "attachment":
-            return 0  # a picture in the text, such as a logo: pictures are read from no document
-        is_body = kind in ("text/plain", "text/html") or not part.get_filename()
-        if part.get_content_disposition() == "attachment" or not kind.startswith("text/") or not is_body:
-            return 1
-        content = self._content(part).replace("\r\n", "\n")
-        if kind == "text/html":
-            page = Page(content, without_quotes=self._options.without_quotes)
-            content, self.forms = page.text, self.forms or page.forms
-        if self._options.without_quotes:
-            content = _own_words(content)
-        self.texts.append(content.strip())
-        return 0
-
-    def _alternative(self, parts: list[EmailMessage]) -> int:
-        """Keep the longest form of one text. The plain form may be empty, or only a hint. Return the attachments."""
-        forms: list[tuple[bool, int, str]] = []
-        attached, before = 0, self.texts
-        for child in parts:
-            self.texts = []
-            attached += self.collect(child)
-            form = "\n\n".join(filter(None, self.texts))
-            forms.append((child.get_content_type() != "text/calendar", len(form), form))
-        self.texts = [*before, max(forms, key=lambda form: form[:2])[2] if forms else ""]
-        return attached
-
-    def _content(self, part: EmailMessage) -> str:
-        data = part.get_payload(decode=True)
-        if not isinstance(data, bytes):
-            return ""
-        text, encoding = decode(data, self._options.encoding or part.get_content_charset("us-ascii"))
-        self.encodings.append(encoding)
-        return text
+    if part.is_multipart() and kind.startswith("multipart/"):
+        parts = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
+        found = [*map(partial(_read_part, options=options), parts)]
+        texts = [one.text for one in found]
+        if kind == "multipart/alternative":  # the longest form of one text: the plain one may be only a hint
+            forms = [(one.get_content_type() != "text/calendar", text) for one, text in zip(parts, texts, strict=True)]
+            texts = [text for _, text in sorted(forms, key=lambda form: (form[0], len(form[1])), reverse=True)[:1]]
+        return Extracted(
+            "\n\n".join(filter(None, texts)),
+            next((one.encoding for one in found if one.encoding), ""),
+            attachments=sum(one.attachments for one in found),
+            forms=int(any(one.forms for one in found)),
+        )
+    if kind.startswith("image/") and "Content-ID" in part and part.get_content_disposition() != "attachment":
+        return Extracted("")  # a picture in the text, such as a logo: pictures are read from no document
+    is_body = kind in ("text/plain", "text/html") or not part.get_filename()
+    if part.get_content_disposition() == "attachment" or not kind.startswith("text/") or not is_body:
+        return Extracted("", attachments=1)
+    data = part.get_payload(decode=True)
+    if not isinstance(data, bytes):
+        return Extracted("")
+    text, encoding = decode(data, options.encoding or part.get_content_charset("us-ascii"))
+    text = text.replace("\r\n", "\n")
+    page = Page(text, without_quotes=options.without_quotes) if kind == "text/html" else None
+    text = page.text if page else text
+    own = _own_words(text) if options.without_quotes else text
+    return Extracted(own.strip(), "" if encoding.startswith("utf-8") else encoding, forms=page.forms if page else 0)
 
 
 def _repaired(part: EmailMessage) -> EmailMessage:
