@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -36,7 +35,7 @@ from discreet.retrieval.documents import Document, canonical_unit
 from discreet.retrieval.indexer import Admission, Fate
 from discreet.retrieval.store import Store
 from discreet.system.plain import to_plain
-from discreet.system.progress import Advance, stage
+from discreet.system.progress import Advance, ignore_progress, stage
 from discreet.system.words import quoted
 
 _NEARLY_ALL, _SOME = 0.95, 20
@@ -340,10 +339,6 @@ def _spellings(name: str) -> Iterator[str]:
 _SHOWN = 50
 
 
-def _ignore_progress(_count: int) -> None:
-    """Drop a report of progress."""
-
-
 class _Survey:
     """What a preview notes while files are read.
 
@@ -422,18 +417,20 @@ class Intake:
         Raises:
             UsageError, BadData: if units are not named, or if a field is missing. Nothing was written.
         """
-        judge, survey = Judge(self._known), _Survey(self._options.named)
-        with self._stage() as (file_done, record_done):
-            for _ in judge.admit(self.read(survey, file_done)):
-                record_done(1)
-        top = judge.units.most_common(1)
+        judge, survey, many = Judge(self._known), _Survey(self._options.named), len(self.files) > 1
+        name = "Checking the files" if many else "Checking the records of the file"
+        with stage(name, len(self.files) if many else None) as done:  # only a single file is counted by its records
+            for _ in judge.admit(self.read(survey, done if many else ignore_progress)):
+                if not many:
+                    done(1)
+        largest_unit, largest = next(iter(judge.units.most_common(1)), ("", 0))
         return Preview(
             unit_field=self._options.unit_field,
             files=len(self.files),
             records=judge.units.total(),
             units=len(judge.units),
-            largest=top[0][1] if top else 0,
-            largest_unit=top[0][0] if top else "",
+            largest=largest,
+            largest_unit=largest_unit,
             single=sum(count == 1 for count in judge.units.values()),
             examples=tuple(islice(judge.units, _EXAMPLES)),
             repeated=judge.repeated,
@@ -449,14 +446,6 @@ class Intake:
             notes=(*survey.notes, *self._notes(judge)),
         )
 
-    @contextmanager
-    def _stage(self) -> Iterator[tuple[Advance, Advance]]:
-        """Yield the receivers of progress by file and by record. Only a single file is counted by records."""
-        many = len(self.files) > 1
-        name = "Checking the files" if many else "Checking the records of the file"
-        with stage(name, len(self.files) if many else None) as done:
-            yield (done, _ignore_progress) if many else (_ignore_progress, done)
-
     def documents(self, judge: Judge | None = None) -> Iterator[tuple[Document, Fate]]:
         """Return the documents to add, and those that are stored. `judge` keeps what cannot be added.
 
@@ -466,7 +455,7 @@ class Intake:
         _ = self.preview
         return (judge or Judge(self._known)).admit(self.read())
 
-    def read(self, survey: _Survey | None = None, file_done: Advance = _ignore_progress) -> Iterator[Read | BadRecord]:
+    def read(self, survey: _Survey | None = None, file_done: Advance = ignore_progress) -> Iterator[Read | BadRecord]:
         """Yield all documents and refused records. With a `survey`, check that records and files name their units."""
         yield from self._unread
         yield from self._units.absent
