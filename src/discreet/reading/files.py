@@ -442,18 +442,28 @@ def read_records(
     """
     options = options or ReadingOptions()
     found = find_files(files)
+    check_readable(found.files, options)
+    return _read(found, options, sandbox)
+
+
+def check_readable(files: Iterable[FoundFile], options: ReadingOptions) -> None:
+    """Check the options and the libraries that the files need, before any file is read.
+
+    Raises:
+        UsageError: if there is no such encoding, delimiter or row.
+        MissingPart: if a format needs a part that is not installed.
+    """
     if options.encoding:
         check_encoding(options.encoding)
     if options.delimiter is not None and len(options.delimiter) != 1:
         raise UsageError(f"--delimiter is '{options.delimiter}'. Give one character, such as ';' or a tab.")
     if options.header_row < 1:
         raise UsageError(f"--header-row is {options.header_row}. Rows are numbered from 1.")
-    loaders = {loader.name: loader for path, _ in found.files if (loader := find_loader(path))}
+    loaders = {loader.name: loader for path, _ in files if (loader := find_loader(path))}
     for name in sorted(loaders):
         loaders[name].check_installed()
     if options.ocr and find_spec("rapidocr") is None:
         raise MissingPart("Reading scanned pages needs rapidocr", "ocr")
-    return _read(found, options, sandbox)
 
 
 def _read(found: Found, options: ReadingOptions, sandbox: Sandbox | None) -> Records:

@@ -15,7 +15,7 @@ from typing import Any
 
 from discreet.errors import BadData
 from discreet.reading.fields import Read, Reader, is_empty, read_date, value_of
-from discreet.reading.files import find_files, is_table, read_file, read_records
+from discreet.reading.files import check_readable, find_files, is_table, read_file, read_records
 from discreet.reading.records import (
     BadRecord,
     Erased,
@@ -397,7 +397,7 @@ class Intake:
         self._rules, self._vault_unit, self._known = rules, vault_unit, known or Known()
         self._options = replace(options, may_be=frozenset(map(canonical_unit, rules.may_be)), all_fields=False)
         found = find_files(paths)
-        read_records(found.files, self._options)  # raises at once if a library is missing, and reads nothing yet
+        check_readable(found.files, self._options)
         texts = [file for file in found.files if not is_table(file.path)]
         beside = {path for file in texts if (path := sidecar(file.path))}
         self._unread = found.unread

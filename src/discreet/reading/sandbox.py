@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import import_module
-from multiprocessing.connection import Connection, Pipe
 from threading import Timer
 from time import monotonic
 from types import TracebackType
@@ -124,6 +123,8 @@ class _Worker:
     """A process, with the number of files that it got, and whether it has finished the last one."""
 
     def __init__(self, kinds: tuple[str, ...]) -> None:
+        from multiprocessing import Pipe  # later: tables of text need no process
+
         self.served, self.idle, self._left = 0, True, 0.0
         self._pipe, theirs = Pipe()
         with theirs:
@@ -202,6 +203,8 @@ PROCESSOR = 3600
 
 def main() -> None:
     """Answer requests until the standard input ends."""
+    from multiprocessing.connection import Connection
+
     pipe, ocr = Connection(os.dup(0)), "ocr" in sys.argv[1:]
     for kind in sys.argv[1:]:
         _make_ready(kind, ocr)
