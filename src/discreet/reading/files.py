@@ -11,7 +11,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatch
 from functools import cache
@@ -290,7 +290,6 @@ class BuiltInLoader:
         function: the function that reads a file. It receives a sandbox for files of office programs.
         library: the needed library; "" for none.
         part: the part of discreet that installs the library.
-        sandbox: the sandbox of the function; None for a new sandbox for each file.
     """
 
     name: str
@@ -299,7 +298,6 @@ class BuiltInLoader:
     function: Callable[[FoundFile, ReadingOptions, Sandbox], Records]
     library: str = ""
     part: str = ""
-    sandbox: Sandbox | None = None
 
     def check_installed(self) -> None:
         """Check the needed library.
@@ -310,11 +308,11 @@ class BuiltInLoader:
         if self.library and find_spec(self.library) is None:
             raise MissingPart(f"{self.name.upper()} files need {self.library}", self.part)
 
-    def read(self, file: FoundFile, options: ReadingOptions) -> Records:
+    def read(self, file: FoundFile, options: ReadingOptions, sandbox: Sandbox | None = None) -> Records:
         """Yield each record of a file, and each part that cannot be read."""
-        with nullcontext(self.sandbox) if self.sandbox else Sandbox() as sandbox:
+        with nullcontext(sandbox) if sandbox else Sandbox() as box:
             try:
-                yield from self.function(file, options, sandbox)
+                yield from self.function(file, options, box)
             except Unreadable as error:
                 yield BadRecord(file.source, str(error))
             except DAMAGE:
@@ -487,7 +485,7 @@ def read_file(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Rec
         if what := _disguise(file.path):
             yield BadRecord(file.source, f"it is {what}, which its name does not tell. Rename it, or convert it")
         elif isinstance(loader, BuiltInLoader):
-            yield from replace(loader, sandbox=sandbox).read(file, options)
+            yield from loader.read(file, options, sandbox)
         else:
             yield from _read_with_plugin(loader, file, options)
     except OSError as error:
