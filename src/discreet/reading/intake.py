@@ -196,12 +196,8 @@ class Judge:
 
     def __init__(self, known: "Known") -> None:
         self._known, self._admission = known, Admission(known.store)
-        self.units, self.named, self.fates, self.dropped = (
-            Counter[str](),
-            Counter[str](),
-            Counter[Fate](),
-            Counter[str](),
-        )
+        self.units, self.named, self.dropped = Counter[str](), Counter[str](), Counter[str]()
+        self.fates = Counter[Fate]()
         self.left, self.conflicts = defaultdict[type[BadRecord], list[BadRecord]](list), list[str]()
         self.own_unit = self.repeated = self.beside = 0
 
@@ -509,14 +505,13 @@ class Intake:
     def _missing(self, file: FoundFile, name: str, option: str) -> str:
         """Return the reason to refuse a table, with its columns."""
         columns = self._columns(file)
-        guess = f" {suggestion(name, columns, option)}"
-        parts = [f"No record of {file.source} has the field '{name}'"]
+        has = f" Its fields: {', '.join(columns)}." if columns else ""
+        guess, role = suggestion(name, columns, option), ""
         if option == "--unit-field":
             vaults = "the vault's unit field" if name == self._vault_unit else f"not the vault's '{self._vault_unit}'"
-            parts.append(f" ({vaults})")
+            role = f" ({vaults})"
             guess += " If each record belongs to another individual: --each-record-a-unit."
-        has = f" Its fields: {', '.join(columns)}." if columns else ""
-        return f"{''.join(parts)}.{has}{guess} Nothing was added."
+        return f"No record of {file.source} has the field '{name}'{role}.{has} {guess} Nothing was added."
 
     def _columns(self, file: FoundFile) -> list[str]:
         """Return the names of a table's fields. In JSON, a name that one record has alone may be an individual's."""
@@ -541,12 +536,12 @@ class Intake:
         yield from doubts_about(named, unit_field)
         yield from self._known.doubts(named)
         pattern = self._units.pattern
-        ambiguous = [source for source in self._texts if pattern and pattern.ambiguous(source)]
+        ambiguous = [(source, two) for source in self._texts if pattern and (two := pattern.ambiguous(source))]
         if pattern and ambiguous:
-            taken, other = pattern.ambiguous(ambiguous[0]) or ("", "")
+            source, (taken, other) = ambiguous[0]
             yield (
                 f"The pattern '{pattern.text}' matches {counted(len(ambiguous), 'file')} in two ways. The unit of "
-                f"'{ambiguous[0]}' becomes '{taken}', but could be '{other}'. Use [0-9] or ???? instead of *."
+                f"'{source}' becomes '{taken}', but could be '{other}'. Use [0-9] or ???? instead of *."
             )
 
     def _notes(self, judge: Judge) -> Iterator[str]:
