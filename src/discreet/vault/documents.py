@@ -74,9 +74,9 @@ def _index(
     """Add what a judge admits. Report what it refuses."""
     counts = indexer.index_admitted(admitted, progress=lambda count: told("documents", count), begin=begin)
     return Added(
-        counts.added,
-        counts.replaced,
-        counts.unchanged,
+        counts.fates[Fate.ADDED],
+        counts.fates[Fate.REPLACED],
+        counts.fates[Fate.UNCHANGED],
         judge.own_unit,
         tuple(judge.left[BadRecord]),
         tuple(judge.conflicts),
