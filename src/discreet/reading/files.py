@@ -35,7 +35,6 @@ from discreet.reading.records import (
     Records,
     Unreadable,
     check_encoding,
-    counted,
     detect_encoding,
     kind_of,
     open_bytes,
@@ -43,7 +42,7 @@ from discreet.reading.records import (
 )
 from discreet.reading.sandbox import Sandbox
 from discreet.reading.tables import read_delimited, read_json, read_lines, read_parquet, read_workbook
-from discreet.system.words import is_unicode, quoted
+from discreet.system.words import counted, is_unicode, quoted
 
 PASSED_OVER = (".DS_Store", "Thumbs.db", "desktop.ini", "._*", "~$*", ".~lock.*#", ".git", "__MACOSX")
 """Files and folders of operating systems and office programs. They are skipped without a report."""
@@ -169,31 +168,14 @@ def _printable(name: str) -> str:
 
 # --- texts and documents ---------------------------------------------------------------------------------------------
 
+_PLAIN = ("txt", "md")
 _SCANNED = "no text: it may be scanned. --ocr reads scanned pages"
 
 
-def read_text(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
-    """Yield the text of a file."""
-    path, source = file
-    if path.stat().st_size > LONGEST:
-        raise Unreadable(f"larger than {LONGEST >> 20} MiB: split it into several files")
-    encoding = options.encoding or detect_encoding(lambda: path.open("rb"))
-    try:
-        text = path.read_bytes().decode(encoding).removeprefix("\ufeff")
-    except UnicodeError:
-        raise Unreadable(f"not {encoding.upper()}. Give the encoding: --encoding NAME") from None
-    if "\0" in text:
-        raise Unreadable("not a text: it contains zero bytes")
-    if text.strip():
-        yield Record({"text": text}, source, source, whole=True, written=told(encoding))
-    else:
-        yield NoText(source, "no text")
-
-
 def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
-    """Yield the text of a document, and the parts that cannot be read."""
+    """Yield the text of a file that contains one, and the parts that cannot be read."""
     source, kind = file.source, kind_of(file.path)
-    (found,) = sandbox.read(Extracted, file, options)
+    (found,) = [_plain_text(file.path, options)] if kind in _PLAIN else sandbox.read(Extracted, file, options)
     if found.text.strip():
         read_by = f"{counted(found.recognized, 'scanned page')} read by OCR" if found.recognized else ""
         written = told(found.encoding) or read_by
@@ -203,6 +185,19 @@ def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
     else:
         yield NoText(source, "no text")
     yield from _left_out(found, source, kind, options)
+
+
+def _plain_text(path: Path, options: ReadingOptions) -> Extracted:
+    if path.stat().st_size > LONGEST:
+        raise Unreadable(f"larger than {LONGEST >> 20} MiB: split it into several files")
+    encoding = options.encoding or detect_encoding(lambda: path.open("rb"))
+    try:
+        text = path.read_bytes().decode(encoding).removeprefix("\ufeff")
+    except UnicodeError:
+        raise Unreadable(f"not {encoding.upper()}. Give the encoding: --encoding NAME") from None
+    if "\0" in text:
+        raise Unreadable("not a text: it contains zero bytes")
+    return Extracted(text, encoding)
 
 
 def read_mails(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
@@ -327,8 +322,8 @@ BUILT_IN = (
     BuiltInLoader("parquet", (".parquet",), True, read_parquet, "pyarrow", "parquet"),
     BuiltInLoader("xlsx", (".xlsx",), True, read_workbook, "openpyxl", "files"),
     BuiltInLoader("mbox", (".mbox",), True, read_mails),
-    BuiltInLoader("txt", (".txt",), False, read_text),
-    BuiltInLoader("md", (".md",), False, read_text),
+    BuiltInLoader("txt", (".txt",), False, read_document),
+    BuiltInLoader("md", (".md",), False, read_document),
     BuiltInLoader("pdf", (".pdf",), False, read_document, "pypdfium2", "files"),
     BuiltInLoader("document", (".docx", ".odt", ".pptx", ".html", ".htm", ".eml"), False, read_document),
 )
@@ -531,7 +526,7 @@ def _find_defect(record: object) -> str:
 # --- the standard input ----------------------------------------------------------------------------------------------
 
 SOURCE = "standard input"
-FORMATS = tuple(one.strip(".") for one in KINDS if is_table(Path(f"a{one}")) or one in (".txt", ".md"))
+FORMATS = tuple(one.strip(".") for one in KINDS if is_table(Path(f"a{one}")) or one.strip(".") in _PLAIN)
 """The formats of the standard input: all but the documents of office programs."""
 _PIECE = 2**20
 

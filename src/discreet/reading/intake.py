@@ -25,7 +25,6 @@ from discreet.reading.records import (
     ReadingOptions,
     Record,
     Unreadable,
-    counted,
     kind_of,
 )
 from discreet.reading.sandbox import Sandbox
@@ -36,7 +35,7 @@ from discreet.retrieval.indexer import Admission, Fate
 from discreet.retrieval.store import Store
 from discreet.system.plain import to_plain
 from discreet.system.progress import Advance, ignore_progress, stage
-from discreet.system.words import quoted
+from discreet.system.words import counted, quoted
 
 _NEARLY_ALL, _SOME = 0.95, 20
 _FEW, _MANY = 20, 100

@@ -76,11 +76,6 @@ class Unreadable(Exception):  # noqa: N818 - it is a fact about a file, and beco
     """A file, a record, a label or a field that cannot be read. The message is the reason, without any content."""
 
 
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun, in the plural if the number is not 1."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def kind_of(path: Path) -> str:
     """Return the format of a file by its suffix: "csv" for "a.CSV.gz", "html" for "a.htm", "jsonl" for "a.ndjson"."""
     kind = path.name.lower().removesuffix(".gz").rpartition(".")[2]
