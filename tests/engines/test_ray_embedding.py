@@ -19,7 +19,7 @@ from discreet.engines.ray import RayEmbedder, connect_ray, leave_ray
 from discreet.errors import DiscreetError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors, open_embedder
-from discreet.retrieval.indexer import Indexer
+from discreet.retrieval.indexer import Fate, Indexer
 from discreet.system.progress import Advance, shown_by
 from discreet.vault import Vault
 from tests.ray_cluster import Cluster, cluster
@@ -106,8 +106,8 @@ def test_added_documents_are_those_of_one_process(spread: RayEmbedder, tmp_path:
     there, alone = vault_at(tmp_path / "a"), vault_at(tmp_path / "b")
     done: list[int] = []
     counts = Indexer(there.store, spread).index(notes(), progress=done.append)
-    assert counts.added == len(TEXTS) == sum(done)
-    assert Indexer(there.store, spread).index(notes()).unchanged == len(TEXTS)
+    assert counts.fates[Fate.ADDED] == len(TEXTS) == sum(done)
+    assert Indexer(there.store, spread).index(notes()).fates[Fate.UNCHANGED] == len(TEXTS)
     alone.add_documents(notes())
     assert vectors_in(there.path) == vectors_in(alone.path)
 
@@ -125,7 +125,7 @@ def test_killed_worker_loses_nothing(here: Cluster, spread: RayEmbedder, tmp_pat
 
     threading.Thread(target=kill, daemon=True).start()
     there, alone = vault_at(tmp_path / "a"), vault_at(tmp_path / "b")
-    assert Indexer(there.store, spread).index(notes(many)).added == len(many)
+    assert Indexer(there.store, spread).index(notes(many)).fates[Fate.ADDED] == len(many)
     assert killed
     alone.add_documents(notes(many))
     assert vectors_in(there.path) == vectors_in(alone.path)

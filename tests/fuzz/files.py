@@ -14,7 +14,7 @@ from discreet.query.known_answers import read_questions
 from discreet.query.public_context import PublicContext
 from discreet.reading.intake import Intake, read_documents
 from discreet.reading.records import BadRecord, ReadingOptions
-from discreet.reading.units import Fields, Pattern, UnitRules
+from discreet.reading.units import Pattern, UnitRules
 from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.public import PublicTexts
@@ -100,7 +100,7 @@ def _pattern(folder: Path, data: bytes) -> str:
 
 
 def _looked_through(path: Path, rules: UnitRules) -> str:
-    intake = Intake([path], Fields(), ReadingOptions(), rules, "unit")
+    intake = Intake([path], ReadingOptions(), rules, "unit")
     json.dumps(intake.preview.describe()).encode()
     return "BadRecord" if intake.preview.refused else ""
 

@@ -5,11 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from discreet.algorithms.common.ensemble import VoterConfig
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.murag_ada import MuRAGAda
 from discreet.errors import BadData, UsageError
 from discreet.generation.toy import ToyModel
-from discreet.planning.prices import EMPTY, check_askable, fewest_units, is_empty, too_few
+from discreet.planning.prices import (
+    EMPTY,
+    check_askable,
+    fewest_units,
+    is_empty,
+    too_few,
+    usual_algorithm,
+    vault_budget,
+)
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
@@ -70,6 +79,13 @@ def test_declared_number_decides_not_the_stored_units(tmp_path: Path) -> None:
     asked(vault)
     assert "holds 1 unit." in too_few(vault.settings, 1)
     assert too_few(vault.settings, 15) == ""
+
+
+@pytest.mark.parametrize("payment", ["unit", "corpus"])
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 2, 5, 20, 100])
+def test_as_many_units_as_voters_are_never_too_few(payment: str, epsilon: float) -> None:
+    for delta in (1e-12, 1e-6, 1e-3):
+        assert fewest_units(usual_algorithm(payment), vault_budget(epsilon, delta)) <= VoterConfig.voters
 
 
 def test_fewest_by_hand(vault: Vault) -> None:

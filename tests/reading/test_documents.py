@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData
+from discreet.reading.documents import _number
 from discreet.reading.files import read_records
 from discreet.reading.records import BadRecord, PartLeftOut, ReadingOptions, Record
-from discreet.reading.sandboxed.office import _number
 from tests.reading import samples
 
 TEXT = "Zoë is ill: “Schnupfen” – £5 (BP < 120 & > 80)."

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import UnknownName, UsageError
-from discreet.reading.fields import WrongField, check_types, read_fields
+from discreet.reading.fields import check_types, read_fields
+from discreet.reading.records import Unreadable
 from discreet.retrieval.documents import Document
 
 DECLARED = {"seen": "date", "ward": "category", "age": "number"}
@@ -61,7 +62,7 @@ def test_one_value_has_one_spelling(values: dict[str, object], expected: tuple[o
     ],
 )
 def test_value_of_wrong_type_is_reported_without_its_content(field: str, value: object) -> None:
-    with pytest.raises(WrongField) as caught:
+    with pytest.raises(Unreadable) as caught:
         read_fields({field: value}, DECLARED)
     assert f"'{field}'" in str(caught.value)
     assert str(value) not in str(caught.value)
@@ -76,7 +77,7 @@ def test_field_without_a_value_is_left_out(nothing: object) -> None:
 def test_read_value_can_be_stored_and_read_again(values: dict[str, Any]) -> None:
     try:
         found = read_fields(values, DECLARED)
-    except WrongField:
+    except Unreadable:
         return
     assert read_fields(Document("1", "Ada", "x", fields=found).fields, DECLARED) == found
 
@@ -94,7 +95,7 @@ def test_declared_values_are_read_without_case_and_others_are_refused() -> None:
     declared = {"sex": "category(w=women, m=men, d)"}
     assert read_fields({"sex": " W "}, declared) == {"sex": "w"}
     assert read_fields({"sex": ""}, declared) == {}
-    with pytest.raises(WrongField, match="none of its declared values: w, m, d") as refused:
+    with pytest.raises(Unreadable, match="none of its declared values: w, m, d") as refused:
         read_fields({"sex": "secret"}, declared)
     assert "secret" not in str(refused.value)
     assert check_types(declared, "unit") == declared

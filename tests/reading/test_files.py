@@ -99,7 +99,8 @@ def test_table_without_text_column_is_refused_with_its_columns(tmp_path: Path) -
 
 def test_column_that_is_needed_is_there_once(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("unit,text,unit\nAda,a,Bela\n")
-    for needed in (None, frozenset({"unit"})):
+    for all_fields in (True, False):
         with pytest.raises(BadData, match="two columns 'unit'"):
-            read(tmp_path / "a.csv", options=ReadingOptions(needed=needed))
-    assert good(tmp_path / "a.csv", options=ReadingOptions(needed=frozenset({"id"})))[0].values == {"text": "a"}
+            read(tmp_path / "a.csv", options=ReadingOptions(all_fields=all_fields))
+    other = ReadingOptions(unit_field="id", all_fields=False)
+    assert good(tmp_path / "a.csv", options=other)[0].values == {"text": "a"}

@@ -10,7 +10,7 @@ from discreet.reading.files import read_records
 from discreet.reading.intake import Intake
 from discreet.reading.records import ReadingOptions
 from discreet.reading.tables import suggestion
-from discreet.reading.units import Fields, UnitRules
+from discreet.reading.units import UnitRules
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_parts_of_fields_are_shown_and_suggested(tmp_path: Path) -> None:
     ]
     (tmp_path / "b.json").write_text(json.dumps({"entry": records}))
     with pytest.raises(BadData) as caught:
-        _ = Intake([tmp_path / "b.json"], Fields(unit="patient"), ReadingOptions(), UnitRules(), "patient").preview
+        _ = Intake([tmp_path / "b.json"], ReadingOptions(unit_field="patient"), UnitRules(), "patient").preview
     assert "Its fields: resource.subject.reference, resource.note.text." in str(caught.value)
     assert "Did you mean --text-field resource.note.text?" in str(caught.value)
-    fields = Fields(text="resource.note.text", unit="reference")
+    options = ReadingOptions("resource.note.text", unit_field="reference")
     with pytest.raises(BadData, match=r"Did you mean --unit-field resource\.subject\.reference"):
-        _ = Intake([tmp_path / "b.json"], fields, ReadingOptions(), UnitRules(), "patient").preview
+        _ = Intake([tmp_path / "b.json"], options, UnitRules(), "patient").preview
 
 
 def test_nearest_path_is_suggested(tmp_path: Path) -> None:

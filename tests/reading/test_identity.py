@@ -6,8 +6,8 @@ from datetime import date, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.reading.records import BadRecord, Record
-from discreet.reading.units import NO_UNIT, Fields, Read, Reader, made_id
+from discreet.reading.fields import NO_UNIT, Read, Reader, made_id
+from discreet.reading.records import BadRecord, ReadingOptions, Record
 from discreet.retrieval.documents import Document
 
 Rows = Sequence[Mapping[str, object]]
@@ -15,25 +15,25 @@ Rows = Sequence[Mapping[str, object]]
 
 def read(
     rows: Rows,
-    fields: Fields | None = None,
+    options: ReadingOptions | None = None,
     *,
     own_units: bool = False,
 ) -> list[Read | BadRecord]:
-    reader = Reader(fields or Fields(), own_units=own_units)
+    reader = Reader(options or ReadingOptions(), own_units=own_units)
     return [reader.read(Record(row, f"n.csv line {number}", "n.csv")) for number, row in enumerate(rows, 2)]
 
 
-def found(rows: Rows, fields: Fields | None = None) -> list[Read]:
-    return [one for one in read(rows, fields) if isinstance(one, Read)]
+def found(rows: Rows, options: ReadingOptions | None = None) -> list[Read]:
+    return [one for one in read(rows, options) if isinstance(one, Read)]
 
 
 def ids(
     rows: Rows,
-    fields: Fields | None = None,
+    options: ReadingOptions | None = None,
     *,
     own_units: bool = False,
 ) -> list[str]:
-    some = read(rows, fields, own_units=own_units)
+    some = read(rows, options, own_units=own_units)
     return [one.document.id for one in some if isinstance(one, Read)]
 
 
@@ -55,10 +55,10 @@ def test_one_unit_spelled_in_two_ways_repeats_itself() -> None:
 
 
 def test_declared_fields_tell_two_records_apart() -> None:
-    fields = Fields(declared={"seen": "date"})
+    options = ReadingOptions(declared={"seen": "date"})
     rows = [{"unit": "Ada", "text": "Stable.", "seen": f"2026-01-0{day}"} for day in (1, 2)]
-    assert [one.repeated for one in found(rows, fields)] == [False, False]
-    assert set(ids(rows[1:], fields)) < set(ids(rows, fields))  # next week's export holds the second alone
+    assert [one.repeated for one in found(rows, options)] == [False, False]
+    assert set(ids(rows[1:], options)) < set(ids(rows, options))  # next week's export holds the second alone
 
 
 ROWS = st.lists(
@@ -102,13 +102,13 @@ def test_each_record_a_unit_separates_equal_texts() -> None:
 
 
 def test_value_of_the_wrong_type_is_named_by_place_and_field() -> None:
-    (bad,) = read([{"unit": "Ada", "text": "a", "age": "secret"}], Fields(declared={"age": "number"}))
+    (bad,) = read([{"unit": "Ada", "text": "a", "age": "secret"}], ReadingOptions(declared={"age": "number"}))
     assert bad == BadRecord("n.csv line 2", "the field 'age' is not a number such as 12 or 12.5")
 
 
 def test_file_of_text_is_named_by_its_path() -> None:
     record = Record({"text": "She is well.", "patient": "P7", "body": "x"}, "a/b.md", "a/b.md", whole=True)
-    one = Reader(Fields("body", "patient")).read(record)
+    one = Reader(ReadingOptions("body", unit_field="patient")).read(record)
     assert isinstance(one, Read)
     assert one.document == Document("a/b.md", "P7", "She is well.")
     assert one.document.source == "a/b.md"
@@ -121,7 +121,7 @@ def test_ids_do_not_change_between_versions() -> None:
 
 
 def test_day_has_one_name_in_a_workbook_and_in_a_table_as_text() -> None:
-    reader = Reader(Fields())
+    reader = Reader(ReadingOptions())
     for about in (datetime(2020, 1, 2), "2020-01-02", date(2020, 1, 2)):
         found = reader.read(Record({"text": "x", "unit": about}, "w", "s"))
         assert isinstance(found, Read)

@@ -9,18 +9,19 @@ import pytest
 
 from discreet.errors import BadData, UsageError
 from discreet.reading import sandbox
+from discreet.reading.fields import NO_UNIT
 from discreet.reading.intake import Intake, Judge, Known
 from discreet.reading.records import BadRecord, ReadingOptions
-from discreet.reading.units import NO_UNIT, Fields, UnitRules
+from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document
 from tests.reading import samples
 
 Write = Callable[..., Path]
-FIELDS = Fields(unit="patient")
+OPTIONS = ReadingOptions(unit_field="patient")
 
 
-def intake(*paths: Path, fields: Fields = FIELDS, vault_unit: str = "patient", **rules: Any) -> Intake:
-    return Intake(paths, fields, ReadingOptions(), UnitRules(**rules), vault_unit)
+def intake(*paths: Path, options: ReadingOptions = OPTIONS, vault_unit: str = "patient", **rules: Any) -> Intake:
+    return Intake(paths, options, UnitRules(**rules), vault_unit)
 
 
 def documents(found: Intake) -> list[Document]:
@@ -89,14 +90,14 @@ def test_records_without_units_are_refused_with_columns(name: str, field: str, t
         pyarrow = pytest.importorskip("pyarrow")
         pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist(rows), path)
     with pytest.raises(BadData) as caught:
-        _ = intake(path, fields=Fields(unit=field)).preview
+        _ = intake(path, options=ReadingOptions(unit_field=field)).preview
     said = str(caught.value)
     assert "Its fields: patient_id, text" in said
     assert "--unit-field patient_id" in said
     assert "--each-record-a-unit" in said
     assert ("not the vault's 'patient'" in said) == (field != "patient")
     assert "secret" not in said
-    seen = intake(path, fields=Fields(unit=field), each_record=True).preview
+    seen = intake(path, options=ReadingOptions(unit_field=field), each_record=True).preview
     assert seen.own_unit == seen.records > 0
     assert "--each-record-a-unit" in " ".join(seen.notes)
 
@@ -114,28 +115,27 @@ def test_guess_of_a_column_with_a_space_can_be_pasted(tmp_path: Path) -> None:
     path = tmp_path / "n.csv"
     path.write_text("Patient Name,text\nAda,x\n")
     with pytest.raises(BadData, match=r"Did you mean --unit-field 'Patient Name'\?"):
-        _ = intake(path, fields=Fields(unit="patient_name")).preview
+        _ = intake(path, options=ReadingOptions(unit_field="patient_name")).preview
 
 
 def test_given_delimiter_is_named_if_the_text_is_missed(tmp_path: Path) -> None:
-    path, options = tmp_path / "n.csv", ReadingOptions(delimiter=";")
-    wanted = Fields(text="note", unit="patient")
+    path, options = tmp_path / "n.csv", ReadingOptions("note", unit_field="patient", delimiter=";")
     path.write_text("patient,note\nAda,x\n")
     with pytest.raises(BadData) as caught:
-        _ = Intake([path], wanted, options, UnitRules(), "patient").preview
+        _ = Intake([path], options, UnitRules(), "patient").preview
     said = str(caught.value)
     assert "n.csv has no column 'note' with the delimiter ';'." in said
     assert "The first line has one column by this delimiter, so it may be wrong. Omit --delimiter to detect it." in said
     assert "Ada" not in said
     path.write_text("patient;letter\nAda;x\n")
     with pytest.raises(BadData, match=r"'note' with the delimiter ';'.*--text-field"):
-        _ = Intake([path], wanted, options, UnitRules(), "patient").preview
+        _ = Intake([path], options, UnitRules(), "patient").preview
 
 
 def test_id_field_that_no_record_has_is_refused(tmp_path: Path) -> None:
     path = csv(tmp_path / "n.csv", ["Ada,a"])
     with pytest.raises(BadData, match="--id-field"):
-        _ = intake(path, fields=Fields(unit="patient", id="nr")).preview
+        _ = intake(path, options=ReadingOptions(unit_field="patient", id_field="nr")).preview
 
 
 def test_files_without_units_are_refused_with_examples(letters: Path) -> None:
@@ -210,7 +210,7 @@ def test_units_from_the_files_themselves(tmp_path: Path) -> None:
         d_dot_txt="Damaged.",
         d_dot_json="{",
     )
-    found = intake(files, fields=Fields(unit="patient", declared={"seen": "date"}))
+    found = intake(files, options=ReadingOptions(unit_field="patient", declared={"seen": "date"}))
     assert [(d.id, d.unit, d.text, dict(d.fields)) for d in documents(found)] == [
         ("a.md", "p1", "She is well.", {"seen": "2026-01-31"}),
         ("letter-b", "p2", "No front matter.", {}),
@@ -267,9 +267,9 @@ def test_another_field_than_the_vaults_is_pointed_out(tmp_path: Path) -> None:
 
 
 def test_declared_fields_are_read_and_absent_ones_reported(tmp_path: Path) -> None:
-    fields = Fields(unit="patient", declared={"age": "number", "ward": "category"})
+    options = ReadingOptions(unit_field="patient", declared={"age": "number", "ward": "category"})
     path = csv(tmp_path / "n.csv", ["Ada,a,71", "Ben,b,old"], "patient,text,age")
-    found = intake(path, fields=fields)
+    found = intake(path, options=options)
     assert [dict(document.fields) for document in documents(found)] == [{"age": 71.0}]
     assert refused(found) == {"n.csv line 3": "the field 'age' is not a number such as 12 or 12.5"}
     assert "No record of n.csv has the declared field 'ward'." in found.preview.notes

@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadData, UsageError
 from discreet.reading.intake import read_documents
-from discreet.reading.records import BadRecord
-from discreet.reading.units import Fields
+from discreet.reading.records import BadRecord, ReadingOptions
 from discreet.retrieval.documents import Document, chunk
 
 ADA = {"id": "1", "unit": "Ada", "text": "Ada is well."}
 
 
-def documents(path: Path, fields: Fields | None = None) -> list[Document]:
-    return [record for record in read_documents(path, fields) if isinstance(record, Document)]
+def documents(path: Path, options: ReadingOptions | None = None) -> list[Document]:
+    return [record for record in read_documents(path, options) if isinstance(record, Document)]
 
 
 def bad(path: Path) -> list[BadRecord]:
@@ -62,7 +61,7 @@ def test_folders_of_texts(tmp_path: Path) -> None:
 
 def test_other_names_of_fields(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps({"nr": 7, "person": 12, "body": "Text."}))
-    (found,) = documents(tmp_path / "a.jsonl", Fields(text="body", unit="person", id="nr"))
+    (found,) = documents(tmp_path / "a.jsonl", ReadingOptions("body", unit_field="person", id_field="nr"))
     assert (found.id, found.unit, found.own_unit) == ("7", "12", False)
 
 

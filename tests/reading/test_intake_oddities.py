@@ -9,13 +9,12 @@ import pytest
 
 from discreet.errors import BadData, UsageError
 from discreet.reading.intake import read_documents
-from discreet.reading.records import BadRecord, NoText
-from discreet.reading.units import Fields
+from discreet.reading.records import BadRecord, NoText, ReadingOptions
 from discreet.retrieval.documents import Document
 
 
-def read(path: Path, fields: Fields | None = None) -> list[Document | BadRecord]:
-    return list(read_documents(path, fields))
+def read(path: Path, options: ReadingOptions | None = None) -> list[Document | BadRecord]:
+    return list(read_documents(path, options))
 
 
 def lines(path: Path, *records: object) -> Path:

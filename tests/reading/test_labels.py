@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.reading.units import WrongLabel, front_matter, read_sidecar, sidecar
+from discreet.reading.records import Unreadable
+from discreet.reading.units import front_matter, read_sidecar, sidecar
 
 
 @pytest.mark.parametrize(
@@ -37,20 +38,20 @@ def test_front_matter(text: str, fields: dict[str, object], rest: str | None) ->
 def test_any_text_is_kept_or_split(text: str) -> None:
     try:
         fields, rest = front_matter(text)
-    except WrongLabel:
+    except Unreadable:
         return
     assert text.endswith(rest)
     assert fields or rest == text or text.startswith("---")
 
 
 def test_field_that_stands_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongLabel, match="twice"):
+    with pytest.raises(Unreadable, match="twice"):
         front_matter("---\npatient: P7\npatient: P8\n---\n")
     for damaged in ("# a comment\ntags:\n  - x\n- y\npatient: P7", "patient: [P7", "patient: *a", "a: b: c"):
-        with pytest.raises(WrongLabel, match="not well-formed YAML"):
+        with pytest.raises(Unreadable, match="not well-formed YAML"):
             front_matter(f"---\n{damaged}\n---\n")
     (tmp_path / "a.json").write_text('{"patient": "P7", "patient": "P8"}')
-    with pytest.raises(WrongLabel, match="twice"):
+    with pytest.raises(Unreadable, match="twice"):
         read_sidecar(tmp_path / "a.json")
 
 
@@ -73,10 +74,10 @@ def test_sidecar_lies_beside_its_file(names: list[str], beside: str | None, tmp_
 @pytest.mark.parametrize("content", [b"[1]", b"{secret", b"\xff", b"[" * 100_000, b'"secret"', b" " * 2_000_000])
 def test_damaged_sidecar_is_named_without_its_content(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(content)
-    with pytest.raises(WrongLabel, match=r"a\.json") as caught:
+    with pytest.raises(Unreadable, match=r"a\.json") as caught:
         read_sidecar(tmp_path / "a.json")
     assert "secret" not in str(caught.value)
-    with pytest.raises(WrongLabel, match="cannot be read"):
+    with pytest.raises(Unreadable, match="cannot be read"):
         read_sidecar(tmp_path / "none.json")
 
 
@@ -88,7 +89,7 @@ def test_sidecar_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("records", ['{"notes": [{"patient": 7}]}', '[{"patient": 7}]', '{"patient": 7, "text": "a"}'])
 def test_table_beside_a_file_is_reported_and_no_sidecar(records: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(records)
-    with pytest.raises(WrongLabel, match=r"rename one of the two files: neither is added"):
+    with pytest.raises(Unreadable, match=r"rename one of the two files: neither is added"):
         read_sidecar(tmp_path / "a.json")
 
 

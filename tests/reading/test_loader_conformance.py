@@ -77,7 +77,8 @@ class TestWorkbook(LoaderSuite):
     def loader(self) -> Iterator[Loader]:
         pytest.importorskip("openpyxl")
         with Sandbox() as sandbox:  # one for all files of a test, as where many files are read
-            yield replace(built_in("xlsx"), sandbox=sandbox)
+            loader = built_in("xlsx")
+            yield replace(loader, function=lambda file, options, _: loader.function(file, options, sandbox))
 
     def write(self, path: Path, records: Texts) -> None:
         import openpyxl

@@ -23,7 +23,6 @@ from discreet.reading.files import (
 )
 from discreet.reading.intake import read_documents
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
-from discreet.reading.units import Fields
 from discreet.retrieval.documents import Document
 
 Declare = Callable[..., None]
@@ -99,7 +98,7 @@ def test_plugin_loader_adds_a_kind(tmp_path: Path, declare: Declare) -> None:
     declare(IniLoader)
     assert known_suffixes() == (*KINDS, ".ini")
     assert is_table(path)
-    found = list(read_documents(tmp_path, Fields()))
+    found = list(read_documents(tmp_path))
     assert [one.unit for one in found if isinstance(one, Document)] == ["ada", "bela"]
 
 

@@ -1,9 +1,11 @@
 """The process that reads documents: limited, replaced, silent."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,8 @@ import pytest
 
 from discreet.reading import sandbox as module
 from discreet.reading.files import read_records
-from discreet.reading.records import BadRecord, Record
-from discreet.reading.sandbox import Failed, Sandbox
-from discreet.reading.sandboxed import Wanted
+from discreet.reading.records import BadRecord, ReadingOptions, Record, Unreadable
+from discreet.reading.sandbox import Sandbox
 from tests.reading import samples
 
 PAGE = b"<p>fine"
@@ -43,7 +44,7 @@ def test_one_process_reads_many_files_and_ends_with_the_block() -> None:
 
 def test_slow_file_is_abandoned_and_the_next_is_read() -> None:
     with Sandbox(seconds=1) as box:
-        with pytest.raises(Failed, match="too_long"):
+        with pytest.raises(Unreadable, match="too long"):
             list(box.frames("html", SLOW))
         box.seconds = 60
         assert text(box) == "fine"
@@ -53,7 +54,7 @@ def test_process_that_dies_is_replaced() -> None:
     with Sandbox() as box:
         assert text(box) == "fine"
         os.kill(pid(box), signal.SIGKILL)
-        with pytest.raises(Failed, match="died"):
+        with pytest.raises(Unreadable, match="process ended"):
             text(box)
         assert text(box) == "fine"
 
@@ -70,12 +71,12 @@ def test_process_is_replaced_after_many_files(monkeypatch: pytest.MonkeyPatch) -
 
 def test_bomb_is_too_large() -> None:
     with Sandbox() as box:
-        with pytest.raises(Failed, match="too_large"):
+        with pytest.raises(Unreadable, match="too large"):
             list(box.frames("docx", samples.packed({"word/document.xml": b"<a>" + b" " * 2**28})))
         bomb = b'<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa">' + b"".join(
             b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(12)
         )
-        with pytest.raises(Failed, match=r"damaged|too_large"):
+        with pytest.raises(Unreadable, match=r"damaged|too large"):
             list(box.frames("docx", samples.packed({"word/document.xml": bomb + b"]><a>&m;</a>"})))
         assert text(box) == "fine"
 
@@ -85,12 +86,12 @@ def test_file_that_is_left_in_the_middle_costs_no_other() -> None:
         rows = box.frames("xlsx", samples.xlsx(["text"], *[["x" * 1000]] * 2000))
         next(rows)
         rows.close()  # type: ignore[attr-defined]
-        assert list(box.frames("xlsx", samples.xlsx(["text"])))[-1] == {"rows": [[1, ["text"]]]}
+        assert list(box.frames("xlsx", samples.xlsx(["text"])))[-1] == {"rows": [["Notes", 1, ["text"]]]}
 
 
 CHECK = """
 import json, socket, sys
-from discreet.reading.sandboxed import worker
+from discreet.reading import sandbox as worker
 sys.argv = ["worker", *worker.READERS]
 found = {}
 def attempt(name, call):
@@ -99,7 +100,7 @@ def attempt(name, call):
         found[name] = "done"
     except (OSError, MemoryError) as error:
         found[name] = type(error).__name__
-def asked(read, data, wanted):
+def asked(kind, data, options):
     attempt("read", lambda: open("/etc/passwd"))
     attempt("write", lambda: open("/dev/null", "w"))
     attempt("socket", lambda: socket.socket())
@@ -115,11 +116,17 @@ worker.main()
 
 
 def attempted(script: str) -> str:
-    request = b'{"kind": "html"}'
-    given = len(request).to_bytes(4, "big") + request + len(PAGE).to_bytes(8, "big") + PAGE
+    pipe, theirs = Pipe()
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", script], input=given, capture_output=True, env=path, check=True)
-    return done.stdout.decode(errors="replace")
+    with theirs:
+        process = subprocess.Popen([sys.executable, "-c", script], stdin=theirs.fileno(), env=path)
+    pipe.send_bytes(b'{"kind": "html"}')
+    pipe.send_bytes(PAGE)
+    assert json.loads(pipe.recv_bytes()) == {"page": 0}
+    answer = pipe.recv_bytes().decode()
+    pipe.close()
+    assert process.wait(60) == 0
+    return answer
 
 
 def test_process_can_open_nothing() -> None:
@@ -136,7 +143,7 @@ def test_process_without_limits_is_noticed() -> None:
 class _Lying(Sandbox):
     """A process that was taken over by a file."""
 
-    def frames(self, kind: str, data: bytes, wanted: Wanted | None = None) -> Any:
+    def frames(self, kind: str, data: bytes, options: ReadingOptions | None = None) -> Any:
         yield from ANSWER
 
 
@@ -153,13 +160,14 @@ ANSWER: list[Any] = []
         {"text": "x", "fields": {"from": 5}},
         {"text": "x", "pages": "secret", "attachments": 0},
         {"rows": "secret"},
+        {"rows": [[["secret"], 1, []]]},
     ],
 )
 def test_what_it_answers_is_not_believed(
     name: str, frame: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("discreet.reading.files.Sandbox", _Lying)
-    ANSWER[:] = [{"sheet": ["secret"]}] if name == "a.xlsx" and not frame else [frame]
+    ANSWER[:] = [frame]
     (tmp_path / name).write_bytes(b"x")
     found = list(read_records([tmp_path / name]))
     assert all(isinstance(record, BadRecord) for record in found)

@@ -44,7 +44,9 @@ def test_delimiters_and_encodings_are_detected(
 def test_what_is_detected_can_be_overridden(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes("unit^text;x\nŁukasz^a;b\n".encode("cp1250"))
-    assert values(path, ReadingOptions("text;x", "cp1250", "^")) == [{"unit": "Łukasz", "text;x": "a;b"}]
+    assert values(path, ReadingOptions("text;x", encoding="cp1250", delimiter="^")) == [
+        {"unit": "Łukasz", "text;x": "a;b"}
+    ]
     for options in (
         ReadingOptions(encoding="klingon"),
         ReadingOptions(encoding="zlib"),

@@ -10,6 +10,7 @@ from discreet.privacy.private import Change, Private, Relation, unseal
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder, MiniLM, MiniLMAndWords, open_embedder
+from discreet.retrieval.indexer import Fate
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from tests.indexing import indexer
 
@@ -66,12 +67,12 @@ def test_index_skips_stored_documents_and_resumes(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         indexer(made).index(interrupted(), at_once=10)
     counts = indexer(made).index(documents, at_once=10)
-    assert (counts.added, counts.unchanged) == (10, 20)
+    assert counts.fates == {Fate.ADDED: 10, Fate.UNCHANGED: 20}
     assert Counting.texts == 30
     changed = indexer(made).index([Document("d3", "u3", "another note"), Document("d4", "u5", "note 4")])
-    assert (changed.replaced, changed.added, changed.taken) == (1, 0, ["d4"])  # a document stays with its person
+    assert changed.fates == {Fate.REPLACED: 1, Fate.TAKEN: 1}  # a document stays with its person
     twice = indexer(made).index([Document("x", "u", "one"), Document("x", "u", "two"), Document("x", "u", "one")])
-    assert (twice.added, twice.unchanged, twice.conflicts) == (1, 1, ["x"])
+    assert twice.fates == {Fate.ADDED: 1, Fate.CONFLICT: 1, Fate.UNCHANGED: 1}
 
 
 @pytest.fixture(scope="module", params=[HashingEmbedder, MiniLM, MiniLMAndWords])

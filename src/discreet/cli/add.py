@@ -22,9 +22,8 @@ from discreet.reading.units import UnitRules
 from discreet.system.plain import show_as
 from discreet.system.words import quoted
 from discreet.vault import Vault
-from discreet.vault.components import Added
+from discreet.vault.components import Added, book_of
 from discreet.vault.documents import How
-from discreet.vault.reading import book_of
 
 _STDIN = Path("-")
 _SHOWN = 10
@@ -188,8 +187,7 @@ def _show(seen: Preview, *, full: bool) -> None:
         if seen.units:
             largest = f" Largest: {seen.largest_unit}." if seen.largest > 1 else ""
             out.print(f"Units, for example: {', '.join(seen.examples)}.{largest}", markup=False)
-        _print_left_out(seen.in_part, seen.empty, seen.erased)
-        _print_refused("Refused", seen.refused)
+        _print_left_out(seen, "Refused", seen.refused)
     for line in seen.formats:
         if full or "encoding utf-8" not in line:
             out.print(f"Read as: {line}.", markup=False)
@@ -213,26 +211,18 @@ def _report(vault: Vault, seen: Preview, added: Added, *, coded: bool, as_json: 
     )
     for warning in warnings[len(seen.doubts) :]:
         err.print(f"[yellow]Note:[/] {escape(warning)}")
-    _print_left_out(added.in_part, added.empty, added.erased)
-    _print_refused("Not added", added.bad)
+    _print_left_out(added, "Not added", added.bad)
 
 
-def _print_left_out(
-    in_part: tuple[BadRecord, ...], empty: tuple[BadRecord, ...], erased: tuple[BadRecord, ...]
-) -> None:
-    """Print what is left out, and is no fault."""
-    _print_refused("Added in part", in_part, "yellow")
-    _print_refused("Left out", empty, "yellow")
-    _print_refused("Erased", erased, "yellow")
-
-
-def _print_refused(title: str, refused: tuple[BadRecord, ...], style: str = "red") -> None:
-    """Print the refused records or parts, grouped by reason."""
-    reasons = grouped(refused)
-    for reason in reasons[:_SHOWN]:
-        err.print(f"[{style}]{title}:[/] {escape(reason)}.")
-    if len(reasons) > _SHOWN:
-        err.print(f"[{style}]{title}:[/] for {len(reasons) - _SHOWN} more reasons; --json lists all.")
+def _print_left_out(found: Preview | Added, refusal: str, refused: tuple[BadRecord, ...]) -> None:
+    """Print what is left out, grouped by reason: what is no fault, and what is refused."""
+    no_faults = (("Added in part", found.in_part), ("Left out", found.empty), ("Erased", found.erased))
+    for title, left, style in (*((*one, "yellow") for one in no_faults), (refusal, refused, "red")):
+        reasons = grouped(left)
+        for reason in reasons[:_SHOWN]:
+            err.print(f"[{style}]{title}:[/] {escape(reason)}.")
+        if len(reasons) > _SHOWN:
+            err.print(f"[{style}]{title}:[/] for {len(reasons) - _SHOWN} more reasons; --json lists all.")
 
 
 def _about_size(vault: Vault, units: int) -> list[str]:

@@ -16,7 +16,7 @@ from discreet.synthesis.readings import check_reader
 from discreet.system.plain import Sparse
 from discreet.system.words import quoted
 from discreet.vault import Vault
-from discreet.vault.reading import book_of
+from discreet.vault.components import book_of
 
 Blind = Annotated[
     bool | None,

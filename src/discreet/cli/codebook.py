@@ -23,7 +23,8 @@ from discreet.system.jsonl import read_lines
 from discreet.system.plain import Sparse
 from discreet.system.words import quoted
 from discreet.vault import Vault
-from discreet.vault.reading import CODER, book_of
+from discreet.vault.components import book_of
+from discreet.vault.reading import CODER
 
 _group = typer.Typer(no_args_is_help=True)
 app.add_typer(_group, name="codebook")

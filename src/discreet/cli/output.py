@@ -15,6 +15,7 @@ from rich.text import Text
 
 from discreet.errors import BudgetExhausted, DiscreetError, Interrupted, StoreError, UsageError
 from discreet.system.plain import Sparse, Unbounded, to_json
+from discreet.system.words import counted as counted  # for the commands
 from discreet.system.words import is_unicode
 
 P = ParamSpec("P")
@@ -72,11 +73,6 @@ def explain_wrong_use(error: Exception) -> int:
     what = error.format_message() if isinstance(error, _Explains) else str(error)
     print_error(UsageError(f"{what.rstrip('.')}. See discreet COMMAND --help."), True)
     return UsageError.exit_code
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun, in the plural if the number is not 1."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def print_json(content: Any) -> None:

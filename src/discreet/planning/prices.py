@@ -7,7 +7,7 @@ from pathlib import Path
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.consensus_release import OpenSelection
-from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
+from discreet.algorithms.common.ensemble import RoundBudget, VoterConfig, VoterEnsemble
 from discreet.algorithms.common.private_rag import PRICE, USUAL_UNITS, PrivateRAG
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
@@ -196,6 +196,8 @@ def fewest_units(algorithm: Algorithm, budget: Budget) -> int:
 
 def too_few(settings: VaultConfig, units: int) -> str:
     """Return a warning for the custodian if the vault has too few units, otherwise "". The text is private."""
+    if units >= VoterConfig.voters:  # no more than the voters have to agree, so nothing is to be computed
+        return ""
     needed = fewest_units(usual_algorithm(settings.payment), vault_budget(settings.epsilon, settings.delta))
     if units >= needed:
         return ""

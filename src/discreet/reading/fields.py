@@ -1,18 +1,25 @@
-"""Declared fields of a record: dates, categories and numbers, checked when the record is read.
+"""The fields of a record, and its document: its text, its individual, its id, and its declared fields.
 
-Dates have forms with one meaning: 2026-01-31, 31.01.2026, 31/01/2026, 31 Jan 2026, January 31, 2026. 03/01/2026 is a
-day of January or of March, and 31.01.26 has no century: the custodian must name the form of such dates.
+Declared fields are dates, categories and numbers. Dates have forms with one meaning: 2026-01-31, 31.01.2026,
+31/01/2026, 31 Jan 2026, January 31, 2026. 03/01/2026 is a day of January or of March, and 31.01.26 has no century: the
+custodian must name the form of such dates.
 """
 
+import hashlib
+import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
 from decimal import Decimal
 
 from discreet.config import FIELD_TYPES, field_type, field_values
 from discreet.errors import UnknownName, UsageError
-from discreet.retrieval.documents import canonical_name, canonical_unit
+from discreet.reading.documents import Page
+from discreet.reading.records import BadRecord, NoText, ReadingOptions, Record, Unreadable
+from discreet.retrieval.documents import Document, canonical_name, canonical_unit
 from discreet.system.words import is_unicode
 
 FORMS = "2026-01-31, 31.01.2026, 31 January 2026 or Jan 31, 2026"
@@ -117,10 +124,6 @@ Value = str | float
 """The value of a field in a document: a date such as 2026-01-31, a category in one spelling, or a number."""
 
 
-class WrongField(ValueError):  # noqa: N818 - it is a record's, and becomes a `BadRecord`
-    """A value that has another type than its field. The message has the field and the form, never the value."""
-
-
 def check_types(declared: Mapping[str, str], unit_field: str) -> dict[str, str]:
     """Check the declared fields of a new vault. Return them with names in one spelling.
 
@@ -165,7 +168,7 @@ def read_fields(
         dropped: receives the fields whose values have another type, in place of the error.
 
     Raises:
-        WrongField: if a value has another type than its field.
+        Unreadable: if a value has another type than its field.
     """
     found: dict[str, Value] = {}
     for name, kind in declared.items():
@@ -174,7 +177,7 @@ def read_fields(
             continue
         try:
             found[name] = _read(name, kind, value, date_form)
-        except WrongField:
+        except Unreadable:
             if dropped is None:
                 raise
             dropped.append(name)
@@ -186,11 +189,11 @@ def _read(name: str, kind: str, value: object, date_form: str) -> Value:
     read: Value | None = _date(value, date_form) if of == "date" else _READERS[of](value)
     if read is None:
         other = "; if its dates have one form, give it: --date-format %d/%m/%Y" if of == "date" else ""
-        raise WrongField(f"the field '{name}' is not {EXPECTED[of]}{other}")
+        raise Unreadable(f"the field '{name}' is not {EXPECTED[of]}{other}")
     if known := field_values(kind):
         read = next((one for one in known if one.casefold() == str(read).casefold()), None)
         if read is None:
-            raise WrongField(f"the field '{name}' is none of its declared values: {', '.join(known)}")
+            raise Unreadable(f"the field '{name}' is none of its declared values: {', '.join(known)}")
     return read
 
 
@@ -264,3 +267,142 @@ def _number(value: object) -> float | None:
 
 
 _READERS = {"category": _category, "number": _number}
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+
+_MAY_BE = "(a name all the same: --unit-may-be)"
+NO_UNIT = f"names no individual: the field '{{}}' is empty or missing, or says so {_MAY_BE}"
+"""The reason to refuse a record without a unit if others of its file have one."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A document that was read.
+
+    Attributes:
+        document: the document.
+        where: the position of the record, for messages.
+        repeated: whether the text and fields are equal to those of an earlier record of the unit in the file.
+        nameless: whether the record has no id of its own.
+        dropped: the declared fields that were left out, because their values have another type.
+    """
+
+    document: Document
+    where: str
+    repeated: bool = False
+    nameless: bool = False
+    dropped: tuple[str, ...] = ()
+
+
+class Reader:
+    """A converter of the records of one file to documents, in their order.
+
+    A record without an id gets one from its unit, its text and its declared fields. Records of other units do not
+    change this id. Repeated records of a unit get a number, so that all are kept. The same file gives the same ids when
+    it is added again.
+
+    Args:
+        options: the names of the fields.
+        own_units: whether a record without a unit becomes a unit. Otherwise it is refused.
+    """
+
+    def __init__(self, options: ReadingOptions, *, own_units: bool = False) -> None:
+        self._options, self._own_units = options, own_units
+        self._copies: Counter[str] = Counter()
+
+    def read(self, record: Record) -> Read | BadRecord:
+        """Return the document of a record, or the reason to refuse it. The reason never contains a value."""
+        try:
+            return self._read(record)
+        except Unreadable as error:
+            return BadRecord(record.where, str(error))
+        except RecursionError:
+            return BadRecord(record.where, "a field has lists in lists, too many to be read")
+
+    def _read(self, record: Record) -> Read | BadRecord:
+        options, values = self._options, record.values
+        wanted = ("text",) if record.whole else (options.text_field, *options.more_text)
+        texts = [_sound(_text(value_of(values, name), name, is_file=record.whole)) for name in wanted]
+        names = [
+            _sound(_name(value_of(values, field), field, options.may_be)) if field else ""
+            for field in (options.id_field, options.unit_field)
+        ]
+        identity, unit = "" if means_nothing(names[0]) else names[0], canonical_unit(names[1])
+        if means_nothing(unit) and unit not in options.may_be:
+            unit = ""
+        if not any(map(str.strip, texts)):
+            if any(name in values or "." in name for name in wanted):
+                return NoText(record.where, "no text")
+            raise Unreadable(f"no field '{wanted[0]}'")
+        if not unit and not self._own_units:
+            raise Unreadable(NO_UNIT.format(options.unit_field))
+        dropped: list[str] | None = [] if options.drop_bad_fields else None
+        declared = read_fields(values, options.declared, options.date_format, dropped)
+        text, copy = "\n\n".join(text for text in texts if text.strip()), 1
+        nameless = not identity and not record.whole
+        if nameless:
+            identity = made_id(unit, text, declared)
+            self._copies[identity] += 1
+            copy = self._copies[identity]
+            identity = made_id(unit, text, declared, copy)
+        identity = identity or record.source
+        document = Document(identity, unit or identity, text, not unit, record.source, declared)
+        return Read(document, record.where, copy > 1, nameless, tuple(dropped or ()))
+
+
+def made_id(unit: str, text: str, declared: Mapping[str, Value], copy: int = 1) -> str:
+    """Return the id of a record that has none, from its unit, text, declared fields and number among equal records."""
+    content = json.dumps([unit, text, dict(sorted(declared.items())), copy])
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def _sound(text: str) -> str:
+    if not is_unicode(text):
+        raise Unreadable("not UTF-8")
+    return text
+
+
+_LARGEST_PAGE = 2**20  # the reader of HTML is slow for damaged pages
+_A_PAGE = re.compile(r"\s*<(!doctype|html|body|div|p|table|span|ul|ol|br|h[1-6])\b.*>\s*", re.IGNORECASE | re.DOTALL)
+
+
+def _text(value: object, field: str, *, is_file: bool = False) -> str:
+    """Return the text of a field, of HTML without its tags; "" if it is empty."""
+    if is_empty(value):
+        return ""
+    if isinstance(value, list):
+        texts = [text for one in value if (text := _text(one, field)).strip()]
+        return "\n\n".join(texts)
+    if not isinstance(value, str):
+        raise Unreadable(f"the field '{field}' is not a text")
+    return Page(value).text if not is_file and len(value) < _LARGEST_PAGE and _A_PAGE.fullmatch(value) else value
+
+
+_ROUNDED = re.compile(r"[+-]?\d([.,]\d+)?e\+\d{2,}", re.IGNORECASE | re.ASCII)
+"""A large number as spreadsheets and programs write it: 1.23E+15. Without the sign it is an id such as 7e12."""
+_SHARED = "is a number that was rounded, so that several individuals may have it: export it as a text"
+_EXACT = 2**53
+"""From here on, not every whole number is a floating-point number."""
+
+
+def _name(value: object, field: str, may_be: Collection[str]) -> str:
+    """Return a value as a name, "" if it is empty. Equal values have one name. Those in `may_be` are names."""
+    if isinstance(value, list):
+        names = [name for one in value if (name := _name(one, field, may_be))]
+        if len(set(map(canonical_unit, names))) > 1:
+            raise Unreadable(f"the field '{field}' names several individuals, but a record belongs to one")
+        return names[0] if names else ""
+    if is_empty(value):
+        return ""
+    if isinstance(value, (bool, tuple, dict, set, bytes)):
+        raise Unreadable(f"the field '{field}' is neither a text nor a number")
+    if isinstance(value, float) and abs(value) >= _EXACT:
+        raise Unreadable(f"the field '{field}' {_SHARED}")
+    if isinstance(value, str) and _ROUNDED.fullmatch(value.strip()) and canonical_unit(value) not in may_be:
+        raise Unreadable(f"the field '{field}' {_SHARED} {_MAY_BE}")
+    if isinstance(value, float) and value.is_integer():  # a table with empty cells has 7 as 7.0
+        value = int(value)
+    if isinstance(value, datetime) and not value.tzinfo and value.time() == time():  # workbooks store a day like this
+        value = value.date()
+    return canonical_name(str(value))

@@ -23,26 +23,26 @@ from discreet import plugins
 from discreet.errors import DiscreetError, MissingPart, UnknownName, UsageError
 from discreet.reading.records import (
     DAMAGE,
+    DAMAGED,
     LONGEST,
     BadRecord,
-    Doubtful,
+    Extracted,
     FoundFile,
     NoText,
     PartLeftOut,
     ReadingOptions,
     Record,
     Records,
+    Unreadable,
     check_encoding,
-    counted,
     detect_encoding,
     kind_of,
     open_bytes,
     told,
 )
-from discreet.reading.sandbox import Failed, Sandbox, read_bytes
-from discreet.reading.sandboxed import Extracted, Wanted
+from discreet.reading.sandbox import Sandbox
 from discreet.reading.tables import read_delimited, read_json, read_lines, read_parquet, read_workbook
-from discreet.system.words import is_unicode, quoted
+from discreet.system.words import counted, is_unicode, quoted
 
 PASSED_OVER = (".DS_Store", "Thumbs.db", "desktop.ini", "._*", "~$*", ".~lock.*#", ".git", "__MACOSX")
 """Files and folders of operating systems and office programs. They are skipped without a report."""
@@ -168,40 +168,14 @@ def _printable(name: str) -> str:
 
 # --- texts and documents ---------------------------------------------------------------------------------------------
 
+_PLAIN = ("txt", "md")
 _SCANNED = "no text: it may be scanned. --ocr reads scanned pages"
 
 
-def read_text(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
-    """Yield the text of a file."""
-    path, source = file
-    if path.stat().st_size > LONGEST:
-        yield BadRecord(source, f"larger than {LONGEST >> 20} MiB: split it into several files")
-        return
-    encoding = options.encoding or ""
-    try:
-        encoding = encoding or detect_encoding(lambda: path.open("rb"))
-        text = path.read_bytes().decode(encoding).removeprefix("\ufeff")
-    except Doubtful as error:
-        yield BadRecord(source, str(error))
-    except UnicodeError:
-        yield BadRecord(source, f"not {encoding.upper()}. Give the encoding: --encoding NAME")
-    else:
-        if "\0" in text:
-            yield BadRecord(source, "not a text: it contains zero bytes")
-        elif text.strip():
-            yield Record({"text": text}, source, source, whole=True, written=told(encoding))
-        else:
-            yield NoText(source, "no text")
-
-
 def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
-    """Yield the text of a document, and the parts that cannot be read."""
+    """Yield the text of a file that contains one, and the parts that cannot be read."""
     source, kind = file.source, kind_of(file.path)
-    try:
-        (found,) = _extracted(kind, file, options, sandbox)
-    except Failed as failure:
-        yield BadRecord(source, failure.reason)
-        return
+    (found,) = [_plain_text(file.path, options)] if kind in _PLAIN else sandbox.read(Extracted, file, options)
     if found.text.strip():
         read_by = f"{counted(found.recognized, 'scanned page')} read by OCR" if found.recognized else ""
         written = told(found.encoding) or read_by
@@ -213,30 +187,27 @@ def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
     yield from _left_out(found, source, kind, options)
 
 
+def _plain_text(path: Path, options: ReadingOptions) -> Extracted:
+    if path.stat().st_size > LONGEST:
+        raise Unreadable(f"larger than {LONGEST >> 20} MiB: split it into several files")
+    encoding = options.encoding or detect_encoding(lambda: path.open("rb"))
+    try:
+        text = path.read_bytes().decode(encoding).removeprefix("\ufeff")
+    except UnicodeError:
+        raise Unreadable(f"not {encoding.upper()}. Give the encoding: --encoding NAME") from None
+    if "\0" in text:
+        raise Unreadable("not a text: it contains zero bytes")
+    return Extracted(text, encoding)
+
+
 def read_mails(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
     """Yield the mails of a box, each with the fields of its header: `from` is the address of the sender."""
     source = file.source
-    try:
-        for number, found in enumerate(_extracted("mbox", file, options, sandbox), 1):
-            where = f"{source} mail {number}"
-            fields = {**found.fields, "id": found.fields.get("message-id", ""), "text": found.text}
-            yield Record(fields, where, source, written=told(found.encoding))
-            yield from _left_out(found, where, "eml", options)
-    except Failed as failure:
-        yield BadRecord(source, failure.reason)
-
-
-def _extracted(kind: str, file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Iterator[Extracted]:
-    """Yield what a process that has read an untrusted file sends; it is believed in nothing but its form."""
-    from pydantic import TypeAdapter, ValidationError  # later: tables need neither
-
-    form = TypeAdapter(Extracted)
-    wanted = Wanted(options.encoding or "", options.without_quotes, options.ocr)
-    for frame in sandbox.frames(kind, read_bytes(file.path), wanted):
-        try:
-            yield form.validate_python(frame)
-        except ValidationError:
-            raise Failed("unsound") from None
+    for number, found in enumerate(sandbox.read(Extracted, file, options), 1):
+        where = f"{source} mail {number}"
+        fields = {**found.fields, "id": found.fields.get("message-id", ""), "text": found.text}
+        yield Record(fields, where, source, written=told(found.encoding))
+        yield from _left_out(found, where, "eml", options)
 
 
 def _left_out(found: Extracted, where: str, kind: str, options: ReadingOptions) -> Iterator[BadRecord]:
@@ -314,7 +285,6 @@ class BuiltInLoader:
         function: the function that reads a file. It receives a sandbox for files of office programs.
         library: the needed library; "" for none.
         part: the part of discreet that installs the library.
-        sandbox: the sandbox of the function; None for a new sandbox for each file.
     """
 
     name: str
@@ -323,7 +293,6 @@ class BuiltInLoader:
     function: Callable[[FoundFile, ReadingOptions, Sandbox], Records]
     library: str = ""
     part: str = ""
-    sandbox: Sandbox | None = None
 
     def check_installed(self) -> None:
         """Check the needed library.
@@ -334,10 +303,15 @@ class BuiltInLoader:
         if self.library and find_spec(self.library) is None:
             raise MissingPart(f"{self.name.upper()} files need {self.library}", self.part)
 
-    def read(self, file: FoundFile, options: ReadingOptions) -> Records:
+    def read(self, file: FoundFile, options: ReadingOptions, sandbox: Sandbox | None = None) -> Records:
         """Yield each record of a file, and each part that cannot be read."""
-        with nullcontext(self.sandbox) if self.sandbox else Sandbox() as sandbox:
-            yield from self.function(file, options, sandbox)
+        with nullcontext(sandbox) if sandbox else Sandbox() as box:
+            try:
+                yield from self.function(file, options, box)
+            except Unreadable as error:
+                yield BadRecord(file.source, str(error))
+            except DAMAGE:
+                yield BadRecord(file.source, DAMAGED)
 
 
 BUILT_IN = (
@@ -348,8 +322,8 @@ BUILT_IN = (
     BuiltInLoader("parquet", (".parquet",), True, read_parquet, "pyarrow", "parquet"),
     BuiltInLoader("xlsx", (".xlsx",), True, read_workbook, "openpyxl", "files"),
     BuiltInLoader("mbox", (".mbox",), True, read_mails),
-    BuiltInLoader("txt", (".txt",), False, read_text),
-    BuiltInLoader("md", (".md",), False, read_text),
+    BuiltInLoader("txt", (".txt",), False, read_document),
+    BuiltInLoader("md", (".md",), False, read_document),
     BuiltInLoader("pdf", (".pdf",), False, read_document, "pypdfium2", "files"),
     BuiltInLoader("document", (".docx", ".odt", ".pptx", ".html", ".htm", ".eml"), False, read_document),
 )
@@ -461,41 +435,59 @@ def read_records(
     """
     options = options or ReadingOptions()
     found = find_files(files)
+    check_readable(found.files, options)
+    return _read(found, options, sandbox)
+
+
+def check_readable(files: Iterable[FoundFile], options: ReadingOptions) -> None:
+    """Check the options and the libraries that the files need, before any file is read.
+
+    Raises:
+        UsageError: if there is no such encoding, delimiter or row.
+        MissingPart: if a format needs a part that is not installed.
+    """
     if options.encoding:
         check_encoding(options.encoding)
     if options.delimiter is not None and len(options.delimiter) != 1:
         raise UsageError(f"--delimiter is '{options.delimiter}'. Give one character, such as ';' or a tab.")
     if options.header_row < 1:
         raise UsageError(f"--header-row is {options.header_row}. Rows are numbered from 1.")
-    loaders = {loader.name: loader for path, _ in found.files if (loader := find_loader(path))}
+    loaders = {loader.name: loader for path, _ in files if (loader := find_loader(path))}
     for name in sorted(loaders):
         loaders[name].check_installed()
     if options.ocr and find_spec("rapidocr") is None:
         raise MissingPart("Reading scanned pages needs rapidocr", "ocr")
-    return _read(found, options, sandbox)
 
 
 def _read(found: Found, options: ReadingOptions, sandbox: Sandbox | None) -> Records:
     yield from found.unread
     with nullcontext(sandbox) if sandbox else Sandbox() as sandbox:
         for file in found.files:
-            loader = find_loader(file.path)
-            if loader is None:
-                raise UsageError(f"The format of '{file.source}' is unknown. Check the suffix of the file.")
-            try:
-                if what := _disguise(file.path):
-                    yield BadRecord(
-                        file.source, f"it is {what}, which its name does not tell. Rename it, or convert it"
-                    )
-                elif isinstance(loader, BuiltInLoader):
-                    yield from loader.function(file, options, sandbox)
-                else:
-                    yield from _read_with_plugin(loader, file, options)
-            except OSError as error:
-                yield BadRecord(file.source, f"cannot be read ({error.strerror})")
+            yield from read_file(file, options, sandbox)
 
 
-def _read_with_plugin(loader: Loader, file: FoundFile, options: ReadingOptions) -> Iterator[Record | BadRecord]:
+def read_file(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
+    """Yield the records of a file that was found, and each part that cannot be read.
+
+    Raises:
+        UsageError: if the format is unknown.
+        BadData: if a table has no text column, or has a needed column twice.
+    """
+    loader = find_loader(file.path)
+    if loader is None:
+        raise UsageError(f"The format of '{file.source}' is unknown. Check the suffix of the file.")
+    try:
+        if what := _disguise(file.path):
+            yield BadRecord(file.source, f"it is {what}, which its name does not tell. Rename it, or convert it")
+        elif isinstance(loader, BuiltInLoader):
+            yield from loader.read(file, options, sandbox)
+        else:
+            yield from _read_with_plugin(loader, file, options)
+    except OSError as error:
+        yield BadRecord(file.source, f"cannot be read ({error.strerror})")
+
+
+def _read_with_plugin(loader: Loader, file: FoundFile, options: ReadingOptions) -> Records:
     try:
         for record in loader.read(file, options):
             if defect := _find_defect(record):
@@ -508,31 +500,33 @@ def _read_with_plugin(loader: Loader, file: FoundFile, options: ReadingOptions) 
         yield BadRecord(file.source, f"the loader '{loader.name}' failed ({type(error).__name__})")
 
 
+_FORMS: Mapping[type, Mapping[str, type]] = {
+    Record: {"values": Mapping, "where": str, "source": str},
+    BadRecord: {"where": str, "reason": str},
+}
+
+
 def _find_defect(record: object) -> str:
     """Return why what a plug-in yielded is no record, without any of its content; "" if it is one."""
-    if not isinstance(record, Record | BadRecord):
+    kind = next((kind for kind in _FORMS if isinstance(record, kind)), None)
+    if kind is None:
         return f"an object of type {type(record).__name__}; expected a Record(values, where, source) or a BadRecord"
-    texts = ("where", "source") if isinstance(record, Record) else ("where", "reason")
-    wrong = next((name for name in texts if not isinstance(getattr(record, name), str)), "")
-    if isinstance(record, Record) and not _is_fields(record.values):
-        wrong, needed = "values", "a dictionary from names of fields to their values"
-    else:
-        needed = "a text"
-    if not wrong:
-        return ""
-    kind, found = type(record).__name__, type(getattr(record, wrong)).__name__
-    order = f"{kind}({', '.join(('values', *texts) if kind == 'Record' else texts)})"
-    return f"a {kind} whose `{wrong}` is of type {found}; expected {needed}, in the order {order}"
-
-
-def _is_fields(values: object) -> bool:
-    return isinstance(values, Mapping) and all(isinstance(name, str) for name in values)
+    for name, form in _FORMS[kind].items():
+        value = getattr(record, name)
+        if not isinstance(value, form) or (
+            isinstance(value, Mapping) and not all(isinstance(one, str) for one in value)
+        ):
+            needed = "a text" if form is str else "a dictionary from names of fields to their values"
+            order = f"{kind.__name__}({', '.join(_FORMS[kind])})"
+            wrong = f"a {kind.__name__} whose `{name}` is of type {type(value).__name__}"
+            return f"{wrong}; expected {needed}, in the order {order}"
+    return ""
 
 
 # --- the standard input ----------------------------------------------------------------------------------------------
 
 SOURCE = "standard input"
-FORMATS = tuple(one.strip(".") for one in KINDS if is_table(Path(f"a{one}")) or one in (".txt", ".md"))
+FORMATS = tuple(one.strip(".") for one in KINDS if is_table(Path(f"a{one}")) or one.strip(".") in _PLAIN)
 """The formats of the standard input: all but the documents of office programs."""
 _PIECE = 2**20
 

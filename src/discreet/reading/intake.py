@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -15,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadData
-from discreet.reading.fields import is_empty, read_date, value_of
-from discreet.reading.files import find_files, is_table, read_records
+from discreet.reading.fields import Read, Reader, is_empty, read_date, value_of
+from discreet.reading.files import check_readable, find_files, is_table, read_file, read_records
 from discreet.reading.records import (
     BadRecord,
     Erased,
@@ -25,18 +24,18 @@ from discreet.reading.records import (
     PartLeftOut,
     ReadingOptions,
     Record,
-    counted,
+    Unreadable,
     kind_of,
 )
 from discreet.reading.sandbox import Sandbox
 from discreet.reading.tables import is_usual, suggestion
-from discreet.reading.units import Fields, FileUnits, Read, Reader, UnitRules, WrongLabel, sidecar
+from discreet.reading.units import FileUnits, UnitRules, sidecar
 from discreet.retrieval.documents import Document, canonical_unit
 from discreet.retrieval.indexer import Admission, Fate
 from discreet.retrieval.store import Store
 from discreet.system.plain import to_plain
-from discreet.system.progress import Advance, stage
-from discreet.system.words import quoted
+from discreet.system.progress import Advance, ignore_progress, stage
+from discreet.system.words import counted, quoted
 
 _NEARLY_ALL, _SOME = 0.95, 20
 _FEW, _MANY = 20, 100
@@ -196,12 +195,8 @@ class Judge:
 
     def __init__(self, known: "Known") -> None:
         self._known, self._admission = known, Admission(known.store)
-        self.units, self.named, self.fates, self.dropped = (
-            Counter[str](),
-            Counter[str](),
-            Counter[Fate](),
-            Counter[str](),
-        )
+        self.units, self.named, self.dropped = Counter[str](), Counter[str](), Counter[str]()
+        self.fates = Counter[Fate]()
         self.left, self.conflicts = defaultdict[type[BadRecord], list[BadRecord]](list), list[str]()
         self.own_unit = self.repeated = self.beside = 0
 
@@ -339,16 +334,43 @@ def _spellings(name: str) -> Iterator[str]:
 _SHOWN = 50
 
 
-def _ignore_progress(_count: int) -> None:
-    """Drop a report of progress."""
+class _Survey:
+    """What a preview notes while files are read.
+
+    Args:
+        named: the fields whose values are counted.
+
+    Attributes:
+        notes: notes on the fields of tables.
+        written: how files are written, with the files of each way.
+        records: the number of records of the present file.
+        has: the number of these records that have a value in each field.
+        texts, labelled: the number of files of one text, and of those of them whose unit is known.
+    """
+
+    def __init__(self, named: Sequence[str]) -> None:
+        self._named, self.notes, self.written = named, list[str](), dict[str, list[str]]()
+        self.records, self.has, self.texts, self.labelled = 0, Counter[str](), 0, 0
+
+    def see(self, source: str, record: Record) -> None:
+        """Note how a file is written, and which fields one of its records has."""
+        files = self.written.setdefault(record.written, [])
+        files += [source] * (source not in files[-1:])
+        self.records += 1
+        self.has.update(name for name in self._named if not is_empty(value_of(record.values, name)))
+
+    def formats(self) -> Iterator[str]:
+        """Yield how files are written, with the first of each way."""
+        for way, files in self.written.items():
+            if way:
+                yield f"{files[0]}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: {way}"
 
 
 class Intake:
     """The files of one addition to a vault.
 
     Args:
-        paths: files and folders, or files of an earlier search, such as the standard input (`stdin`).
-        fields: the names of the records' fields.
+        paths: files and folders, or files of an earlier search, such as the standard input (`kept_stdin`).
         options: the reading options.
         rules: the rules that give units to files and records.
         vault_unit: the vault's unit field.
@@ -362,29 +384,21 @@ class Intake:
     def __init__(
         self,
         paths: Sequence[Path | FoundFile],
-        fields: Fields,
         options: ReadingOptions,
         rules: UnitRules,
         vault_unit: str,
         known: Known | None = None,
     ) -> None:
-        self._fields, self._rules, self._vault_unit, self._known = fields, rules, vault_unit, known or Known()
-        self._options = replace(
-            options,
-            text_field=fields.text,
-            unit_field=fields.unit,
-            may_be=frozenset(map(canonical_unit, rules.may_be)),
-            needed=frozenset((fields.unit, fields.id, *fields.declared, *fields.more)),
-        )
+        self._rules, self._vault_unit, self._known = rules, vault_unit, known or Known()
+        self._options = replace(options, may_be=frozenset(map(canonical_unit, rules.may_be)), all_fields=False)
         found = find_files(paths)
-        read_records(found.files, self._options)  # raises at once if a library is missing, and reads nothing yet
+        check_readable(found.files, self._options)
         texts = [file for file in found.files if not is_table(file.path)]
-        beside = {path: file.source for file in texts if (path := sidecar(file.path))}
+        beside = {path for file in texts if (path := sidecar(file.path))}
         self._unread = found.unread
         self._tables = [file for file in found.files if is_table(file.path) and file.path not in beside]
         self._texts = {file.source: file for file in texts}
-        self._units = FileUnits(rules, texts, fields.unit, options)
-        self._asked = 0  # files whose unit was looked for
+        self._units = FileUnits(rules, texts, options)
 
     @property
     def files(self) -> tuple[FoundFile, ...]:
@@ -398,18 +412,20 @@ class Intake:
         Raises:
             UsageError, BadData: if units are not named, or if a field is missing. Nothing was written.
         """
-        judge, notes, written = Judge(self._known), list[str](), dict[str, list[str]]()
-        with self._stage() as (file_done, record_done):
-            for _ in judge.admit(self.read(notes, file_done, written)):
-                record_done(1)
-        top = judge.units.most_common(1)
+        judge, survey, many = Judge(self._known), _Survey(self._options.named), len(self.files) > 1
+        name = "Checking the files" if many else "Checking the records of the file"
+        with stage(name, len(self.files) if many else None) as done:  # only a single file is counted by its records
+            for _ in judge.admit(self.read(survey, done if many else ignore_progress)):
+                if not many:
+                    done(1)
+        largest_unit, largest = next(iter(judge.units.most_common(1)), ("", 0))
         return Preview(
-            unit_field=self._fields.unit,
+            unit_field=self._options.unit_field,
             files=len(self.files),
             records=judge.units.total(),
             units=len(judge.units),
-            largest=top[0][1] if top else 0,
-            largest_unit=top[0][0] if top else "",
+            largest=largest,
+            largest_unit=largest_unit,
             single=sum(count == 1 for count in judge.units.values()),
             examples=tuple(islice(judge.units, _EXAMPLES)),
             repeated=judge.repeated,
@@ -420,18 +436,10 @@ class Intake:
             known=len(self._known.units & judge.units.keys()),
             refused=tuple(judge.left[BadRecord]),
             **judge.reported(),
-            formats=tuple(_written(written)),
+            formats=tuple(survey.formats()),
             doubts=tuple(self._doubts(+judge.named)),
-            notes=(*notes, *self._notes(judge)),
+            notes=(*survey.notes, *self._notes(judge)),
         )
-
-    @contextmanager
-    def _stage(self) -> Iterator[tuple[Advance, Advance]]:
-        """Yield the receivers of progress by file and by record. Only a single file is counted by records."""
-        many = len(self.files) > 1
-        name = "Checking the files" if many else "Checking the records of the file"
-        with stage(name, len(self.files) if many else None) as done:
-            yield (done, _ignore_progress) if many else (_ignore_progress, done)
 
     def documents(self, judge: Judge | None = None) -> Iterator[tuple[Document, Fate]]:
         """Return the documents to add, and those that are stored. `judge` keeps what cannot be added.
@@ -442,63 +450,39 @@ class Intake:
         _ = self.preview
         return (judge or Judge(self._known)).admit(self.read())
 
-    def read(
-        self,
-        notes: list[str] | None = None,
-        done: Advance = _ignore_progress,
-        written: dict[str, list[str]] | None = None,
-    ) -> Iterator[Read | BadRecord]:
-        """Yield all documents and refused records, and report each finished file to `done`.
-
-        With `notes`, check the fields of tables, and that files name their units. `written` receives how files are
-        written, with the files of each way.
-        """
+    def read(self, survey: _Survey | None = None, file_done: Advance = ignore_progress) -> Iterator[Read | BadRecord]:
+        """Yield all documents and refused records. With a `survey`, check that records and files name their units."""
         yield from self._unread
         yield from self._units.absent
-        labelled, written = 0, {} if written is None else written
         with Sandbox() as sandbox:  # one for all files: starting a process takes longer than reading a file
-            for file in self._tables:
-                yield from self._table(file, notes, sandbox, written)
-                done(1)
-            for one in self._files(sandbox, written):
-                labelled += isinstance(one, Read | NoText)
-                yield one
-                done(isinstance(one, Read))
-        if notes is not None:
-            self._units.check(labelled, self._asked)
+            for file in self.files:
+                yield from self._read_file(file, sandbox, survey)
+                file_done(1)
+        if survey:
+            self._units.check(survey.labelled, survey.texts)
 
-    def _table(
-        self, file: FoundFile, notes: list[str] | None, sandbox: Sandbox, written: dict[str, list[str]]
-    ) -> Iterator[Read | BadRecord]:
-        fields, met = self._fields, Counter[str]()
-        reader = Reader(fields, own_units=self._rules.each_record, may_be=self._options.may_be)
-        for record in read_records([file], self._options, sandbox):
-            if isinstance(record, BadRecord):
-                yield record
-                continue
-            needed = (fields.text, *fields.more, fields.unit, fields.id, *fields.declared)
-            met.update(name for name in needed if not is_empty(value_of(record.values, name)))
-            met[_RECORDS] += 1
-            if record.written and file.source not in (own := written.setdefault(record.written, [])):
-                own.append(file.source)
-            yield reader.read(record)
-        if notes is not None and met:
-            notes += self._check(file, met)
+    def _read_file(self, file: FoundFile, sandbox: Sandbox, survey: _Survey | None) -> Iterator[Read | BadRecord]:
+        is_text = file.source in self._texts
+        reader = Reader(self._options, own_units=self._rules.each_file if is_text else self._rules.each_record)
+        if survey:
+            survey.records, survey.has = 0, Counter()
+        for record in read_file(file, self._options, sandbox):
+            found = record if isinstance(record, BadRecord) else self._document(record, reader, file, is_text)
+            if survey and isinstance(record, Record):
+                survey.see(file.source, record)
+            if survey and is_text:
+                survey.texts += isinstance(record, Record)
+                survey.labelled += isinstance(found, Read | NoText)
+            yield found
+        if survey and survey.records and not is_text:
+            survey.notes += self._check(file, survey.has)
 
-    def _files(self, sandbox: Sandbox, written: dict[str, list[str]]) -> Iterator[Read | BadRecord]:
-        reader = Reader(self._fields, own_units=self._rules.each_file, may_be=self._options.may_be)
-        for record in read_records([*self._texts.values()], self._options, sandbox):
-            if isinstance(record, BadRecord):
-                yield record
-                continue
-            self._asked += 1
-            if record.written:
-                written.setdefault(record.written, []).append(record.source)
-            try:
-                path = self._texts[record.source].path
-                yield reader.read(replace(record, values=self._units.values(record, path)))
-            except WrongLabel as error:
-                yield BadRecord(record.where, str(error))
+    def _document(self, record: Record, reader: Reader, file: FoundFile, is_text: bool) -> Read | BadRecord:
+        """Return the document of a record, or of a file of one text with its labels."""
+        try:
+            return reader.read(replace(record, values=self._units.values(record, file.path)) if is_text else record)
+        except Unreadable as error:
+            return BadRecord(record.where, str(error))
 
     def _check(self, file: FoundFile, has: Counter[str]) -> list[str]:
         """Return notes on a table's fields.
@@ -506,33 +490,31 @@ class Intake:
         Raises:
             BadData: if no record has a unit, a text, or the given field for ids.
         """
-        fields = self._fields
-        texts = ((name, "--text-field") for name in (fields.text, *fields.more))
-        for name, option in (*texts, (fields.unit, "--unit-field"), (fields.id, "--id-field")):
-            wanted = option == "--text-field" or (
-                not self._rules.each_record if option == "--unit-field" else name not in ("", Fields.id)
-            )
-            if wanted and not has[name]:
+        options = self._options
+        needed = [(name, "--text-field") for name in (options.text_field, *options.more_text)]
+        needed += [(options.unit_field, "--unit-field")] * (not self._rules.each_record)
+        needed += [(options.id_field, "--id-field")] * (options.id_field not in ("", ReadingOptions.id_field))
+        for name, option in needed:
+            if not has[name]:
                 raise BadData(self._missing(file, name, option))
         return [
-            f"No record of {file.source} has the declared field '{name}'." for name in fields.declared if not has[name]
+            f"No record of {file.source} has the declared field '{name}'." for name in options.declared if not has[name]
         ]
 
     def _missing(self, file: FoundFile, name: str, option: str) -> str:
         """Return the reason to refuse a table, with its columns."""
         columns = self._columns(file)
-        guess = f" {suggestion(name, columns, option)}"
-        parts = [f"No record of {file.source} has the field '{name}'"]
+        has = f" Its fields: {', '.join(columns)}." if columns else ""
+        guess, role = suggestion(name, columns, option), ""
         if option == "--unit-field":
             vaults = "the vault's unit field" if name == self._vault_unit else f"not the vault's '{self._vault_unit}'"
-            parts.append(f" ({vaults})")
+            role = f" ({vaults})"
             guess += " If each record belongs to another individual: --each-record-a-unit."
-        has = f" Its fields: {', '.join(columns)}." if columns else ""
-        return f"{''.join(parts)}.{has}{guess} Nothing was added."
+        return f"No record of {file.source} has the field '{name}'{role}.{has} {guess} Nothing was added."
 
     def _columns(self, file: FoundFile) -> list[str]:
         """Return the names of a table's fields. In JSON, a name that one record has alone may be an individual's."""
-        names, every, seen = Counter[str](), replace(self._options, needed=None), 0
+        names, every, seen = Counter[str](), replace(self._options, all_fields=True), 0
         for record in islice(read_records([file], every), 1000):
             if isinstance(record, Record):
                 seen += 1
@@ -544,20 +526,21 @@ class Intake:
 
     def _doubts(self, named: Counter[str]) -> Iterator[str]:
         """Yield likely mistakes in the names of units."""
-        if self._fields.unit != self._vault_unit and self._tables:
+        unit_field = self._options.unit_field
+        if unit_field != self._vault_unit and self._tables:
             yield (
-                f"'{self._fields.unit}' is not the vault's unit field '{self._vault_unit}'. An individual must have "
+                f"'{unit_field}' is not the vault's unit field '{self._vault_unit}'. An individual must have "
                 "the same name in both fields. Otherwise it counts as two individuals."
             )
-        yield from doubts_about(named, self._fields.unit)
+        yield from doubts_about(named, unit_field)
         yield from self._known.doubts(named)
         pattern = self._units.pattern
-        ambiguous = [source for source in self._texts if pattern and pattern.ambiguous(source)]
+        ambiguous = [(source, two) for source in self._texts if pattern and (two := pattern.ambiguous(source))]
         if pattern and ambiguous:
-            taken, other = pattern.ambiguous(ambiguous[0]) or ("", "")
+            source, (taken, other) = ambiguous[0]
             yield (
                 f"The pattern '{pattern.text}' matches {counted(len(ambiguous), 'file')} in two ways. The unit of "
-                f"'{ambiguous[0]}' becomes '{taken}', but could be '{other}'. Use [0-9] or ???? instead of *."
+                f"'{source}' becomes '{taken}', but could be '{other}'. Use [0-9] or ???? instead of *."
             )
 
     def _notes(self, judge: Judge) -> Iterator[str]:
@@ -565,7 +548,7 @@ class Intake:
             yield f"The field '{name}' is left out of {counted(number, 'document')}, as its value has another type."
         if judge.beside:
             columns = [name for file in self._tables[:1] for name in self._columns(file)]
-            likely = next((name for name in columns if _AN_ID.search(name) and name != self._fields.unit), "")
+            likely = next((name for name in columns if _AN_ID.search(name) and name != self._options.unit_field), "")
             ask = (
                 f"Is '{likely}' an id? --id-field {quoted(likely)}"
                 if likely
@@ -578,8 +561,9 @@ class Intake:
         if judge.own_unit:
             option = "--each-record-a-unit" if self._rules.each_record else "--each-file-a-unit"
             yield (
-                f"{counted(judge.own_unit, 'document')} without '{self._fields.unit}': each becomes a unit ({option}). "
-                "If several belong to one individual, this individual has less protection than a receipt states."
+                f"{counted(judge.own_unit, 'document')} without '{self._options.unit_field}': each becomes a unit "
+                f"({option}). If several belong to one individual, this individual has less protection than a receipt "
+                "states."
             )
 
 
@@ -596,22 +580,14 @@ def _names_in(value: object, before: str = "") -> Iterator[str]:
 
 
 _AN_ID = re.compile(r"(?i)(^|[\W_])(id|nr|no|number|nummer|key|case)\b|nr\.?$|(?-i:(Id|ID|Nr)$)")
-_RECORDS = "\0records"
 
 
-def _written(written: dict[str, list[str]]) -> Iterator[str]:
-    """Yield how files are written, with the first of each way."""
-    for way, files in written.items():
-        yield f"{files[0]}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: {way}"
-
-
-def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Document | BadRecord]:
+def read_documents(path: Path, options: ReadingOptions | None = None) -> Iterator[Document | BadRecord]:
     """Yield the documents of a file or folder, for experiments. Records and files without a unit become units.
 
     Raises:
         UsageError, BadData: if there is nothing to read.
     """
-    fields = fields or Fields()
-    rules = UnitRules(each_file=True, each_record=True)
-    intake = Intake([path], fields, ReadingOptions(), rules, fields.unit)
+    options = options or ReadingOptions()
+    intake = Intake([path], options, UnitRules(each_file=True, each_record=True), options.unit_field)
     return (one if isinstance(one, BadRecord) else one.document for one in intake.read())

@@ -11,8 +11,9 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import IO, AnyStr, BinaryIO, NamedTuple, TextIO, cast
+from typing import IO, Any, AnyStr, BinaryIO, NamedTuple, TextIO, cast
 
 from discreet.errors import UsageError
 
@@ -71,9 +72,8 @@ class Erased(BadRecord):
 Records = Iterator[Record | BadRecord]
 
 
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun, in the plural if the number is not 1."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+class Unreadable(Exception):  # noqa: N818 - it is a fact about a file, and becomes a `BadRecord`
+    """A file, a record, a label or a field that cannot be read. The message is the reason, without any content."""
 
 
 def kind_of(path: Path) -> str:
@@ -84,33 +84,48 @@ def kind_of(path: Path) -> str:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """The options for reading files.
+    """How files are read. A field's name such as `subject.reference` is a part of a field.
 
     Attributes:
-        text_field: the column or field with the text. A table without it is refused.
+        text_field: the field with the text. A table without it is refused.
+        more_text: further fields with text, which follow the first one's after an empty line.
+        unit_field: the field with the individual, whose form shows shifted rows of a table as text.
+        id_field: the field with the document's id; "" for none.
+        declared: the vault's declared fields, with their types.
+        all_fields: whether records have all fields of a table; otherwise only those that are named here.
         encoding: the encoding of texts, tables, pages and mails; None: it is detected for each file.
         delimiter: the delimiter of a CSV or TSV file, one character; None: it is detected for each file.
         header_row: the line of a table, or the row of each sheet, that has the names of the columns.
+        date_format: the form of dates, as of `strptime`; "" for all forms with one meaning.
+        drop_bad_fields: whether a declared field with a wrong value is left out, and not its record.
         without_quotes: whether the words of others that a mail quotes are left out.
         ocr: whether pages of a PDF without text are read as pictures.
-        unit_field: the column with the individual, whose form shows shifted rows of a table as text.
         may_be: names of individuals, in their canonical spelling, that are names although they look like none.
-        needed: the other needed columns (units, ids, fields). A table may have each of them once. None: all columns.
     """
 
     text_field: str = "text"
+    more_text: tuple[str, ...] = ()
+    unit_field: str = "unit"
+    id_field: str = "id"
+    declared: Mapping[str, str] = field(default_factory=dict)
+    all_fields: bool = True
     encoding: str | None = None
     delimiter: str | None = None
-    needed: frozenset[str] | None = None
     header_row: int = 1
+    date_format: str = ""
+    drop_bad_fields: bool = False
     without_quotes: bool = False
     ocr: bool = False
-    unit_field: str = ""
     may_be: frozenset[str] = frozenset()
+
+    @cached_property
+    def named(self) -> tuple[str, ...]:
+        """The fields that are named here. A table may have each of them once."""
+        return (self.text_field, *self.more_text, self.unit_field, self.id_field, *self.declared)
 
     def wants(self, name: str) -> bool:
         """Return whether a column is needed, or a part of it: `subject.reference` is a part of `subject`."""
-        return self.needed is None or any(_has(name, one) for one in (self.text_field, *self.needed))
+        return self.all_fields or any(_has(name, one) for one in self.named)
 
     def has_text(self, names: Sequence[str]) -> bool:
         """Return whether a table with these columns has the text."""
@@ -121,15 +136,48 @@ def _has(column: str, wanted: str) -> bool:
     return bool(column) and (column == wanted or wanted.startswith(f"{column}."))
 
 
+@dataclass(frozen=True)
+class Extracted:
+    """A document's text, with counts of the parts that were not read.
+
+    Attributes:
+        text: the text.
+        encoding: the encoding of a text without a mark; "" for files that state theirs.
+        fields: what a mail's header states: from (an address), to, cc, date, subject, message-id.
+        pages: the number of pages of a PDF without text.
+        recognized: the number of pages of a PDF whose text was read from a picture.
+        attachments: the number of attachments of a mail, or of embedded files in a document.
+        forms: 1 if a document has form fields whose values are not read; otherwise 0.
+        bodiless: 1 if a mail has no text; otherwise 0.
+    """
+
+    text: str
+    encoding: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    pages: int = 0
+    recognized: int = 0
+    attachments: int = 0
+    forms: int = 0
+    bodiless: int = 0
+
+
+@dataclass(frozen=True)
+class SheetRows:
+    """Some rows of a workbook.
+
+    Attributes:
+        rows: the title of the sheet of each row, its number and its cells. A cell is a text, a number, a boolean or
+            None, `{"date": ...}` in ISO 8601, or `{"error": 1}` for an error of the spreadsheet.
+    """
+
+    rows: list[tuple[str, int, list[Any]]]
+
+
 DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error)
 """The errors that a damaged compressed file raises."""
 DAMAGED = "damaged: the rest cannot be read. Replace the file, and run the command again"
 LONGEST = 2**27
 """The longest line, in bytes or characters. A longer line counts as damage, because it could fill the memory."""
-
-
-class TooLong(ValueError):  # noqa: N818 - it is a fact, and caught where it is met
-    """A line that is longer than `LONGEST`."""
 
 
 def open_bytes(path: Path) -> BinaryIO:
@@ -146,12 +194,15 @@ def short_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
     """Yield the lines of a file, of bytes or of text.
 
     Raises:
-        TooLong: if a line has more than `LONGEST` bytes or characters.
+        Unreadable: if a line has more than `LONGEST` bytes or characters, or if a compressed file is damaged.
     """
-    while line := file.readline(LONGEST):
-        if len(line) == LONGEST:
-            raise TooLong
-        yield line
+    try:
+        while line := file.readline(LONGEST):
+            if len(line) == LONGEST:
+                raise Unreadable(DAMAGED)
+            yield line
+    except DAMAGE:
+        raise Unreadable(DAMAGED) from None
 
 
 # --- encodings ---------------------------------------------------------------------------------------------------
@@ -187,8 +238,8 @@ _FEW = 6
 _PIECE = 2**20
 
 
-class Doubtful(ValueError):  # noqa: N818 - it is a fact about a file
-    """A text of which two encodings are likely. The message is the reason to refuse it, and names them."""
+class Doubtful(Unreadable):
+    """A text of which two encodings are likely. The message names them."""
 
     def __init__(self, likely: str) -> None:
         super().__init__(f"its encoding is in doubt ({likely}). Give it: --encoding NAME")
@@ -253,7 +304,7 @@ def detect_encoding(opened: Callable[[], BinaryIO]) -> str:
     return _legacy(bytes(telling)) if stray > sound else "utf-8"
 
 
-def decode(data: bytes, declared: str = "") -> tuple[str, str]:
+def decode(data: bytes, declared: str | None) -> tuple[str, str]:
     """Return a text and its encoding: as its mark or its label tells, or else as its bytes do.
 
     Raises:

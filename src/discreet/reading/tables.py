@@ -10,7 +10,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
@@ -21,24 +20,22 @@ from typing import Any, NamedTuple, TextIO, TypeVar
 from discreet.errors import BadData
 from discreet.reading.fields import is_empty, value_of
 from discreet.reading.records import (
-    DAMAGE,
-    DAMAGED,
     LONGEST,
     BadRecord,
-    Doubtful,
     FoundFile,
     PartLeftOut,
     ReadingOptions,
     Record,
     Records,
-    TooLong,
+    SheetRows,
+    Unreadable,
     detect_encoding,
     kind_of,
     open_bytes,
     open_text,
     short_lines,
 )
-from discreet.reading.sandbox import Failed, Sandbox, read_bytes
+from discreet.reading.sandbox import Sandbox
 from discreet.retrieval.documents import canonical_unit
 from discreet.system.words import is_unicode, quoted
 
@@ -148,8 +145,8 @@ class _Lines:
     def read(self) -> Iterator[str]:
         try:
             yield from short_lines(self._opened)
-        except (*DAMAGE, TooLong):
-            self.damage = DAMAGED
+        except Unreadable as error:
+            self.damage = str(error)
         except UnicodeError:  # UTF-16 with a lone surrogate, or with an odd number of bytes
             self.damage = "the encoding could not be detected. Give it: --encoding NAME"
 
@@ -160,12 +157,13 @@ class _Lines:
 
 
 class _Row(NamedTuple):
-    """A row of a table as text, with the numbers of its first and last line, and its lines. None: wrong quotes."""
+    """A row of a table as text, with the numbers of its first and last line, and its lines if they are several."""
 
     first: int
     last: int
-    cells: list[str] | None
+    cells: list[str]
     lines: Sequence[str]
+    has_wrong_quotes: bool
 
 
 def read_delimited(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
@@ -175,14 +173,9 @@ def read_delimited(file: FoundFile, options: ReadingOptions, _: Sandbox | None =
         BadData: if the first line has wrong quotes, or lacks a needed column.
     """
     csv.field_size_limit(LONGEST)
-    try:
-        encoding = options.encoding or detect_encoding(lambda: open_bytes(file.path))
-        with open_text(file.path, encoding, "") as opened:
-            yield from _delimited(_Lines(opened), encoding, file, options)
-    except DAMAGE:
-        yield BadRecord(file.source, DAMAGED)
-    except Doubtful as error:
-        yield BadRecord(file.source, str(error))
+    encoding = options.encoding or detect_encoding(lambda: open_bytes(file.path))
+    with open_text(file.path, encoding, "") as opened:
+        yield from _delimited(_Lines(opened), encoding, file, options)
 
 
 def _delimited(lines: _Lines, encoding: str, file: FoundFile, options: ReadingOptions) -> Records:
@@ -191,31 +184,26 @@ def _delimited(lines: _Lines, encoding: str, file: FoundFile, options: ReadingOp
     rows = _rows(lines, chain(ahead, rest), skipped, delimiter)
     head = [*islice(rows, 1 + _LOOKED_AT)]
     names = head[0].cells if head else []
-    if names is None and not lines.damage:
-        raise BadData(
-            f"The first line of {file.source} has wrong quotes. It must have the names of the columns. Correct the "
-            "line. Nothing was added."
-        )
-    if names:
+    if names or not lines.damage:
+        if head and head[0].has_wrong_quotes:
+            raise BadData(
+                f"The first line of {file.source} has wrong quotes. It must have the names of the columns. Correct the "
+                "line. Nothing was added."
+            )
         marks = dict.fromkeys((delimiter, *DELIMITERS))
         below = ((skipped + n, _names([line], mark)) for n, line in enumerate(ahead[1:], 2) for mark in marks)
-        check_columns(file.source, names, options, are_names=False, delimiter=options.delimiter, below=below)
-    elif not lines.damage:
-        check_columns(file.source, [], options, are_names=False)
-    shape = _shape([row.cells for row in head[1:] if row.cells], names or [], options)
+        given = options.delimiter if names else None
+        check_columns(file.source, names, options, are_names=False, delimiter=given, below=below)
+    shape = _Shape([row.cells for row in head[1:] if row.cells], names, delimiter, options)
     mark = {"\t": "a tab", " ": "a space"}.get(delimiter, f"'{delimiter}'")
     written = f"encoding {encoding}, columns separated by {mark}"
     for row in chain(head[1:], rows):
-        first, last, cells, _ = row
-        reach = f"; lines {first} to {last} are not added" if last > first else ""
-        if cells is None:
-            odd = "not well-formed CSV: a quote is not closed, or text follows a closing quote"
-            yield BadRecord(f"{file.source} line {first}", odd + reach)
-        elif odd := _oddity(row, cells, names or [], shape, delimiter, options):
-            yield BadRecord(f"{file.source} line {first if reach else last}", odd + reach)
+        if odd := shape.oddity(row):
+            reach = f"; lines {row.first} to {row.last} are not added" if row.last > row.first else ""
+            yield BadRecord(f"{file.source} line {row.first}", odd + reach)
         else:
-            values = {name: value for name, value in zip(names or [], cells, strict=False) if options.wants(name)}
-            yield Record(values, f"{file.source} line {last}", file.source, written=written)
+            values = {name: value for name, value in zip(names, row.cells, strict=False) if options.wants(name)}
+            yield Record(values, f"{file.source} line {row.last}", file.source, written=written)
     if lines.damage:
         yield BadRecord(file.source, lines.damage)
 
@@ -249,95 +237,83 @@ def _rows(lines: _Lines, rest: Iterable[str], skipped: int, delimiter: str) -> I
     # Strict: after an unclosed quote, the texts of other individuals would become part of one record.
     reader = csv.reader(lines.record(rest), strict=True, delimiter=delimiter)
     while True:
-        first, cells = skipped + reader.line_num + 1, None
+        first = skipped + reader.line_num + 1
         lines.taken.clear()
         try:
-            cells = next(reader)
+            cells, is_wrong = next(reader), False
         except StopIteration:
             return
         except csv.Error:
             if lines.damage:  # it ended the row
                 return
+            cells, is_wrong = [], True
         last = skipped + reader.line_num
-        if cells is None or any(cell.strip() for cell in cells):
-            yield _Row(first, last, cells, lines.taken.copy() if last > first else ())
+        if is_wrong or any(cell.strip() for cell in cells):
+            yield _Row(first, last, cells, lines.taken.copy() if last > first else (), is_wrong)
 
 
-@dataclass(frozen=True)
 class _Shape:
-    """What most of the first rows of a table have in common.
+    """What most of the first rows of a table have in common, to find rows whose shape is odd.
 
-    Attributes:
-        width: the number of fields; 0 if they differ.
-        unit: the place of the unit's column; -1 if there is none.
-        form: the form of the units, if it has digits; "" if not.
-        others: the other forms that more than one unit in 20 has.
-        alike: the places of the columns behind it whose values usually have that form, too.
-        is_last: whether the next column is empty.
+    Args:
+        rows: the first rows.
+        names: the names of the columns.
+        delimiter: the delimiter.
+        options: the reading options.
     """
 
-    width: int
-    unit: int
-    form: str
-    others: frozenset[str]
-    alike: frozenset[int]
-    is_last: bool
+    def __init__(
+        self, rows: Sequence[list[str]], names: Sequence[str], delimiter: str, options: ReadingOptions
+    ) -> None:
+        self._names, self._delimiter, self._options = names, delimiter, options
+        self._width = _usual(map(len, rows))
+        self._unit = unit = names.index(options.unit_field) if options.unit_field in names else -1
+        whole = [row for row in rows if len(row) > unit >= 0]
+        forms = Counter(form_of(row[unit]) for row in whole)
+        usual = _usual(forms.elements()) or ""
+        self._form = usual if "9" in usual else ""  # of units, if it has digits
+        self._others = {form for form, count in forms.items() if count > max(1, len(whole) / 20)}
+        self._alike = {  # the columns behind the unit's whose values usually have its form, too
+            n for n in range(unit + 1, len(names)) if _usual(form_of(row[n]) for row in rows if len(row) > n) == usual
+        }
+        self._is_last = _usual(not any(map(str.strip, row[unit + 1 : unit + 2])) for row in whole)
+
+    def oddity(self, row: _Row) -> str:
+        """Return why the shape of a row is odd; "" if it is not."""
+        quotes, cells, unit = "put texts with commas in quotes", row.cells, self._unit
+        if row.has_wrong_quotes:
+            return "not well-formed CSV: a quote is not closed, or text follows a closing quote"
+        if any(cells[len(self._names) :]):  # without this check, a text without quotes would be cut at its first comma
+            return f"the record has more fields than the table has columns; {quotes}"
+        if len(cells) > len(self._names) and len(cells) != self._width:
+            return f"the record has an empty field more than other records; {quotes}"
+        if 0 <= unit < len(cells) and self._is_cut(cells) and canonical_unit(cells[unit]) not in self._options.may_be:
+            odd = "the unit has another form than others, and a later field has theirs"
+            return f"{odd}; {quotes} (a name all the same: --unit-may-be)"
+        if row.lines and _has_rows(row.lines, cells, self._delimiter):
+            return "a quote is not closed, or closed too late: the record contains lines that are records themselves"
+        return ""
+
+    def _is_cut(self, cells: Sequence[str]) -> bool:
+        """Return whether a unit may be a part of a text that was cut at a comma.
+
+        Then a later field has the form of units. In a column whose fields have it anyway, that says less: the unit has
+        no digit then, though units have, and it begins with the space behind a comma, or hardly another has its form.
+        """
+        unit, later = cells[self._unit], range(self._unit + 1, len(cells))
+        form = form_of(unit)
+        if not self._form:
+            return bool(self._is_last and unit[:1].isspace() and later and cells[later[0]].strip())
+        if form == self._form or is_empty(unit):
+            return False
+        rare = "9" not in form and (form[0].isspace() > self._form[0].isspace() or form not in self._others)
+        return any(form_of(cells[n]) == self._form for n in later if rare or n not in self._alike)
 
 
-def _shape(rows: Sequence[list[str]], names: Sequence[str], options: ReadingOptions) -> _Shape:
-    unit = names.index(options.unit_field) if options.unit_field in names else -1
-    whole = [row for row in rows if len(row) > unit]
-    forms = Counter(form_of(row[unit]) for row in whole) if unit >= 0 else Counter[str]()
-    form = _usual(forms) or ""
-    behind = {n: _usual(Counter(form_of(row[n]) for row in rows if len(row) > n)) for n in range(unit + 1, len(names))}
-    return _Shape(
-        _usual(Counter(map(len, rows))) or 0,
-        unit,
-        form if "9" in form else "",
-        frozenset(other for other, count in forms.items() if count > max(1, len(whole) / 20)),
-        frozenset(n for n, usual in behind.items() if usual == form),
-        unit >= 0 and _usual(Counter(not any(map(str.strip, row[unit + 1 : unit + 2])) for row in whole)) is True,
-    )
-
-
-def _usual(counts: Counter[_Any]) -> _Any | None:
+def _usual(values: Iterable[_Any]) -> _Any | None:
     """Return the value that more than half are; None if there is none."""
+    counts = Counter(values)
     return next((value for value, count in counts.most_common(1) if 2 * count > counts.total()), None)
-
-
-def _oddity(
-    row: _Row, cells: list[str], names: list[str], shape: _Shape, delimiter: str, options: ReadingOptions
-) -> str:
-    """Return why the shape of a row is odd; "" if it is not."""
-    quotes = "put texts with commas in quotes"
-    if any(cells[len(names) :]):  # without this check, a text without quotes would be cut at its first comma
-        return f"the record has more fields than the table has columns; {quotes}"
-    if len(cells) > len(names) and len(cells) != shape.width:
-        return f"the record has an empty field more than other records; {quotes}"
-    odd = _odd_unit(cells, shape) if 0 <= shape.unit < len(cells) else ""
-    if odd and canonical_unit(cells[shape.unit]) not in options.may_be:
-        return f"{odd}; {quotes} (a name all the same: --unit-may-be)"
-    if row.lines and _has_rows(row.lines, cells, delimiter):
-        return "a quote is not closed, or closed too late: the record contains lines that are records themselves"
-    return ""
-
-
-def _odd_unit(cells: Sequence[str], shape: _Shape) -> str:
-    """Return why a unit may be a part of a text that was cut at a comma; "" if it may not.
-
-    Then a later field has the form of units. In a column whose fields have it anyway, that says less: the unit has
-    no digit then, though units have, and it begins with the space behind a comma, or hardly another has its form.
-    """
-    unit, later = cells[shape.unit], range(shape.unit + 1, len(cells))
-    form = form_of(unit)
-    if not shape.form:
-        is_cut = shape.is_last and unit[:1].isspace() and bool(later and cells[later[0]].strip())
-    elif form == shape.form or is_empty(unit):
-        is_cut = False
-    else:
-        rare = "9" not in form and (form[0].isspace() > shape.form[0].isspace() or form not in shape.others)
-        is_cut = any(form_of(cells[n]) == shape.form for n in later if rare or n not in shape.alike)
-    return "the unit has another form than others, and a later field has theirs" if is_cut else ""
 
 
 def _has_rows(lines: Sequence[str], row: list[str], delimiter: str) -> bool:
@@ -378,22 +354,19 @@ def read_workbook(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
         BadData: if no sheet has a text column, or if a sheet has a needed column twice.
     """
     source, others, fits = file.source, list[tuple[str, list[str], list[tuple[int, list[object]]]]](), False
-    try:
-        for sheet, own in groupby(_sheet_rows(sandbox.frames("xlsx", read_bytes(file.path))), itemgetter(0)):
-            rows = ((number, cells) for _, number, cells in own if number >= options.header_row)
-            where = f"{source} sheet '{sheet}'"
-            names = ["" if cell is None else str(_value(cell)) for _, cells in islice(rows, 1) for cell in cells]
-            if not options.has_text(names):
-                below = [(number, [*map(_value, cells)]) for number, cells in islice(rows, _AHEAD)]
-                others += [(where, names, below)] * bool(names)
-                continue
-            check_columns(where, names, options, are_names=True)
-            fits = True
-            for number, cells in rows:
-                yield _row(names, cells, f"{where} row {number}", source, options)
-    except Failed as failure:
-        yield BadRecord(source, failure.reason)
-        return
+    all_rows = chain.from_iterable(found.rows for found in sandbox.read(SheetRows, file))
+    for sheet, own in groupby(all_rows, itemgetter(0)):
+        rows = ((number, cells) for _, number, cells in own if number >= options.header_row)
+        where = f"{source} sheet '{sheet.strip()}'"
+        names = ["" if cell is None else str(_value(cell)) for _, cells in islice(rows, 1) for cell in cells]
+        if not options.has_text(names):
+            below = [(number, [*map(_value, cells)]) for number, cells in islice(rows, _AHEAD)]
+            others += [(where, names, below)] * bool(names)
+            continue
+        check_columns(where, names, options, are_names=True)
+        fits = True
+        for number, cells in rows:
+            yield _row(names, cells, f"{where} row {number}", source, options)
     if not fits and others:
         has_text = (one for one in others if any(options.text_field in cells for _, cells in one[2]))
         where, names, below = next(has_text, others[0])
@@ -402,18 +375,6 @@ def read_workbook(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
         yield BadRecord(where, f"not read: it has no column '{options.text_field}'")
     if not fits and not others:
         yield BadRecord(source, "empty")
-
-
-def _sheet_rows(frames: Iterable[dict[str, Any]]) -> Iterator[tuple[str, int, list[Any]]]:
-    """Yield the rows of all sheets, each with the name of its sheet and its number."""
-    sheet = ""
-    for frame in frames:
-        try:  # the frame comes from a process that has read an untrusted file
-            sheet = {**frame}.get("sheet", sheet)
-            rows = [(str.strip(sheet), int(number), list(cells)) for number, cells in frame.get("rows", ())]
-        except (TypeError, ValueError):
-            raise Failed("unsound") from None
-        yield from rows
 
 
 def _row(names: list[str], cells: list[Any], where: str, source: str, options: ReadingOptions) -> Record | BadRecord:
@@ -449,8 +410,7 @@ def read_parquet(file: FoundFile, options: ReadingOptions, _: Sandbox | None = N
         table = pyarrow.parquet.ParquetFile(file.path)
         names = table.schema_arrow.names
     except (pyarrow.ArrowException, OSError, ValueError):  # a name that is not UTF-8 is a ValueError
-        yield BadRecord(source, "not a Parquet file, or damaged")
-        return
+        raise Unreadable("not a Parquet file, or damaged") from None
     check_columns(source, names, options, are_names=True)
     wanted = [name for name in dict.fromkeys(names) if options.wants(name)]
     batches = table.iter_batches(batch_size=1000, columns=wanted)
@@ -458,8 +418,7 @@ def read_parquet(file: FoundFile, options: ReadingOptions, _: Sandbox | None = N
         try:
             batch = next(batches, None)
         except (pyarrow.ArrowException, OSError, ValueError):
-            yield BadRecord(source, f"damaged after row {number}. Replace the file, and run the command again")
-            return
+            raise Unreadable(f"damaged after row {number}. Replace the file, and run the command again") from None
         if batch is None:
             return
         for row in range(batch.num_rows):
@@ -519,15 +478,12 @@ def _json_encoding(file: FoundFile, options: ReadingOptions) -> str:
 
 def read_lines(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None) -> Records:
     """Yield the records of a file of JSON lines."""
-    encoding = ""
+    encoding = _json_encoding(file, options)
     try:
-        encoding = _json_encoding(file, options)
         with open_text(file.path, encoding, "\n") as opened:
             for number, line in enumerate(short_lines(opened), 1):
                 if line.strip("\ufeff \t\r\n"):
                     yield _line(line.removeprefix("\ufeff"), f"{file.source} line {number}", file.source)
-    except (*DAMAGE, TooLong):
-        yield BadRecord(file.source, DAMAGED)
     except UnicodeError:  # of UTF-16, which has no lines to go on with
         yield BadRecord(file.source, f"not {encoding.upper()}. Give the encoding: --encoding NAME")
 
@@ -546,28 +502,23 @@ def read_json(file: FoundFile, options: ReadingOptions, _: Sandbox | None = None
 
     An object with the text field is one record. A file with one object a line is read as JSON lines.
     """
-    source = file.source
+    encoding = _json_encoding(file, options)
+    with open_bytes(file.path) as opened:
+        data = opened.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise Unreadable(f"larger than {LARGEST >> 20} MiB: convert it to JSON lines (.jsonl)")
     try:
-        encoding = _json_encoding(file, options)
-        with open_bytes(file.path) as opened:
-            data = opened.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            yield BadRecord(source, f"larger than {LARGEST >> 20} MiB: convert it to JSON lines (.jsonl)")
-            return
         content = parse_json(data.decode(encoding).removeprefix("\ufeff"))
-    except DAMAGE:
-        yield BadRecord(source, DAMAGED)
     except UnicodeError:
-        yield BadRecord(source, "not UTF-8")
+        raise Unreadable("not UTF-8") from None
     except json.JSONDecodeError as error:
-        if error.msg == "Extra data" and error.lineno > 1:
-            yield from read_lines(file, options)
-        else:
-            yield BadRecord(source, f"{_ILL} at line {error.lineno}")
+        if error.msg != "Extra data" or error.lineno == 1:
+            raise Unreadable(f"{_ILL} at line {error.lineno}") from None
+        yield from read_lines(file, options)
     except (ValueError, RecursionError):
-        yield BadRecord(source, _ILL)
+        raise Unreadable(_ILL) from None
     else:
-        yield from _listed(content, source, options)
+        yield from _listed(content, file.source, options)
 
 
 def _listed(content: object, source: str, options: ReadingOptions) -> Records:
@@ -576,23 +527,21 @@ def _listed(content: object, source: str, options: ReadingOptions) -> Records:
             yield _object(content, source, source)
             return
         lists = [value for value in content.values() if _holds_objects(value)]
-        keyed = [*_keyed(content, lists=KEY in (options.needed or ()))]
+        keyed = [*_keyed(content, lists=KEY in options.named)]
         if any(_has_text(one, options) for one in keyed):
             content = keyed
         else:
             named = [value for value in lists if any(_has_text(one, options) for one in value)] or lists
             if len(named) > 1:
-                lead = f"{len(named)} lists of objects, but one is expected"
-                yield BadRecord(
-                    source, f"{lead}: write each list to a file, or --unit-field {KEY} if keys name individuals"
+                raise Unreadable(
+                    f"{len(named)} lists of objects, but one is expected: write each list to a file, or --unit-field "
+                    f"{KEY} if keys name individuals"
                 )
-                return
             content = named[0] if named else [content]
             if len(lists) > 1:
                 yield PartLeftOut(source, f"lists without the field '{options.text_field}' are not read")
     if not isinstance(content, list):
-        yield BadRecord(source, "not a list of JSON objects")
-        return
+        raise Unreadable("not a list of JSON objects")
     for number, record in enumerate(content, 1):
         yield _object(record, f"{source} item {number}", source)
 

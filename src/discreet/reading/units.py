@@ -1,216 +1,31 @@
-"""Whose a record is: documents from records, with the unit and the id of each, and the units of files.
+"""The units of files that contain one text.
 
-Units are never guessed: a field, a manifest, a pattern, a label or the custodian names them. A manifest is a table with
-the unit of each file. A pattern takes the unit from the path, such as "{unit}/**" or "{unit}_[0-9]*.txt". A label is
+They are never guessed: a manifest, a pattern, a label or the custodian names them. A manifest is a table with the unit
+of each file. A pattern takes the unit from the path, such as "{unit}/**" or "{unit}_[0-9]*.txt". A label is
 front matter in the text, or a JSON file beside it (a sidecar).
 """
 
-import hashlib
-import json
 import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from discreet.errors import BadData, UsageError
-from discreet.reading.fields import Value, WrongField, is_empty, means_nothing, read_fields, value_of
+from discreet.reading.fields import is_empty, means_nothing
 from discreet.reading.files import read_records
-from discreet.reading.records import BadRecord, FoundFile, NoText, ReadingOptions, Record
-from discreet.reading.sandboxed.markup import text_of_html
+from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record, Unreadable
 from discreet.reading.tables import has_repeated_field, parse_json
-from discreet.retrieval.documents import Document, canonical_name, canonical_unit
-from discreet.system.words import is_unicode
-
-# --- documents -------------------------------------------------------------------------------------------------------
-
-NO_UNIT = "names no individual: the field '{}' is empty or missing, or says so (a name all the same: --unit-may-be)"
-"""The reason to refuse a record without a unit if others of its file have one."""
-
-
-@dataclass(frozen=True)
-class Fields:
-    """The names of a record's fields. A name such as `subject.reference` is a part of a field.
-
-    Attributes:
-        text: the field with the text.
-        unit: the field with the individual.
-        id: the field with the document's id; "" for none.
-        declared: the vault's declared fields, with their types.
-        more: further fields with text, which follow the first one's after an empty line.
-        date_format: the form of dates, as of `strptime`; "" for all forms with one meaning.
-        drop_bad: whether a declared field with a wrong value is left out, and not its record.
-    """
-
-    text: str = "text"
-    unit: str = "unit"
-    id: str = "id"
-    declared: Mapping[str, str] = field(default_factory=dict)
-    more: tuple[str, ...] = ()
-    date_format: str = ""
-    drop_bad: bool = False
-
-
-@dataclass(frozen=True)
-class Read:
-    """A document that was read.
-
-    Attributes:
-        document: the document.
-        where: the position of the record, for messages.
-        repeated: whether the text and fields are equal to those of an earlier record of the unit in the file.
-        nameless: whether the record has no id of its own.
-        dropped: the declared fields that were left out, because their values have another type.
-    """
-
-    document: Document
-    where: str
-    repeated: bool = False
-    nameless: bool = False
-    dropped: tuple[str, ...] = ()
-
-
-class Reader:
-    """A converter of the records of one file to documents, in their order.
-
-    A record without an id gets one from its unit, its text and its declared fields. Records of other units do not
-    change this id. Repeated records of a unit get a number, so that all are kept. The same file gives the same ids when
-    it is added again.
-
-    Args:
-        fields: the names of the fields.
-        own_units: whether a record without a unit becomes a unit. Otherwise it is refused.
-        may_be: the canonical spellings of names that are names, although they look like none.
-    """
-
-    def __init__(self, fields: Fields, *, own_units: bool = False, may_be: Collection[str] = ()) -> None:
-        self._fields, self._own_units, self._may_be = fields, own_units, may_be
-        self._copies: Counter[str] = Counter()
-
-    def read(self, record: Record) -> Read | BadRecord:
-        """Return the document of a record, or the reason to refuse it. The reason never contains a value."""
-        fields, values = self._fields, record.values
-        texts = []
-        for name in ("text",) if record.whole else (fields.text, *fields.more):
-            text = _text_of(value_of(values, name), is_file=record.whole)
-            if text is None:
-                return BadRecord(record.where, f"the field '{name}' is not a text")
-            if not is_unicode(text):
-                return BadRecord(record.where, "not UTF-8")
-            texts += [text] * bool(text.strip())
-        named = {name: _name(value_of(values, name), self._may_be) for name in (fields.id, fields.unit) if name}
-        for name, found in named.items():
-            if isinstance(found, _NoName):
-                return BadRecord(record.where, f"the field '{name}' {found.reason}")
-            if not is_unicode(found):
-                return BadRecord(record.where, "not UTF-8")
-        identity, unit = (str(named.get(name, "")) for name in (fields.id, fields.unit))
-        identity, unit = "" if means_nothing(identity) else identity, canonical_unit(unit)
-        if means_nothing(unit) and unit not in self._may_be:
-            unit = ""
-        if not texts:
-            wanted = ("text",) if record.whole else (fields.text, *fields.more)
-            if any(name in values or "." in name for name in wanted):
-                return NoText(record.where, "no text")
-            return BadRecord(record.where, f"no field '{wanted[0]}'")
-        if not unit and not self._own_units:
-            return BadRecord(record.where, NO_UNIT.format(fields.unit))
-        dropped: list[str] | None = [] if fields.drop_bad else None
-        try:
-            declared = read_fields(values, fields.declared, fields.date_format, dropped)
-        except WrongField as error:
-            return BadRecord(record.where, str(error))
-        text, repeated, nameless = "\n\n".join(texts), False, not identity and not record.whole
-        if nameless:
-            identity, repeated = self._made_id(unit, text, declared)
-        identity = identity or record.source
-        document = Document(identity, unit or identity, text, not unit, record.source, declared)
-        return Read(document, record.where, repeated, nameless, tuple(dropped or ()))
-
-    def _made_id(self, unit: str, text: str, declared: Mapping[str, Value]) -> tuple[str, bool]:
-        made = made_id(unit, text, declared)
-        self._copies[made] += 1
-        copy = self._copies[made]
-        return made_id(unit, text, declared, copy), copy > 1
-
-
-def made_id(unit: str, text: str, declared: Mapping[str, Value], copy: int = 1) -> str:
-    """Return the id of a record that has none, from its unit, text, declared fields and number among equal records."""
-    content = json.dumps([unit, text, dict(sorted(declared.items())), copy])
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
-
-
-_LARGEST_PAGE = 2**20  # the reader of HTML is slow for damaged pages
-_A_PAGE = re.compile(r"\s*<(!doctype|html|body|div|p|table|span|ul|ol|br|h[1-6])\b.*>\s*", re.IGNORECASE | re.DOTALL)
-
-
-def _text_of(value: object, *, is_file: bool = False) -> str | None:
-    """Return the text of a field, of HTML without its tags; "" if it is empty, and None if it is not a text."""
-    if is_empty(value):
-        return ""
-    if isinstance(value, list):
-        texts = [text for one in value if (text := _text_of(one)) is None or text.strip()]
-        return None if None in texts else "\n\n".join(map(str, texts))
-    if not isinstance(value, str):
-        return None
-    return text_of_html(value) if not is_file and len(value) < _LARGEST_PAGE and _A_PAGE.fullmatch(value) else value
-
-
-@dataclass(frozen=True)
-class _NoName:
-    """A value that cannot be a name.
-
-    Attributes:
-        reason: why.
-    """
-
-    reason: str
-
-
-_ROUNDED = re.compile(r"[+-]?\d([.,]\d+)?e\+\d{2,}", re.IGNORECASE | re.ASCII)
-"""A large number as spreadsheets and programs write it: 1.23E+15. Without the sign it is an id such as 7e12."""
-_SHARED = "is a number that was rounded, so that several individuals may have it: export it as a text"
-_EXACT = 2**53
-"""From here on, not every whole number is a floating-point number."""
-
-
-def _name(value: object, may_be: Collection[str] = ()) -> "str | _NoName":
-    """Return a value as a name, "" if it is empty. Equal values have one name. Those in `may_be` are names."""
-    if isinstance(value, list):
-        names = [name for one in value if (name := _name(one, may_be))]
-        if any(isinstance(name, _NoName) for name in names) or len({canonical_unit(str(name)) for name in names}) < 2:
-            return next((name for name in names if isinstance(name, _NoName)), names[0] if names else "")
-        return _NoName("names several individuals, but a record belongs to one")
-    if is_empty(value):
-        return ""
-    if isinstance(value, (bool, tuple, dict, set, bytes)):
-        return _NoName("is neither a text nor a number")
-    if isinstance(value, float) and abs(value) >= _EXACT:
-        return _NoName(_SHARED)
-    if isinstance(value, str) and _ROUNDED.fullmatch(value.strip()) and canonical_unit(value) not in may_be:
-        return _NoName(f"{_SHARED} (a name all the same: --unit-may-be)")
-    if isinstance(value, float) and value.is_integer():  # a table with empty cells has 7 as 7.0
-        value = int(value)
-    if isinstance(value, datetime) and not value.tzinfo and value.time() == time():  # workbooks store a day like this
-        value = value.date()
-    return canonical_name(str(value))
-
-
-# --- the units of files ----------------------------------------------------------------------------------------------
+from discreet.retrieval.documents import canonical_unit
 
 PATH = "path"
 """The column of a manifest with the path of a file."""
 _LARGEST_SIDECAR = 2**20
 _TWO_FILES = "; if it is a table of records, rename one of the two files: neither is added"
 _MATTER = re.compile(r"---[ \t]*\r?\n(.{0,20000}?)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-
-
-class WrongLabel(ValueError):  # noqa: N818 - it is a file's, and becomes a `BadRecord`
-    """A label that cannot be read. The message never has its content."""
 
 
 def front_matter(text: str) -> tuple[dict[str, object], str]:
@@ -220,7 +35,7 @@ def front_matter(text: str) -> tuple[dict[str, object], str]:
     another beginning, or with other YAML than fields in between, has no fields and is returned unchanged.
 
     Raises:
-        WrongLabel: if a field occurs twice, or if the lines are fields of damaged YAML.
+        Unreadable: if a field occurs twice, or if the lines are fields of damaged YAML.
     """
     found = _MATTER.match(text)
     if not found:
@@ -231,13 +46,13 @@ def front_matter(text: str) -> tuple[dict[str, object], str]:
         node = yaml.compose(found[1], Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         if re.search(r"^[^\W\d][\w -]*:(\s|$)", found[1], re.MULTILINE):
-            raise WrongLabel("its front matter is not well-formed YAML") from error
+            raise Unreadable("its front matter is not well-formed YAML") from error
         return {}, text
     if node is not None and not isinstance(node, yaml.MappingNode):
         return {}, text
     pairs = [] if node is None else [(str(key.value), value) for key, value in node.value]
     if len({name for name, _ in pairs}) < len(pairs):
-        raise WrongLabel("a field occurs twice in its front matter: remove one")
+        raise Unreadable("a field occurs twice in its front matter: remove one")
     return {name: value.value for name, value in pairs if isinstance(value, yaml.ScalarNode)}, text[found.end() :]
 
 
@@ -257,7 +72,7 @@ def read_sidecar(path: Path) -> dict[str, object]:
     """Return the fields of a sidecar.
 
     Raises:
-        WrongLabel: if the sidecar is too large, is not a JSON object in UTF-8, has a field twice, or contains records.
+        Unreadable: if the sidecar is too large, is not a JSON object in UTF-8, has a field twice, or contains records.
     """
     its = f"its sidecar {path.name!a}"
     try:
@@ -265,18 +80,18 @@ def read_sidecar(path: Path) -> dict[str, object]:
             content = file.read(_LARGEST_SIDECAR + 1)
         record = parse_json(content.decode("utf-8-sig")) if len(content) <= _LARGEST_SIDECAR else None
     except OSError as error:
-        raise WrongLabel(f"{its} cannot be read ({error.strerror})") from error
+        raise Unreadable(f"{its} cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
-        raise WrongLabel(f"{its} is not well-formed JSON") from error
+        raise Unreadable(f"{its} is not well-formed JSON") from error
     if len(content) > _LARGEST_SIDECAR:
-        raise WrongLabel(f"{its} is larger than 1 MiB")
+        raise Unreadable(f"{its} is larger than 1 MiB")
     if has_repeated_field(record):
-        raise WrongLabel("a field occurs twice in its sidecar: remove one")
+        raise Unreadable("a field occurs twice in its sidecar: remove one")
     if not isinstance(record, dict):
-        raise WrongLabel(f"{its} is not a JSON object{_TWO_FILES}")
+        raise Unreadable(f"{its} is not a JSON object{_TWO_FILES}")
     lists = (value for value in record.values() if isinstance(value, list))
     if "text" in record or any(isinstance(one, dict) for value in lists for one in value):
-        raise WrongLabel(f"{its} contains records{_TWO_FILES}")
+        raise Unreadable(f"{its} contains records{_TWO_FILES}")
     return record
 
 
@@ -386,11 +201,8 @@ def _candidates(paths: Sequence[str]) -> list[str]:
 
 def _shared_beginning(names: Sequence[str]) -> str:
     """Return the common prefix of all names, up to and including its last separator."""
-    if not names:
-        return ""
-    first, last = min(names), max(names)
-    same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return first[: max(first[:same].rfind(separator) for separator in _SEPARATORS) + 1]
+    same = os.path.commonprefix(names)  # noqa: RUF071 - characters are meant
+    return same[: max(same.rfind(separator) for separator in _SEPARATORS) + 1]
 
 
 _PLAIN = re.compile(r"[^*?\[\]{}]*")
@@ -429,15 +241,14 @@ class FileUnits:
     Args:
         rules: the rules for the units of files.
         files: all files of one text each; the records of tables name their units.
-        unit_field: the field that names the unit.
-        options: the reading options of the manifest.
+        options: the reading options, also of the manifest.
 
     Raises:
         UsageError, BadData: if the manifest or the pattern cannot be used.
     """
 
-    def __init__(self, rules: UnitRules, files: Sequence[FoundFile], unit_field: str, options: ReadingOptions) -> None:
-        self._rules, self._files, self._unit_field = rules, files, unit_field
+    def __init__(self, rules: UnitRules, files: Sequence[FoundFile], options: ReadingOptions) -> None:
+        self._rules, self._files, self._unit_field = rules, files, options.unit_field
         self.pattern = Pattern(rules.pattern) if rules.pattern else None
         self._rows: dict[str, Mapping[str, object]] = {}
         self.absent: list[BadRecord] = []
@@ -449,7 +260,7 @@ class FileUnits:
         """Return the fields of a file: its text, and the values of a mail's header, front matter, sidecar and rules.
 
         Raises:
-            WrongLabel: if a label cannot be read, if no rule names the file, or if its label names another unit.
+            Unreadable: if a label cannot be read, if no rule names the file, or if its label names another unit.
         """
         matter, text = front_matter(str(record.values.get("text", "")))
         stated = {**record.values, **matter}
@@ -458,16 +269,16 @@ class FileUnits:
         named = self._named(record.source)
         itself, by_rule = stated.get(self._unit_field), named.get(self._unit_field)
         if named and not means_nothing(itself) and canonical_unit(str(itself)) != canonical_unit(str(by_rule)):
-            raise WrongLabel("its label and the pattern or the manifest name two units: correct one of them")
+            raise Unreadable("its label and the pattern or the manifest name two units: correct one of them")
         return {**stated, **named, "text": text}
 
     def _named(self, source: str) -> Mapping[str, object]:
         if self._rules.manifest and source not in self._rows:
-            raise WrongLabel("not in the manifest")
+            raise Unreadable("not in the manifest")
         if self.pattern:
             unit = self.pattern.unit(source)
             if not unit:
-                raise WrongLabel(f"does not match the pattern '{self.pattern.text}'")
+                raise Unreadable(f"does not match the pattern '{self.pattern.text}'")
             return {self._unit_field: unit}
         return self._rows.get(source, {})
 
@@ -483,7 +294,8 @@ class FileUnits:
         by_source = {unicodedata.normalize("NFC", file.source): file.source for file in self._files}
         by_path = {file.path.resolve(): file.source for file in self._files}
         try:
-            for record in read_records([path], ReadingOptions(PATH, options.encoding, options.delimiter)):
+            read_as = ReadingOptions(PATH, unit_field="", encoding=options.encoding, delimiter=options.delimiter)
+            for record in read_records([path], read_as):
                 if isinstance(record, BadRecord):
                     raise BadData(
                         f"The manifest cannot be read: {record.where}: {record.reason}. Correct the row. Nothing was "

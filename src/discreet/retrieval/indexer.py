@@ -21,31 +21,21 @@ _MANY = 1000
 """The passages of documents that are embedded together, from which their progress is shown: they take some seconds."""
 
 
+Fate = Enum("Fate", "ADDED REPLACED UNCHANGED CONFLICT NAMELESS TAKEN BURIED")
+"""What becomes of a document: it is stored as new or in place of another one, is stored already, or is refused."""
+
+
 @dataclass
 class Counts:
-    """Counts of indexed documents, and the ids of those that were left out.
+    """What became of indexed documents.
 
     Attributes:
-        added, replaced, unchanged: numbers of documents.
-        conflicts: ids that came twice with different content.
-        nameless: ids without a unit, where the stored document has one.
-        taken: ids whose stored documents are about another individual.
-        buried: numbers of documents about erased individuals, by name and time of erasure (UTC).
+        fates: the number of documents by what became of them.
         batch: the number of the batch of the added documents; 0 if none was added.
     """
 
-    added: int = 0
-    replaced: int = 0
-    unchanged: int = 0
-    conflicts: list[str] = field(default_factory=list)
-    nameless: list[str] = field(default_factory=list)
-    taken: list[str] = field(default_factory=list)
-    buried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    fates: Counter[Fate] = field(default_factory=Counter)
     batch: int = 0
-
-
-Fate = Enum("Fate", "ADDED REPLACED UNCHANGED CONFLICT NAMELESS TAKEN BURIED")
-"""What becomes of a document: it is stored as new or in place of another one, is stored already, or is refused."""
 
 
 class Admission:
@@ -133,7 +123,8 @@ class Indexer:
         """Index documents as `index` does, of which an `Admission` has told what becomes of each."""
         counts = Counts()
         for group in _groups(admitted, at_once or self._at_once):
-            fresh = [document for document, fate in group if self._count(document, fate, counts)]
+            counts.fates.update(fate for _, fate in group)
+            fresh = [document for document, fate in group if fate in (Fate.ADDED, Fate.REPLACED)]
             if progress:
                 progress(len(group) - len(fresh))
             if fresh:
@@ -146,18 +137,6 @@ class Indexer:
     @property
     def _at_once(self) -> int:
         return getattr(self._embedder, "documents_at_once", _STORED)
-
-    def _count(self, document: Document, fate: Fate, counts: Counts) -> bool:
-        """Count a document. Return whether it is to be stored."""
-        refused = {Fate.CONFLICT: counts.conflicts, Fate.NAMELESS: counts.nameless, Fate.TAKEN: counts.taken}
-        if fate is Fate.BURIED:
-            counts.buried[document.unit, self._store.buried({document.unit})[document.unit][0]] += 1
-        elif fate in refused:
-            refused[fate].append(document.id)
-        counts.added += fate is Fate.ADDED
-        counts.replaced += fate is Fate.REPLACED
-        counts.unchanged += fate is Fate.UNCHANGED
-        return fate in (Fate.ADDED, Fate.REPLACED)
 
     def _add(self, documents: Sequence[Document], batch: int, progress: Callable[[int], None] | None) -> None:
         """Embed and store documents."""

@@ -120,6 +120,11 @@ def is_unicode(text: str) -> bool:
     return True
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun, in the plural if the number is not 1."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def quoted(word: object) -> str:
     """Return a path, a name or a column as one word of a shell."""
     return shlex.quote(str(word))

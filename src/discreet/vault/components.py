@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.config import VaultConfig, read_secret
 from discreet.engines.ray import RayEmbedder
-from discreet.errors import StoreError
+from discreet.errors import BadData, StoreError
 from discreet.export.vectors import FOLDER, Source
 from discreet.generation.capabilities import require_scores
 from discreet.generation.loading import PACKAGED, open_model
@@ -45,6 +45,8 @@ from discreet.query.public_context import PublicContext
 from discreet.questions.model_parser import FILE as UNDERSTOOD
 from discreet.questions.model_parser import ModelParser
 from discreet.reading.records import BadRecord, FoundFile
+from discreet.retrieval.codebook import FILE as BOOK
+from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder
 from discreet.retrieval.indexer import Indexer
 from discreet.retrieval.inventory import Inventory
@@ -58,6 +60,7 @@ from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.runner import SynthesisRunner
 from discreet.system.atomic_write import replace_file
 from discreet.system.sharing import Turn
+from discreet.system.words import quoted
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import LogLedger
@@ -269,6 +272,22 @@ def _is_free(mark: Path) -> bool:
     except (BlockingIOError, FileNotFoundError):  # another process adds documents, or has just finished
         return False
     return True
+
+
+def book_of(folder: Path) -> Codebook | None:
+    """Return the codebook of the vault in a folder; None if it has none.
+
+    Raises:
+        BadData: if the file is damaged.
+    """
+    path = folder / BOOK
+    try:
+        return Codebook.read(path) if path.exists() else None
+    except BadData as error:
+        raise BadData(
+            f"{error} Name the codebook again: discreet code {quoted(folder)} --book FILE. Or code without one: "
+            "--no-book."
+        ) from error
 
 
 class VaultComponents:

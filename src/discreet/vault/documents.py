@@ -3,21 +3,20 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
-from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.planning.prices import no_longer_empty
+from discreet.reading.fields import Read
 from discreet.reading.intake import Intake, Judge, Known
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions
-from discreet.reading.units import Fields, Read, UnitRules
+from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document, canonical_unit
 from discreet.retrieval.indexer import Fate, Indexer
-from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import stored_dimension
 from discreet.system.progress import stage
 from discreet.system.sharing import taking_turns
-from discreet.vault.components import Added, Unfinished, VaultParts
+from discreet.vault.components import Added, VaultParts
 
 Progress = Callable[[str, int], None]
 """Receives the kind of the objects that are done, and the number of those done since the last call."""
@@ -65,69 +64,19 @@ class How(TypedDict, total=False):
     ocr: bool
 
 
-def open_intake(paths: Sequence[str | Path | FoundFile], how: How, settings: VaultConfig, known: Known) -> Intake:
-    """Find the files of an addition to the vault with these settings, in which `known` is.
-
-    Raises:
-        UsageError, BadData: if a path does not exist, or if the rules for units cannot be used.
-    """
-    unit_field = how.get("unit_field") or settings.unit_field
-    named = how.get("text_field", "text")
-    text, *more = dict.fromkeys([named] if isinstance(named, str) else named)
-    fields = Fields(
-        text,
-        unit_field,
-        how.get("id_field", "id"),
-        settings.fields,
-        tuple(more),
-        how.get("date_format", ""),
-        how.get("drop_bad_fields", False),
-    )
-    options = ReadingOptions(
-        fields.text,
-        how.get("encoding"),
-        how.get("delimiter"),
-        header_row=how.get("header_row", 1),
-        without_quotes=how.get("without_quotes", False),
-        ocr=how.get("ocr", False),
-    )
-    files = [path if isinstance(path, FoundFile) else Path(path) for path in paths]
-    return Intake(files, fields, options, how.get("units", UnitRules()), settings.unit_field, known)
-
-
-def add_files(
-    indexer: Indexer, store: Store, intake: Intake, progress: Progress | None, unfinished: Unfinished
-) -> Added:
-    """Add the documents of files. Report each unreadable record, and add the others. Complete an addition of them.
-
-    Raises:
-        UsageError, BadData: if units are not named, or a field is missing. Nothing was written.
-    """
-    judge = Judge(Known(store))
-    with unfinished.addition(store, intake.files) as begin:
-        return _add(indexer, judge, intake.documents(judge), progress, begin)
-
-
-def add_documents(indexer: Indexer, store: Store, documents: Iterable[Document], progress: Progress | None) -> Added:
-    """Add documents from a program."""
-    judge = Judge(Known(store))
-    read = (Read(document, f"the document '{document.id}'") for document in documents)
-    return _add(indexer, judge, judge.admit(read), progress)
-
-
-def _add(
+def _index(
     indexer: Indexer,
     judge: Judge,
     admitted: Iterable[tuple[Document, Fate]],
-    progress: Progress | None,
+    told: Progress,
     begin: Callable[[], int] | None = None,
 ) -> Added:
-    done = None if progress is None else lambda count: progress("documents", count)
-    counts = indexer.index_admitted(admitted, progress=done, begin=begin)
+    """Add what a judge admits. Report what it refuses."""
+    counts = indexer.index_admitted(admitted, progress=lambda count: told("documents", count), begin=begin)
     return Added(
-        counts.added,
-        counts.replaced,
-        counts.unchanged,
+        counts.fates[Fate.ADDED],
+        counts.fates[Fate.REPLACED],
+        counts.fates[Fate.UNCHANGED],
         judge.own_unit,
         tuple(judge.left[BadRecord]),
         tuple(judge.conflicts),
@@ -164,28 +113,44 @@ class VaultDocuments(VaultParts):
 
     def intake(self, *paths: str | Path | FoundFile, **how: Unpack[How]) -> Intake:
         """Find the documents that `add` would add. `.preview` counts them. Load no model. Raise errors as `add`."""
+        given: dict[str, Any] = {**how}
+        named, rules = given.pop("text_field", "text"), given.pop("units", UnitRules())
+        text, *more = dict.fromkeys([named] if isinstance(named, str) else named)
+        unit_field = given.pop("unit_field", None) or self.settings.unit_field
+        options = ReadingOptions(text, tuple(more), unit_field, declared=self.settings.fields, **given)
+        files = [path if isinstance(path, FoundFile) else Path(path) for path in paths]
         # A vault without documents has no store, and making one would load an embedder.
         filled = stored_dimension(self.settings, self.path / "store") is not None
-        return open_intake(paths, how, self.settings, Known(self.store if filled else None))
+        return Intake(files, options, rules, self.settings.unit_field, Known(self.store if filled else None))
 
     def take_in(self, intake: Intake, progress: Progress | None = None, ray: str | None = None) -> Added:
         """Add the documents that `intake` found; embedded by the Ray cluster at an address, if one is named."""
-        _ = intake.preview  # it refuses bad files before the embedder is loaded
-        unfinished = self.components.unfinished
+        records = intake.preview.records  # a preview refuses bad files before the embedder is loaded
         with (
             self.components.indexer_on(ray) as indexer,
-            reported("Reading and embedding documents", progress, intake.preview.records) as told,
+            reported("Reading and embedding documents", progress, records) as told,
         ):
-            added = self.components.traces.adding(lambda: add_files(indexer, self.store, intake, told, unfinished))
-        no_longer_empty(self.path)
-        return added
+
+            def add() -> Added:
+                judge = Judge(Known(self.store))
+                with self.components.unfinished.addition(self.store, intake.files) as begin:
+                    return _index(indexer, judge, intake.documents(judge), told, begin)
+
+            return self._added(add)
 
     def add_documents(self, documents: Iterable[Document], progress: Progress | None = None) -> Added:
         """Add documents from a program."""
+        read = (Read(document, f"the document '{document.id}'") for document in documents)
         with reported("Embedding documents", progress) as told:
-            added = self.components.traces.adding(
-                lambda: add_documents(self.components.indexer, self.store, documents, told)
-            )
+
+            def add() -> Added:
+                judge = Judge(Known(self.store))
+                return _index(self.components.indexer, judge, judge.admit(read), told)
+
+            return self._added(add)
+
+    def _added(self, add: Callable[[], Added]) -> Added:
+        added = self.components.traces.adding(add)
         no_longer_empty(self.path)
         return added
 

@@ -22,7 +22,7 @@ from discreet.system.atomic_write import replace_file
 from discreet.system.progress import by_steps
 from discreet.system.sharing import taking_turns, wait_for_answers
 from discreet.system.words import quoted
-from discreet.vault.components import VaultComponents, VaultParts
+from discreet.vault.components import VaultComponents, VaultParts, book_of
 
 CODER = "minilm"
 """The embedder of the usual coder: the packaged one, also where the vault has another."""
@@ -30,22 +30,6 @@ RESTORED = "restored.json"
 """The file of a vault that was restored from a backup (`operations.restore`)."""
 _WORST = ("not declared", "declared")
 """How a codebook may have been changed; the first of these that was ever said stays."""
-
-
-def book_of(folder: Path) -> Codebook | None:
-    """Return the codebook of the vault in a folder; None if it has none.
-
-    Raises:
-        BadData: if the file is damaged.
-    """
-    path = folder / FILE
-    try:
-        return Codebook.read(path) if path.exists() else None
-    except BadData as error:
-        raise BadData(
-            f"{error} Name the codebook again: discreet code {quoted(folder)} --book FILE. Or code without one: "
-            "--no-book."
-        ) from error
 
 
 def settle_book(

@@ -26,7 +26,7 @@ from discreet.synthesis.embedder_coder import EmbedderCoder
 from discreet.synthesis.extraction_cache import digest
 from discreet.synthesis.readings import CODES, Coder
 from discreet.system.atomic_write import replace_file
-from discreet.vault import Vault, reading
+from discreet.vault import Vault, components, reading
 from discreet_lab.audit.statistics import WordCoder
 from tests.guarantee.privacy.test_tables import NoNoise
 
@@ -298,7 +298,7 @@ def unmarked(parts: Any, given: Codebook | None, **_: object) -> Codebook | None
 
 def test_edited_book_without_its_mark_is_caught(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "settle_book", unmarked)
-    monkeypatch.setattr(reading, "_settled_book", lambda parts: reading.book_of(parts.path))
+    monkeypatch.setattr(reading, "_settled_book", lambda parts: components.book_of(parts.path))
     with pytest.raises(AssertionError):
         check_changed_book_is_marked(vault, "declared", lambda: vault.use_book(OTHER, made_without_records=True))
 
