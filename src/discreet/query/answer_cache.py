@@ -12,6 +12,7 @@ VAULT/history.jsonl   one release a line, in their order of time
 """
 
 import json
+import math
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
@@ -20,15 +21,18 @@ from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, Protocol, TypeVar, get_args
+from typing import Annotated, Any, BinaryIO, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AfterValidator, TypeAdapter
+from pydantic.dataclasses import dataclass as checked_dataclass
 
-from discreet.algorithms.common.algorithm import Figure, NoisyCounts, Stopped, Support
+from discreet.algorithms.common.algorithm import Figure, Stopped, Support
+from discreet.algorithms.statistics.counted import Counted
 from discreet.errors import StoreError
 from discreet.retrieval.embedding import Embedder
-from discreet.system.words import essence, is_unicode
+from discreet.system.words import essence
 
 LINE = 2
 """The version of a line. Lines of another one are skipped."""
@@ -41,7 +45,19 @@ NOTHING = "public"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+def _checked(counts: Counted) -> Counted:
+    """Return counts, each of which has a law.
+
+    Raises:
+        ValueError: if they have none, or other ones: a line is damaged.
+    """
+    sound = 0 < len(counts.counts) == len(counts.deviations) == len(counts.laws)
+    if not (sound and all(0 <= one < math.inf for one in counts.deviations)):
+        raise ValueError("counts and the laws of their noise do not match")
+    return counts
+
+
+@checked_dataclass(frozen=True)
 class Released:
     """A released answer, or a released "no answer".
 
@@ -54,12 +70,12 @@ class Released:
         choices: the public choices of the answer, or what else sets it apart (`Algorithm.set_apart`).
         released: the short answer or the keywords, if it was paid as a whole.
         shares: noisy numbers of votes for each choice, if they were paid.
-        support: the noisy number of units that gave the answer, as plain data, if it was released with it.
-        table: the numbers of a statistic, as plain data.
+        support: the noisy number of units that gave the answer, if it was released with it.
+        table: the numbers of a statistic.
         vector: the vector of the question, as `AnswerCache.add` writes it; empty for "no answer".
         public_text: the answer of the model without documents, if it is the same, or if there is "no answer".
         way: a hash of the algorithm and its parameters; empty if it is not known.
-        counts: the noisy counts of a statistic, as plain data.
+        counts: the noisy counts of a statistic.
         parts: the parameters of a statistic that say what it is about.
         time: the minute in which it left, UTC; empty if it is not known.
         epsilon: what the release cost any one unit at most; None if it is not known.
@@ -75,12 +91,12 @@ class Released:
     choices: tuple[str, ...] = ()
     released: tuple[str, ...] = ()
     shares: dict[str, int] | None = None
-    support: dict[str, int] | None = None
-    table: tuple[dict[str, Any], ...] = ()
+    support: Support | None = None
+    table: tuple[Figure, ...] = ()
     vector: str = field(default="", repr=False)
     public_text: str = ""
     way: str = ""
-    counts: dict[str, Any] | None = None
+    counts: Annotated[Counted, AfterValidator(_checked)] | None = None
     parts: dict[str, Any] | None = None
     time: str = ""
     epsilon: float | None = None
@@ -95,7 +111,7 @@ class Released:
     @property
     def unable(self) -> int | None:
         """How many units at most its numbers lack, since they could not pay; None if it may be any number."""
-        return self.counts.get("unable", 0) if self.counts else 0
+        return self.counts.unable if self.counts else 0
 
     @property
     def is_answer(self) -> bool:
@@ -292,41 +308,16 @@ def as_record(released: Sequence[Released]) -> str:
 
 
 def _parsed(line: str) -> Released | None:
+    """Return the release of a line; None for one that is damaged, cut off, or of another version."""
     try:
-        content = json.loads(line)
-        if content.pop("version", None) != LINE:
+        if json.loads(line)["version"] != LINE:
             return None
-        found = _without_negated(Released(**content))
-        sound = is_unicode(json.dumps(asdict(found), ensure_ascii=False))
-    except (ValueError, TypeError, AttributeError, RecursionError):
+        return _RELEASED.validate_json(line, strict=True)
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return found if sound and _fits(found) else None
 
 
-def _without_negated(found: Released) -> Released:
-    """Return a release of an earlier version, whose statistics had a parameter more, as one of this version."""
-    choices, asked = (tuple(one for one in parts if one != "negated=False") for parts in (found.choices, found.asked))
-    return replace(found, choices=choices, asked=asked)
-
-
-def _fits(found: Released) -> bool:
-    """Return whether the values in a line have the right types. A damaged file may hold valid JSON."""
-    about = (found.question, found.answer, found.stopped, found.algorithm)
-    texts = (*about, found.vector, found.public_text, found.way, found.time)
-    several = (found.choices, found.released, found.asked, found.assumed)
-    return (
-        all(isinstance(one, str) for one in texts)
-        and found.stopped in get_args(Stopped)
-        and isinstance(found.tokens, int)
-        and all(isinstance(each, list | tuple) and all(isinstance(one, str) for one in each) for each in several)
-        and (found.shares is None or isinstance(found.shares, dict))
-        and (found.support is None or Support.is_described(found.support))
-        and isinstance(found.table, list | tuple)
-        and all(map(Figure.is_described, found.table))
-        and (found.counts is None or NoisyCounts.is_described(found.counts))
-        and (found.parts is None or isinstance(found.parts, dict))
-        and (found.epsilon is None or type(found.epsilon) in (int, float))
-    )
+_RELEASED = TypeAdapter(Released)
 
 
 class Meeting(Protocol):

@@ -60,7 +60,7 @@ def _entry(released: Released) -> ReleaseEntry:
         ", ".join(one for one in (said, *more) if one),
         tuple(str(group) for group in _several(parts.get("groups"))),
         released.answer if released.is_answer else None,
-        tuple(Figure(**one) for one in released.table),
+        released.table,
         released.epsilon,
     )
 
