@@ -310,7 +310,10 @@ class Router:
     def _nouns(self) -> Nouns:
         numbers = [one.called for one in self.schema.attributes if one.type == "number"] if self.schema else []
         nouns = nouns_of(self.settings.unit_field, (*self.settings.fields, *chain(*numbers)))
-        words = chain(self.settings.synonyms, *self.settings.synonyms.values())
+        codes = [value for attribute in self.book.coded for value in attribute.values] if self.book else []
+        words = chain(
+            self.settings.synonyms, *self.settings.synonyms.values(), *((one.name, *one.words) for one in codes)
+        )
         return replace(nouns, things=frozenset(one.partition("@")[0].casefold() for one in words))
 
     def _decide_by_model(

@@ -45,7 +45,7 @@ class Nouns:
         counted: all words for units and documents.
         fields: the names of declared fields.
         plural: the word for several units: "patients".
-        things: names of things that the custodian's synonyms have, in lower case.
+        things: names of things that the custodian's synonyms and codes have, in lower case.
     """
 
     people: str
