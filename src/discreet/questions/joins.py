@@ -235,7 +235,7 @@ class _Said:
         )
 
 
-def _certain(said: _Said, things: Collection[str]) -> Sequence[str]:
+def _certain(said: _Said, things: Collection[str]) -> list[str]:
     """Return the things that are meant for certain.
 
     A reading is certain if all of it are names of things, or if each piece stands alone as a plain name. Then all have
@@ -254,7 +254,7 @@ def _certain(said: _Said, things: Collection[str]) -> Sequence[str]:
     plain = all(said.language or _PLAIN.fullmatch(one) for one in said.pieces)
     if one_name or not plain or not (len(lengths) == 1 or named):
         raise said.refusal()
-    return said.pieces
+    return list(said.pieces)
 
 
 def _bare(part: str, joins: _Joins) -> str:
