@@ -67,7 +67,7 @@ def _head_and_who(text: str, nouns: Nouns) -> tuple[str, str]:
     leads = rf"^(?:(?:(?!in {MARKED}){_OF}|{_LIST_VERBS}|that|which|why|who(?= (?:is|are))|the|our|an?)\b\s*)+"
     who = re.sub(leads, "", tail, flags=FLAGS)
     who = re.sub(rf"(?: {_LIST_VERBS})+$", "", who, flags=FLAGS).strip()
-    if not who or re.fullmatch(rf"{_LIST_VERBS}|{nouns.people}|survey|data|notes|records", who, FLAGS):
+    if re.fullmatch(rf"{_LIST_VERBS}|survey|data|notes|records", who, FLAGS):
         return head, ""
     held = statement(who, nouns)
     if held and held.who and held.holds and len(held.holds.split()) == 1 and not held.denied:
@@ -168,7 +168,6 @@ def _named(text: str, nouns: Nouns) -> Slots | None:
     )
     rest = re.sub(r" (?:most (?:often|frequently|commonly)|most)(?=\s|$)", "", rest, flags=FLAGS)
     attribute, who = _head_and_who(" ".join(rest.split()), nouns)
-    attribute = re.sub(rf"^(?:{_COMMON}) ", "", attribute, flags=FLAGS)
     if not attribute or len(attribute.split()) > 4 + 2 * bool(_REASONS.match(attribute.split(" ")[0])):
         return None
     if not is_plural(attribute.split(" of ")[0].split(" for ")[0]):
@@ -185,22 +184,9 @@ def _plural(word: str) -> str:
 
 # --- typical numbers --------------------------------------------------------------------------------------------------
 
-_WHAT = {
-    "average": "mean",
-    "mean": "mean",
-    "avg": "mean",
-    "median": "median",
-    "quartiles": "quartiles",
-    "interquartile range": "quartiles",
-}
-_WHAT |= {
-    "range": "quartiles",
-    "spread": "quartiles",
-    "distribution": "quartiles",
-    "on average": "mean",
-    "typical": "median",
-    "usual": "median",
-}
+_WHAT = dict.fromkeys(("average", "mean", "avg", "on average"), "mean")
+_WHAT |= dict.fromkeys(("quartiles", "interquartile range", "range", "spread", "distribution"), "quartiles")
+_WHAT |= dict.fromkeys(("median", "typical", "usual"), "median")
 _OLD = {
     "old": "age",
     "young": "age",

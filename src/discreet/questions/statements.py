@@ -50,7 +50,6 @@ _DROPPED = re.compile(
     r"exhibiting|presenting with)\s+",
     FLAGS,
 )
-_WITHOUT = re.compile(r"(?:without|lacking|with no|having no|free of)\s+(?:an? |any )?", FLAGS)
 AUXILIARY = frozenset(
     "have has had haven't hasn't hadn't were was are is weren't wasn't aren't isn't did do does don't doesn't didn't "
     "got get gets can could will would must not never".split()
@@ -64,9 +63,6 @@ VERBS = frozenset(
     "think thinks gave give wear wears drive drives miss misses refuse refused sleep sleeps withhold withheld cancel "
     "cancelled resign resigned sue settle settled appeal appealed wait waited stay stayed call called describe "
     "describes described note noted".split()
-)
-_SEEN = re.compile(
-    r"\s+(?:that |which |who |do |did |have |had ){0,2}(?:we|i) (?:(?:have|had) )?(?:seen|see|treated|have|had)$", FLAGS
 )
 _ADVERBS = frozenset("also ever still then later already usually often actually".split())
 _RELATIVE = frozenset("who that which whom whose and or but".split())
@@ -93,7 +89,7 @@ _LIGHT = re.compile(
     FLAGS,
 )
 """Verbs that add nothing to the thing that they are about."""
-_NO = re.compile(r"(?:no|neither|lack(?:s|ed)?|without|free of)\s+(?:an? |any )?", FLAGS)
+_NO = re.compile(r"(?:(?:with |having )?no|neither|lack(?:s|ed|ing)?|without|free of)\s+(?:an? |any )?", FLAGS)
 _THERE = re.compile(
     r"^(?:there(?: are| were)?|(?:are|were|is) there|out of (?:all )?(?:those|the ones)|(?:do|did|have) (?:we|i) "
     r"(?:have|see|seen|treat)|"
@@ -110,7 +106,7 @@ def statement(text: str, nouns: Nouns) -> Statement | None:
         return None
     before = phrase(found["mod"] or "")
     narrow = found["noun"] if re.fullmatch(nouns.narrow, found["noun"], FLAGS) else ""
-    rest = _SEEN.sub("", found["rest"].strip())
+    rest = found["rest"].strip()
     while (shorter := _THERE.sub("", rest)) != rest:
         rest = shorter
     qualifier, predicate = _split(rest)
@@ -175,29 +171,11 @@ def _split_words(rest: str) -> tuple[str, str]:
 def _main_verb(words: list[str], start: int) -> int:
     """Return the index of the main verb, or 0."""
     low = [word.casefold().strip(",") for word in words]
-    inner = _in_clauses(low)
-    free = [
-        i for i in range(start, len(low)) if low[i - 1] not in _NO_VERB and i not in inner and not _is_name(words[i])
-    ]
+    free = [i for i in range(start, len(low)) if low[i - 1] not in _NO_VERB]
     auxiliaries = [i for i in free if low[i] in AUXILIARY]
     verbs = [i for i in free if low[i] in VERBS]
     past = [i for i in free if low[i].endswith("ed") and (i + 1 == len(low) or low[i + 1] in _AFTER_PAST)]
     return next(iter(auxiliaries or verbs or past), 0)
-
-
-def _in_clauses(low: list[str]) -> set[int]:
-    """Return the indices of the verbs of inner clauses: those of "do not bleed" in "cuts that do not bleed"."""
-    inner = set[int]()
-    for at in (i + 1 for i, word in enumerate(low) if i and word in ("that", "which")):
-        end = at
-        while end < len(low) and low[end] in AUXILIARY | _ADVERBS:
-            end += 1
-        inner |= set(range(at, end + 1))
-    return inner
-
-
-def _is_name(word: str) -> bool:
-    return word[:1].isupper() and not word.isupper()
 
 
 def _narrowing(qualifier: str) -> str:
@@ -210,8 +188,8 @@ def _narrowing(qualifier: str) -> str:
 
 
 def _of_qualifier(qualifier: str) -> tuple[str, bool]:
-    if _WITHOUT.match(qualifier):
-        return phrase(_WITHOUT.sub("", qualifier, count=1)), True
+    if none := _NO.match(qualifier):
+        return phrase(qualifier[none.end() :]), True
     relative = re.match(r"(?:who|that|which|whose)\s+", qualifier, FLAGS)
     if relative:
         return holds(qualifier[relative.end() :])
@@ -228,7 +206,6 @@ def holds(predicate: str) -> tuple[str, bool]:
         return "", denied
     rest = _LIGHT.sub("", rest, count=1) if _LIGHT.match(rest) and _LIGHT.sub("", rest, count=1) else rest
     rest = re.sub(r"^been\s+", "", rest, flags=FLAGS)
-    rest = re.sub(r"^to be (?=\w)", "", rest, flags=FLAGS)
     if none := _NO.match(rest):
         rest, denied = rest[none.end() :], not denied
     elif dropped := _DROPPED.match(rest):
@@ -429,13 +406,12 @@ def _passive(text: str, nouns: Nouns) -> Statement | None:
 
 def condition_first(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of "fever among patients with Winter Hand"."""
-    noted = re.sub(rf" (?:been )?{NOTED}(?= {AMONG} )", "", text, count=1, flags=FLAGS)
-    for found in re.finditer(rf"(?<=\w) {AMONG} ", noted, FLAGS):  # the first may be inside: "pain in the chest"
-        who = noted[found.end() :]
+    for found in re.finditer(rf"(?<=\w) {AMONG} ", text, FLAGS):  # the first may be inside: "pain in the chest"
+        who = text[found.end() :]
         if statement(re.sub(r"^(?:an?|all|the|our|those|any)\s+", "", who, flags=FLAGS), nouns) or re.match(
             MARKED, who
         ):
-            condition, denied = holds(re.sub(r"^(?:an?|the) ", "", noted[: found.start()], flags=FLAGS))
+            condition, denied = holds(text[: found.start()])
             return Slots(kind, condition, denied, whom(who, nouns)) if condition else None
     return None
 
@@ -445,7 +421,6 @@ def whom(text: str, nouns: Nouns) -> str:
     bare = re.sub(
         r"^(?:(?:all|the|my|our|your|of|these|those|an?|any|every|\d+)\s+)+", "", text.strip(" ,"), flags=FLAGS
     )
-    bare = re.sub(r"^(?:of |in |among )", "", bare, flags=FLAGS)
     return "" if re.fullmatch(nouns.people, bare, FLAGS) else group(bare, nouns)
 
 
@@ -455,7 +430,7 @@ def count(text: str, nouns: Nouns) -> Slots | None:
 
 
 def share(text: str, nouns: Nouns) -> Slots | None:
-    """Return the slots of a share; None without anything of which a share is asked."""
+    """Return the slots of a share."""
     leads = re.fullmatch(
         r"how (?:often|frequently|commonly) (?:does|do|did) (?P<who>.+?) (?:lead to|cause|come with|result in|bring) "
         r"(?P<what>.+)",
@@ -481,8 +456,7 @@ def share(text: str, nouns: Nouns) -> Slots | None:
         held = statement(with_verb(re.sub(r"\bto (?=\w+)", "do ", rest, count=1, flags=FLAGS)), nouns)
         if held and held.holds:
             return Slots("share", held.holds, held.denied, held.who)
-    found = counted("share", text, nouns)
-    return found if found and (found.of or found.among) else None
+    return counted("share", text, nouns)
 
 
 PLAIN_VERB = r"(?:get|have|develop|receive|suffer|complain|report|mention|show|experience|feel|die|recover|return|"

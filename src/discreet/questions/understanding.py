@@ -193,7 +193,7 @@ class _Reading:
             )
         if of is None and tests and slots.kind == "share":
             of, tests = tests[-1], tests[:-1]
-        among = _narrowed(tests, among)
+        among = together([*tests, *parts_of(among)])
         own: dict[str, Any] = {"kind": slots.kind}
         if slots.kind == "trend":
             own |= {"by": slots.by or "month"}
@@ -239,9 +239,8 @@ class _Reading:
         said: list[Condition] = []
         tests: list[Condition] = []
         for one in filter(None, part.split(AND)):
-            if (
-                re.fullmatch(rf"(?:not )?(?:(?:in )?(?:the )?{MARKED}(?:,? or (?:in )?(?:the )?|$))+", one)
-                and " or " in one
+            if " or " in one and re.fullmatch(
+                rf"(?:not )?(?:(?:in )?(?:the )?{MARKED}(?:,? or (?:in )?(?:the )?|$))+", one
             ):
                 tests.append(any_of(*self._marks.tests_in(one)))
                 continue
@@ -283,7 +282,7 @@ class _Reading:
 
     def _condition(self, part: str) -> Condition | None:
         said, tests = self._parted(part)
-        return _narrowed(tests, said)
+        return together([*tests, *parts_of(said)])
 
     def _period(self, among: Condition | None) -> tuple[Condition | None, dict[str, str]]:
         """Return the population without the tests of the trend's date, and these as its first and last day."""
@@ -345,11 +344,6 @@ def check_whole(request: Request, nouns: Nouns) -> None:
 def together(some: Sequence[Condition]) -> Condition | None:
     """Return what holds if all of these hold; None for none."""
     return all_of(*some) if len(some) > 1 else some[0] if some else None
-
-
-def _narrowed(tests: Sequence[Condition], said: Condition | None) -> Condition | None:
-    """Return tests and what is said beside them as one condition."""
-    return together([*tests, *parts_of(said)])
 
 
 def parts_of(condition: Condition | None) -> tuple[Condition, ...]:
@@ -484,9 +478,7 @@ def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
         what = re.sub(
             r" (?:mentions|cases|reports|complaints|numbers|figures)$", "", _NUMBERS_OF.sub("", what), flags=FLAGS
         )
-        if not what or re.fullmatch(
-            rf"(?:{nouns.counted}|{_ALL_UNITS.pattern}|(?:{nouns.counted}) (?:{_ALL_UNITS.pattern}))", what, FLAGS
-        ):
+        if not what:
             slots: Slots | None = Slots("trend")
         else:
             slots = counted("trend", what, nouns) or counted("share", what, nouns) or stated("trend", what, nouns)
