@@ -8,8 +8,6 @@ VAULT/public.jsonl  a copy of the corpus; later changes of the named file have n
 VAULT/public.npz    its vectors and the digest of their copy; computed again if the digests differ
 """
 
-import os
-import tempfile
 from io import BytesIO
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts, digest_of, not_a_corpus, texts_of
 from discreet.retrieval.store import Store, Vector
+from discreet.system.atomic_write import replace_file
 from discreet.system.words import quoted
 
 MOST_BYTES, MOST_TEXTS = 64 * 2**20, 20_000
@@ -72,8 +71,13 @@ class PublicContext:
         packed = BytesIO()
         np.savez(packed, vectors=found.vectors, digest=np.array(found.digest))
         # The copy is written last: vectors of another copy are computed again, and a whole copy is always valid.
-        self._write(_VECTORS, packed.getvalue())
-        self._write(_COPY, content)
+        try:
+            replace_file(self._folder / _VECTORS, packed.getvalue())
+            replace_file(self._folder / _COPY, content)
+        except OSError as error:
+            raise StoreError(
+                f"The corpus could not be copied into {self._folder}: {error.strerror}. The earlier corpus stays."
+            ) from error
         self._texts, self._read = found, self._there()
         return found
 
@@ -128,23 +132,6 @@ class PublicContext:
             return None
         fits = vectors.shape == (count, self._embedder.dimension) and vectors.dtype == np.float32
         return vectors if belong and fits else None
-
-    def _write(self, name: str, content: bytes) -> None:
-        """Write a file of the vault atomically."""
-        made = ""
-        try:
-            with tempfile.NamedTemporaryFile(dir=self._folder, prefix=f".{name}-", delete=False) as file:
-                made = file.name
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(made, self._folder / name)
-        except OSError as error:
-            if made:
-                Path(made).unlink(missing_ok=True)
-            raise StoreError(
-                f"The corpus could not be copied into {self._folder}: {error.strerror}. The earlier corpus stays."
-            ) from error
 
 
 def _refuse_documents(texts: PublicTexts, store: Store, path: Path) -> None:

@@ -166,7 +166,7 @@ def _text(condition: Condition | None) -> str:
 
 def request_of_statistic(statistic: Statistic) -> Request:
     """Return the request that a statistic answers. The tests of fields are part of its population."""
-    own: dict[str, Any] = {}
+    own: dict[str, Any] = {"kind": statistic.name}
     for name in _parts_of(statistic.name):
         value = getattr(statistic, _PARAMETERS.get(name, name), None)
         if name in ("of", "groups") and value:
@@ -175,7 +175,7 @@ def request_of_statistic(statistic: Statistic) -> Request:
     own["among"] = statistic.base
     if not statistic.dates_read:
         own.pop("dated", None)
-    return Request(kind=statistic.name, **{name: value for name, value in own.items() if value not in (None, "", ALL)})
+    return Request(**{name: value for name, value in own.items() if value not in (None, "", ALL)})
 
 
 # --- Python -----------------------------------------------------------------------------------------------------------
