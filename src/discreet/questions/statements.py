@@ -55,14 +55,14 @@ AUXILIARY = frozenset(
     "got get gets can could will would must not never".split()
 )
 VERBS = frozenset(
-    "receive receives received mention mentions mentioned contain contains complain complains complained report "
-    "reports reported suffer suffers suffered show shows showed develop develops developed experience experiences "
-    "take took use uses need needs want wants died die recovered recover recovers lost won paid pay sued sold bought "
-    "fell went came made felt feel feels left smoke smokes smoked vape vapes defaulted default return returned ask "
-    "asks asked lack lacks lacked live work prefer own hold signed sign drink drinks regain regained say says said "
-    "think thinks gave give wear wears drive drives miss misses refuse refused sleep sleeps withhold withheld cancel "
-    "cancelled resign resigned sue settle settled appeal appealed wait waited stay stayed call called describe "
-    "describes described note noted".split()
+    "get fall lose win leave go come receive receives received mention mentions mentioned contain contains "
+    "complain complains complained report reports reported suffer suffers suffered show shows showed develop "
+    "develops developed experience experiences take took use uses need needs want wants died die recovered "
+    "recover recovers lost won paid pay sued sold bought fell went came made felt feel feels left smoke smokes "
+    "smoked vape vapes defaulted default return returned ask asks asked lack lacks lacked live work prefer own "
+    "hold signed sign drink drinks regain regained say says said think thinks gave give wear wears drive drives "
+    "miss misses refuse refused sleep sleeps withhold withheld cancel cancelled resign resigned sue settle "
+    "settled appeal appealed wait waited stay stayed call called describe describes described note noted".split()
 )
 _ADVERBS = frozenset("also ever still then later already usually often actually".split())
 _RELATIVE = frozenset("who that which whom whose and or but".split())
@@ -298,28 +298,20 @@ _FRONT = re.compile(
     FLAGS,
 )
 AMONG = r"(?:among|amongst|in|for|with|across|within|of|on)"
-_CLOSING = re.compile(
-    r"\s+(?:(?:are|were|is|was) there|do we have|do you have|have we (?:seen|had)|did we (?:see|have)|are (?:known|"
-    r"there)|we (?:have|had|saw)|exist|on record|on file|(?:are|were|is|was|have been|has been) (?:recorded|"
-    r"registered|seen|reported|documented|mentioned|noted|observed|found|diagnosed|described|discussed)|occur(?:s|"
-    r"red)?|happen(?:s|ed)?|appears?|appeared|come up|comes up|came up|arise|arises|mentioned|reported|recorded|seen|"
-    r"documented|noted|(?:is|are) it|(?:in|from) (?:the|our|my|all|these) (?:notes|records|documents|files|data|"
-    r"vault))$",
-    FLAGS,
-)
 NOTED = (
     r"(?:mention(?:s|ed)?|diagnosed|occurs?|occur(?:red)?|appears?|happens?|happen(?:ed)?|reported|recorded|"
     r"prescribed|seen|"
     r"observed|found|documented|noted|come up|came up|arises?|described|discussed|given|used|administered|applied)"
 )
-_VERB_WORDS = "|".join(sorted(AUXILIARY | VERBS, key=len, reverse=True))
-_VERB_FIRST = re.compile(
-    r"(?:do|does|did|have|has|had|are|is|were|was|got|get|gets|take|takes|took|need|needed|report|reported|mention|"
-    r"mentioned|suffer|suffered|complain|complained|show|showed|develop|developed|experience|experienced|receive|"
-    r"received|smoke|smokes|smoked|use|used|lost|won|died|paid|went|came|asked|never|also|still|can|could|will|would|"
-    r"in M\b|\w+ed)\b",
+_CLOSING = re.compile(
+    r"\s+(?:(?:are|were|is|was) there|do we have|do you have|have we (?:seen|had)|did we (?:see|have)|are (?:known|"
+    rf"there)|we (?:have|had|saw)|exist|on record|on file|(?:(?:are|were|is|was|have been|has been) )?{NOTED}|"
+    r"(?:is|are) it|(?:in|from) (?:the|our|my|all|these) (?:notes|records|documents|files|data|vault))$",
     FLAGS,
 )
+_VERB_WORDS = "|".join(sorted(AUXILIARY | VERBS, key=len, reverse=True))
+_PLAIN_VERBS = "|".join(sorted({"have", *(one for one in VERBS if not one.endswith("s") or one == "miss")}))
+_VERB_FIRST = re.compile(rf"(?:{_VERB_WORDS}|\w+ed)\b", FLAGS)
 
 
 def counted(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
@@ -459,10 +451,8 @@ def share(text: str, nouns: Nouns) -> Slots | None:
     return counted("share", text, nouns)
 
 
-PLAIN_VERB = r"(?:get|have|develop|receive|suffer|complain|report|mention|show|experience|feel|die|recover|return|"
-PLAIN_VERB += r"fall|default|lose|win|settle|need|ask|sue|miss|cancel|leave|take|use|stay|go|come|pay|smoke|want|say)"
-
-
 def with_verb(rest: str) -> str:
     """Return a statement whose verb is marked as such: "do patients with X recover" has its helper in front."""
-    return rest if " do " in rest.casefold() else re.sub(rf" (?={PLAIN_VERB}\b)", " do ", rest, count=1, flags=FLAGS)
+    return (
+        rest if " do " in rest.casefold() else re.sub(rf" (?=(?:{_PLAIN_VERBS})\b)", " do ", rest, count=1, flags=FLAGS)
+    )
