@@ -5,7 +5,6 @@ often one thing holds; else it is the difference of two counts.
 """
 
 import re
-from dataclasses import replace
 
 from discreet.errors import CannotAnswer
 from discreet.questions.marks import MARKED
@@ -24,7 +23,6 @@ from discreet.questions.statements import (
     joined,
     stated,
     statement,
-    whom,
     with_verb,
     without_closing,
 )
@@ -98,18 +96,9 @@ def compare(text: str, nouns: Nouns) -> Slots | None:
             found.among if found.of else "",
             denied=found.denied,
         )
-    among = ""
-    if front := re.match(
-        rf"(?:(?:among|amongst|in|for|of|with|within) (?P<who>[^,]+), (?!or |and )|in (?P<mark>{MARKED})[ "
-        r",]+)(?P<rest>(?:which|what|is|are|do|does|did|was|were|have|has|who|how|by)\b.+)",
-        text,
-        FLAGS,
-    ):
-        among, text = whom(front["who"] or front["mark"], nouns), front["rest"]
     text = _TAIL.sub("", text).strip(" ,")
     text = re.sub(rf"\b({_MORE}(?: \w+){{0,4}}?) then\b", r"\1 than", text, flags=FLAGS)
-    found = _listed_groups(text, nouns) or _than(text, nouns)
-    return found and replace(found, among=joined(among, found.among))
+    return _listed_groups(text, nouns) or _than(text, nouns)
 
 
 def _in_groups(of: str, groups: tuple[str, ...], among: str = "", *, denied: bool = False) -> Slots | None:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from discreet.errors import CannotAnswer
 from discreet.questions.marks import MARKED
@@ -89,12 +88,6 @@ _ACTIONS = (
 )
 
 
-def _front(text: str, nouns: Nouns) -> tuple[str, str]:
-    """Return the population that a text begins with, and the rest of it: "among women, ..."."""
-    front = re.match(r"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", text, FLAGS)
-    return (whom(front["who"], nouns), front["rest"]) if front else ("", text)
-
-
 VAGUE = re.compile(r"\b(?:topic|theme|problem|issue|finding|concern|reason)s?\b(?! (?:with|of|for)\b)", FLAGS)
 """What a question asks for if it does not know what the book calls it."""
 
@@ -132,9 +125,7 @@ def split_groups(text: str, names: Sequence[str]) -> tuple[str, str]:
 def list_values(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a list."""
     plain = re.sub(_RANK, "", text, flags=FLAGS)
-    who, plain = _front(plain, nouns)
-    found = _action(plain, nouns) or _named(plain, nouns)
-    return found and replace(found, among=joined(who, found.among))
+    return _action(plain, nouns) or _named(plain, nouns)
 
 
 def _action(text: str, nouns: Nouns) -> Slots | None:
@@ -221,7 +212,6 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
         flags=FLAGS,
     )
     plain = " ".join(plain.split()).strip(" ,-")
-    before, plain = _front(plain, nouns)
     plain = re.sub(
         rf"^(?:(?:{FRAME_WORDS}|much|long|number of|within|between)\b[\s,:.-]*)+(?=\w)", "", plain, flags=FLAGS
     )
@@ -234,12 +224,10 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
         FLAGS,
     )
     if how:
-        return Slots(
-            "typical", among=joined(before, whom(how["who"], nouns)), attribute=_OLD[how["how"].casefold()], what=what
-        )
+        return Slots("typical", among=whom(how["who"], nouns), attribute=_OLD[how["how"].casefold()], what=what)
     for verb, name in _MEASURES.items():
         if found := re.fullmatch(rf"(?P<who>.+?) {verb}(?: for .+)?", plain, FLAGS):
-            return Slots("typical", among=joined(before, whom(found["who"], nouns)), attribute=name, what=what)
+            return Slots("typical", among=whom(found["who"], nouns), attribute=name, what=what)
     plain = re.sub(r"^length (?:of )?(?:the )?(?:hospital )?stay", "length_of_stay", plain, flags=FLAGS)
     attribute, who = _head_and_who(plain, nouns)
     attribute = nouns.field(attribute) or attribute.replace("length_of_stay", "length of stay")
@@ -247,4 +235,4 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
         return None
     if "," in attribute:
         attribute, who = (one.strip() for one in attribute.split(",", 1))
-    return Slots("typical", among=joined(before, who), attribute=nouns.field(attribute) or attribute, what=what)
+    return Slots("typical", among=who, attribute=nouns.field(attribute) or attribute, what=what)

@@ -34,22 +34,20 @@ class Statement:
     said: bool = True
 
 
+_WITH = (
+    r"with|having|from|of|at|about|suffering from|diagnosed with|complaining (?:of|about)|treated with|admitted (?:"
+    r"with|for|to)|given|taking|using|living in|affected by|seeking|receiving|exhibiting|presenting with"
+)
 _CONNECT = (
-    r"(?:with|having|in|on|from|of|at|under|over|above|below|aged|between|living in|suffering from|treated with|"
-    r"diagnosed with|admitted (?:with|for|to)|older than|younger than|given|taking|using|born|without|lacking|about|"
-    r"complaining (?:of|about)|affected by|seeking|receiving|represented by|insured with|presenting with|exhibiting)"
+    rf"(?:{_WITH}|in|on|under|over|above|below|aged|between|older than|younger than|born|without|lacking|represented "
+    r"by|insured with)"
 )
 _PASSIVE_FIRST = re.compile(
     r"(?:treated|seen|admitted|referred|represented|advised|insured|employed|hired|infected|affected) (?:by|in|at|"
     r"for|to)\s",
     FLAGS,
 )
-_DROPPED = re.compile(
-    r"(?:with|having|in(?! (?:[a-z]+ )?\d{4}\b)|from|of|at|about|suffering from|diagnosed with|complaining (?:of|"
-    r"about)|treated with|admitted (?:with|for|to)|given|taking|using|living in|affected by|seeking|receiving|"
-    r"exhibiting|presenting with)\s+",
-    FLAGS,
-)
+_DROPPED = re.compile(rf"(?:{_WITH}|in(?! (?:[a-z]+ )?\d{{4}}\b))\s+", FLAGS)
 AUXILIARY = frozenset(
     "have has had haven't hasn't hadn't were was are is weren't wasn't aren't isn't did do does don't doesn't didn't "
     "got get gets can could will would must not never".split()
@@ -70,12 +68,16 @@ _NO_VERB = _RELATIVE | frozenset(
     "a an the no my our their his her of with when while if on in at to for from by about and or".split()
 )
 _AFTER_PAST = frozenset("a an the their his her its with for of from in by to on against at after within early".split())
-_HELPERS = (
-    r"(?:have|has|had|do|does|did|is|are|was|were|be|been|being|can|could|will|would|may|might|to|ever|also|already|"
-    r"actually|currently|usually|often|typically|normally|really|then|not|never|both|"
-    r"(?:have|has|had|do|does|did|is|are|was|were|could|would)n't|can't|cannot|won't)"
+_HELPERS = "|".join(
+    sorted(
+        AUXILIARY
+        | _ADVERBS
+        | set("be been being may might to ever actually currently typically normally really both cannot".split()),
+        key=len,
+        reverse=True,
+    )
 )
-_LEAD = re.compile(rf"(?:{_HELPERS}\b\s*)*", FLAGS)
+_LEAD = re.compile(rf"(?:(?:{_HELPERS})\b\s*)*", FLAGS)
 _NOT = re.compile(r"\b(?:not|never|cannot)\b|n't\b|\bcan't\b", FLAGS)
 _LIGHT = re.compile(
     r"(?:(?:receiv(?:e|es|ed)|gets?|got|gotten|(?:tak(?:e|es|en)|took)(?! (?:out|part|over|up)\b)|suffer(?:s|ed)? "
@@ -292,11 +294,6 @@ FRAME_WORDS = (
 )
 _FRAME = re.compile(rf"(?:{FRAME_WORDS}\b[\s,:.-]*)*", FLAGS)
 """Words before what is asked for, which say nothing of it."""
-_FRONT = re.compile(
-    r"(?:looking (?:only )?at|(?:out )?of|among(?:st)?|in|for|with|within|considering|from|across|regarding) "
-    r"(?P<who>.+)",
-    FLAGS,
-)
 AMONG = r"(?:among|amongst|in|for|with|across|within|of|on)"
 NOTED = (
     r"(?:mention(?:s|ed)?|diagnosed|occurs?|occur(?:red)?|appears?|happens?|happen(?:ed)?|reported|recorded|"
@@ -329,13 +326,11 @@ def counted(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
         return stated(kind, without_closing(before, nouns), nouns)
     if _FRAME.fullmatch(before):
         return found
-    front = _FRONT.fullmatch(before)
-    if found is None or (front is None and statement(before, nouns) is None):
+    if found is None or statement(before, nouns) is None:
         return None
-    who = front["who"] if front else before
     if found.among or found.of:
-        return replace(found, among=joined(whom(who, nouns), found.among))
-    return replace(found, of=whom(who, nouns))
+        return replace(found, among=joined(whom(before, nouns), found.among))
+    return replace(found, of=whom(before, nouns))
 
 
 def joined(*parts: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date as day
 from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
@@ -17,7 +18,19 @@ from discreet.questions.lists import list_values, typical
 from discreet.questions.marks import AGES, MARKED, Marks, mark
 from discreet.questions.request import Request
 from discreet.questions.sentences import FLAGS, Nouns, phrase, points_back, sentence_of, sentences_of
-from discreet.questions.statements import AMONG, AND, Kind, Slots, count, counted, share, stated, whom, without_closing
+from discreet.questions.statements import (
+    AMONG,
+    AND,
+    Kind,
+    Slots,
+    count,
+    counted,
+    joined,
+    share,
+    stated,
+    whom,
+    without_closing,
+)
 
 _NOTHING = re.compile(
     r"(?:(?>(?:treated|cared for|admitted|admitted to|who|that|which|were|was|are|is|have|had|been|seen|came|come|"
@@ -391,8 +404,23 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
         kind = "compare"
     if EACH_VALUE.search(text) and (by or kind != "compare" or _COURSE.search(text)):
         raise CannotAnswer("two-things", "Counts and shares alone are asked by group. Ask about each group by itself.")
-    found = _trend(text, nouns, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind](text, nouns)
+    read = partial(_trend, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind]
+    front = _FRONT.fullmatch(text) if kind not in ("trend", "summary") else None
+    if front and (found := read(front["rest"], nouns)):
+        among = joined(whom(front["who"] or front["mark"], nouns), found.among)
+        return replace(found, by=by or found.by, among=among)
+    found = read(text, nouns)
     return found and replace(found, by=by or found.by)
+
+
+_FRONT = re.compile(
+    r"(?:(?:looking (?:only )?at|(?:out )?of|among(?:st)?|in|for|with|within|considering|from|across|regarding) "
+    r"(?P<who>[^,]+?)(?:, (?!or |and )| (?=how many|what (?:percent|share)))|"
+    rf"in (?P<mark>{MARKED})[ ,]+)"
+    r"(?P<rest>(?:which|what|is|are|do|does|did|was|were|have|has|who|how|by|list|name|top|the)\b.+)",
+    FLAGS,
+)
+"""A population at the front: "among women, is gout commoner than arthritis?"."""
 
 
 # --- trends -----------------------------------------------------------------------------------------------------------
