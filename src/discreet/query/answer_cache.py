@@ -16,12 +16,12 @@ import math
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from discreet.algorithms.statistics.counted import Counted
 from discreet.errors import StoreError
 from discreet.retrieval.embedding import Embedder
 from discreet.system.words import essence
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import LogLedger
 
 LINE = 2
 """The version of a line. Lines of another one are skipped."""
@@ -119,19 +122,6 @@ class Released:
         return self.stopped != NOTHING
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A line of the file.
-
-    Attributes:
-        released: the release.
-        asked: the essence of its question.
-    """
-
-    released: Released
-    asked: tuple[str, ...]
-
-
 @dataclass
 class _Read:
     """What was read of the file, and is not changed: of a file that has grown, a copy is read from `end` on.
@@ -140,15 +130,15 @@ class _Read:
         state: of the file when it was read (`_state`).
         end: the number of bytes that were read, up to the last line break.
         last: the bytes before `end`: another file in its place has others.
-        lines: in their order.
-        asked: their releases by the essence of the question.
+        releases: in their order.
+        asked: the releases by the essence of the question.
         made: what was made of all releases, with the number of them.
     """
 
     state: tuple[int, ...] = ()
     end: int = 0
     last: bytes = b""
-    lines: list[_Line] = field(default_factory=list)
+    releases: list[Released] = field(default_factory=list)
     asked: dict[tuple[str, ...], list[Released]] = field(default_factory=dict)
     made: dict[Callable[[list[Released]], Any], tuple[int, Any]] = field(default_factory=dict)
 
@@ -162,7 +152,7 @@ class _Read:
     def copy(self) -> "_Read":
         """Return a copy, to which lines can be added."""
         asked = {words: list(released) for words, released in self.asked.items()}
-        return replace(self, lines=list(self.lines), asked=asked, made=dict(self.made))
+        return replace(self, releases=list(self.releases), asked=asked, made=dict(self.made))
 
     def add(self, text: bytes) -> None:
         """Add the lines of the text at `end`."""
@@ -170,9 +160,8 @@ class _Read:
         self.last = (self.last + text)[-_LAST:]
         for line in text.decode(errors="replace").split("\n"):  # not `splitlines`: U+2028 ends no line
             if released := _parsed(line):
-                known = _Line(released, essence(released.question))
-                self.lines.append(known)
-                self.asked.setdefault(known.asked, []).append(released)
+                self.releases.append(released)
+                self.asked.setdefault(essence(released.question), []).append(released)
 
 
 class AnswerCache:
@@ -204,14 +193,14 @@ class AnswerCache:
 
     def all(self) -> list[Released]:
         """Return all releases in their order of time. Skip lines that a crash cut off, and lines of another version."""
-        return [line.released for line in self._look().lines]
+        return list(self._look().releases)
 
     def made_of_all(self, make: Callable[[list[Released]], T]) -> T:
         """Return what `make` returns for all releases. It is made once for as many lines."""
         read = self._look()
         number, made = read.made.get(make, (-1, None))
-        if number != len(read.lines):
-            number, made = len(read.lines), make([line.released for line in read.lines])
+        if number != len(read.releases):
+            number, made = len(read.releases), make(list(read.releases))
             read.made[make] = number, made
         found: T = made
         return found
@@ -231,7 +220,7 @@ class AnswerCache:
 
     def apart(self, parts: Sequence[str]) -> Released | None:
         """Return the latest statistic of the same parts, in any words: the parts that were released, or asked for."""
-        wanted, tables = list(parts), (one.released for one in reversed(self._look().lines) if one.released.table)
+        wanted, tables = list(parts), (one for one in reversed(self._look().releases) if one.table)
         return next((one for one in tables if wanted in (list(one.choices), list(one.asked))), None)
 
     def related(self, question: str, count: int, similarity: float, *, others: bool = False) -> list[Released]:
@@ -239,11 +228,11 @@ class AnswerCache:
 
         "No answer" helps no other question, and is left out. With `others`, answers to the same question are left out.
         """
-        answers = (line for line in self._look().lines if line.released.is_answer and not line.released.table)
-        latest = {line.asked: line.released for line in answers}
-        if others:
-            latest.pop(essence(question), None)
-        found = [(one, vector) for one in latest.values() if (vector := self._vector(one)) is not None]
+        asked = self._look().asked.items()
+        same = (alike for words, alike in asked if not (others and words == essence(question)))
+        texts = ([one for one in alike if one.is_answer and not one.table] for alike in same)
+        latest = (alike[-1] for alike in texts if alike)
+        found = [(one, vector) for one in latest if (vector := self._vector(one)) is not None]
         if not found:
             return []
         known = [one for one, _ in found]
@@ -320,13 +309,6 @@ def _parsed(line: str) -> Released | None:
 _RELEASED = TypeAdapter(Released)
 
 
-class Meeting(Protocol):
-    """The meeting point of askers: the ledger, which they share."""
-
-    def alone(self, key: bytes) -> AbstractContextManager[None]:
-        """Hold `key` during the block. Wait first until no other asker holds it."""
-
-
 def flight(question: str, choices: Sequence[str], secret: bytes) -> bytes:
     """Return the key of a question's flight. Questions with the same release have the same key. It reveals no question.
 
@@ -340,10 +322,10 @@ def flight(question: str, choices: Sequence[str], secret: bytes) -> bytes:
 
 
 @contextmanager
-def alone_with(question: str, choices: Sequence[str], secret: bytes, meeting: Meeting) -> Iterator[None]:
+def alone_with(question: str, choices: Sequence[str], secret: bytes, ledger: "LogLedger") -> Iterator[None]:
     """Hold a question's flight during the block. A question without meaningful words has no flight."""
     if not essence(question):
         yield
         return
-    with meeting.alone(flight(question, choices, secret)):
+    with ledger.alone(flight(question, choices, secret)):
         yield

@@ -411,11 +411,6 @@ def whom(text: str, nouns: Nouns) -> str:
     return "" if re.fullmatch(nouns.people, bare, FLAGS) else group(bare, nouns)
 
 
-def count(text: str, nouns: Nouns) -> Slots | None:
-    """Return the slots of a count."""
-    return counted("count", text, nouns)
-
-
 def share(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a share."""
     leads = re.fullmatch(

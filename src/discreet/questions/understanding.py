@@ -18,19 +18,7 @@ from discreet.questions.lists import list_values, typical
 from discreet.questions.marks import AGES, MARKED, Marks, mark
 from discreet.questions.request import Request
 from discreet.questions.sentences import FLAGS, Nouns, phrase, points_back, sentence_of, sentences_of
-from discreet.questions.statements import (
-    AMONG,
-    AND,
-    Kind,
-    Slots,
-    count,
-    counted,
-    joined,
-    share,
-    stated,
-    whom,
-    without_closing,
-)
+from discreet.questions.statements import AMONG, AND, Kind, Slots, counted, joined, share, stated, whom, without_closing
 
 _NOTHING = re.compile(
     r"(?:(?>(?:treated|cared for|admitted|admitted to|who|that|which|were|was|are|is|have|had|been|seen|came|come|"
@@ -514,7 +502,7 @@ def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
             if _ALL_UNITS.fullmatch(slots.of):
                 slots = replace(slots, of="", denied=False)
             by = years[1].casefold() if years else slots.by
-            return replace(slots, kind="trend", by=by, among=AND.join(filter(None, (slots.among, *marks))))
+            return replace(slots, kind="trend", by=by, among=joined(slots.among, *marks))
     return None
 
 
@@ -555,7 +543,7 @@ def _summary(text: str, nouns: Nouns) -> Slots | None:
 
 
 _READ: dict[Kind, Callable[[str, Nouns], Slots | None]] = {
-    "count": count,
+    "count": partial(counted, "count"),
     "share": share,
     "difference": compare,
     "compare": compare,
