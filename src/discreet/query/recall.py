@@ -38,7 +38,7 @@ def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> 
     A statistic is the same if its parts are, in other words of the question, too. Or it follows from other ones.
     """
     if isinstance(algorithm, Statistic):
-        found = history.apart(algorithm.set_apart) or derive(history.made_of_all(Releases), question, algorithm)
+        found = history.apart(algorithm.set_apart) or history.made_of_all(Releases).answer(question, algorithm)
         if found is not None:
             return found
     known = history.same(question, algorithm.set_apart, fingerprint(algorithm))
@@ -115,7 +115,7 @@ def widen_answer(
         UsageError: if an earlier release has no counts.
     """
     own = _as_released(question, statistic, answer) if answer.counts else history.apart(statistic.set_apart)
-    found = widened([own] if own else history.made_of_all(Releases), question, statistic, sample)
+    found = (Releases([own]) if own else history.made_of_all(Releases)).answer(question, statistic, sample)
     if found is None:
         raise UsageError("This was released without its counts. Ask anew, and pay: --anew.")
     return replace(answer, text=found.answer, table=found.table)
@@ -179,20 +179,9 @@ class Derived(Released):
         return tuple(moment for one in self.of for moment in one.moments)
 
 
-def derive(releases: "Iterable[Released] | Releases", question: str, statistic: Statistic) -> Derived | None:
+def derive(releases: Iterable[Released], question: str, statistic: Statistic) -> Derived | None:
     """Return the answer that follows from releases; None if none does. No document has any influence."""
-    return _counts_of(releases).answer(question, statistic)
-
-
-def widened(
-    releases: "Iterable[Released] | Releases", question: str, statistic: Statistic, sample: LabelledSample
-) -> Derived | None:
-    """Return the answer that follows from releases, with intervals that cover what phrases get wrong as well."""
-    return _counts_of(releases).answer(question, statistic, sample)
-
-
-def _counts_of(releases: "Iterable[Released] | Releases") -> "Releases":
-    return releases if isinstance(releases, Releases) else Releases(releases)
+    return Releases(releases).answer(question, statistic)
 
 
 def check_sample(statistic: Algorithm, sample: LabelledSample) -> None:

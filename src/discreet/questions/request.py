@@ -39,7 +39,7 @@ from discreet.algorithms.text.attributes import matches
 from discreet.algorithms.text.schema_words import Embed, attribute_meant, attribute_named
 from discreet.config import VaultConfig, field_type, field_values
 from discreet.errors import CannotAnswer, UnknownName, UsageError
-from discreet.retrieval.codebook import Attribute, Codebook
+from discreet.retrieval.codebook import Codebook
 
 Kind = Literal["count", "share", "difference", "compare", "trend", "typical", "list", "summary", "themes", "fact"]
 KINDS: dict[str, type[Statistic]] = {
@@ -117,7 +117,7 @@ class Request(BaseModel):
             raise ValueError(f"a trend is by {', '.join(MONTHS)}")
         fields = type(self).model_fields
         given = {name for name in self.model_fields_set if getattr(self, name) != fields[name].default} - {"kind"}
-        if strange := sorted(given - {*_parts_of(self.kind)}):
+        if strange := sorted(given - {*parts_of_kind(self.kind)}):
             raise ValueError(f"a {self.kind} has no {', '.join(strange)}")
         return self
 
@@ -130,7 +130,7 @@ class Request(BaseModel):
 
     def statistic(self, **given: Any) -> Statistic:
         """Return the algorithm of a statistic, with other parameters, such as `epsilon` and `where`."""
-        own: dict[str, Any] = {_PARAMETERS.get(name, name): getattr(self, name) for name in _parts_of(self.kind)}
+        own: dict[str, Any] = {_PARAMETERS.get(name, name): getattr(self, name) for name in parts_of_kind(self.kind)}
         for name in {"condition", "population"} & own.keys():
             own[name] = _text(own[name])
         if self.groups:
@@ -155,7 +155,8 @@ class Request(BaseModel):
         yield f", choices {' | '.join(self.choices)}" if self.choices else ""
 
 
-def _parts_of(kind: str) -> list[str]:
+def parts_of_kind(kind: str) -> list[str]:
+    """Return the names of the parts that a request of a kind may have."""
     return [name.removesuffix("!") for name in _PARTS.get(kind, ())]
 
 
@@ -167,7 +168,7 @@ def _text(condition: Condition | None) -> str:
 def request_of_statistic(statistic: Statistic) -> Request:
     """Return the request that a statistic answers. The tests of fields are part of its population."""
     own: dict[str, Any] = {"kind": statistic.name}
-    for name in _parts_of(statistic.name):
+    for name in parts_of_kind(statistic.name):
         value = getattr(statistic, _PARAMETERS.get(name, name), None)
         if name in ("of", "groups") and value:
             value = statistic.read(value) if name == "of" else tuple(map(statistic.read, value))
@@ -254,7 +255,7 @@ def parse_request(text: str) -> Request:
 
 def _clauses_of(kind: str) -> list[str]:
     """Return the parts that stand after the head of a text form."""
-    return [name for name in _parts_of(kind) if name in _READ and name != _HEADS.get(kind)]
+    return [name for name in parts_of_kind(kind) if name in _READ and name != _HEADS.get(kind)]
 
 
 def _without_quotes(text: str) -> str:
@@ -372,7 +373,9 @@ def of_request(
     if request.kind == "trend" or (request.kind == "themes" and request.by in MONTHS):
         own = {"date_field": request.dated or _dates(settings)[0]} | own
     if request.kind == "typical":
-        own = range_of(request.attribute, settings, schema) | own
+        found = attribute_named(schema, request.attribute) if schema else None
+        if found is not None and found.low is not None and not _is_declared(request.attribute, settings):
+            own = {"low": found.low, "high": found.high} | own
     _refuse_strange(KINDS[request.kind], own)
     return request.statistic(**own)
 
@@ -498,14 +501,6 @@ def _dates(settings: VaultConfig) -> list[str]:
     return dates
 
 
-def range_of(attribute: str, settings: VaultConfig, schema: Codebook | None) -> dict[str, Any]:
-    """Return the public range of a number, as the schema has it; nothing if it has none."""
-    if schema is None or _is_declared(attribute, settings):
-        return {}
-    found = attribute_named(schema, attribute)
-    return {} if found is None or found.low is None else {"low": found.low, "high": found.high}
-
-
 def under_schema(
     algorithm: Algorithm,
     settings: VaultConfig,
@@ -531,9 +526,7 @@ def under_schema(
             name: value for name, value in public.items() if not getattr(algorithm, name) or name in ("attribute", "by")
         }
         return replace(algorithm, **own)
-    if schema is None or not isinstance(algorithm, ListValues | Typical):
-        return algorithm
-    if _is_declared(algorithm.attribute, settings):
+    if schema is None or not isinstance(algorithm, ListValues | Typical) or _is_declared(algorithm.attribute, settings):
         return algorithm
     found = attribute_meant(schema, algorithm.attribute, embed)
     if found is None:
@@ -542,10 +535,6 @@ def under_schema(
             f"The documents were read for {', '.join(schema.names)}, and '{algorithm.attribute}' is none of these. Ask "
             "for one of them, or add it to the codebook and read again: discreet code VAULT --book BOOK.",
         )
-    return _attribute_of(algorithm, found)
-
-
-def _attribute_of(algorithm: ListValues | Typical, found: Attribute) -> Algorithm:
     if isinstance(algorithm, ListValues):
         return replace(algorithm, attribute=found.name)
     if found.type != "number":

@@ -69,6 +69,8 @@ _ADVICE: dict[str, str] = {
     ),
     "unsure": "It can be read in several ways, or by none. Ask in simpler words, or write what is meant: {readings}",
 }
+NAMES = tuple(_ADVICE)
+"""The kinds of refusals."""
 _NAMES = {
     "share": "count",
     "trend": "count",
@@ -77,7 +79,7 @@ _NAMES = {
     "two-questions": "two-things",
     "nothing": "nothing-named",
 }
-"""The kinds of refusals, where they have another name than the kind of the question."""
+"""The kinds of refusals that have another name than the kind of the question."""
 _CHOSEN = frozenset(("count", "comparison", "list", "nothing-named", "summary", "superlative"))
 """The kinds of which public choices make a choice."""
 _LEAST = 0.4

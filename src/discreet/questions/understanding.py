@@ -16,7 +16,7 @@ from discreet.questions.foreign import foreign_slots
 from discreet.questions.joins import as_condition, check_words
 from discreet.questions.lists import list_values, typical
 from discreet.questions.marks import AGES, MARKED, Marks, mark
-from discreet.questions.request import Request
+from discreet.questions.request import Request, parts_of_kind
 from discreet.questions.sentences import FLAGS, Nouns, phrase, points_back, sentence_of, sentences_of
 from discreet.questions.statements import AMONG, AND, Kind, Slots, counted, joined, share, stated, whom, without_closing
 
@@ -63,7 +63,6 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     marks.text = re.sub(rf"({MARKED}) only\b|\bonly (in {MARKED})", r"\1\2", marks.text)
     if kind != "summary":
         check_words(marks.text, question)
-    _check_denials(marks, nouns)
     if kind in ("count", "share") and (records := _RECORDS.search(marks.text)) and records[1] not in nouns.plural:
         raise CannotAnswer(
             "unsure",
@@ -71,7 +70,7 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
             f"mean these, ask: {re.sub(rf'{records[1]}', nouns.plural, question, count=1)}",
         )
     slots = slots_of(marks.text, cast(Kind, "compare" if kind == "versus" else kind), nouns)
-    return None if slots is None else _checked(_Reading(question, marks, slots, nouns).request(), fields)
+    return _Reading(question, marks, slots, nouns).request(fields) if slots else None
 
 
 def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condition:
@@ -82,11 +81,9 @@ def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condit
     """
     marks = mark(part, fields, nouns)
     check_words(marks.text, part)
-    _check_denials(marks, nouns)
-    found = _Reading(part, marks, Slots("count", among=whom(marks.text, nouns)), nouns).request()
+    found = _Reading(part, marks, Slots("count", among=whom(marks.text, nouns)), nouns).request(fields)
     if found.among is None:
         raise CannotAnswer("unsure", "It names nothing.")
-    _checked(found, fields)
     return found.among
 
 
@@ -98,55 +95,40 @@ def read_foreign(question: str, fields: Mapping[str, str], nouns: Nouns) -> Requ
     """
     marks = mark(sentence_of(question), fields, nouns, foreign=True)
     slots = foreign_slots(marks.text, nouns)
-    if slots is not None:
-        _check_denials(marks, nouns)
-    return None if slots is None else _checked(_Reading(question, marks, slots, nouns).request(), fields)
+    return _Reading(question, marks, slots, nouns).request(fields) if slots else None
+
+
+def _unsure(why: str, meant: str = "") -> CannotAnswer:
+    """Return the refusal of a question that would be asked as another one, with what may be meant."""
+    return CannotAnswer("unsure", f"{why} Write what is meant as a request{f': {meant}' if meant else ''}.")
 
 
 def _check_denials(marks: Marks, nouns: Nouns) -> None:
-    """Refuse a test of a field that the question denies: it would be asked as its opposite.
-
-    Raises:
-        CannotAnswer: if there is one.
-    """
-    beside = (
-        rf"{_DENIES}(?: (?:{nouns.people}|of|in|on|at|from|the|aged|visit|auf|dans|en|su[rn]|der|la|le))* in "
-        rf"({MARKED})"
-    )
-    if denied := re.search(beside, marks.text, FLAGS):
-        test = marks.tests_in(denied[1])[0]
-        raise CannotAnswer(
-            "unsure", f"It denies a test of a field. Write what is meant as a request: count: all, among not {test}"
-        )
+    """Refuse a test of a field that the question denies: it would be asked as its opposite."""
+    between = rf"(?: (?:{nouns.people}|of|in|on|at|from|the|aged|visit|auf|dans|en|su[rn]|der|la|le))*"
+    if denied := re.search(rf"{_DENIES}{between} in ({MARKED})", marks.text, FLAGS):
+        raise _unsure("It denies a test of a field.", f"count: all, among not {marks.tests_in(denied[1])[0]}")
 
 
-def _checked(request: Request, fields: Mapping[str, str]) -> Request:
-    """Return a request whose tests can hold together, and in which no declared value is left as a phrase.
-
-    Raises:
-        CannotAnswer: if a field has two values at once: the grammar lost what the question does with them.
-    """
-    among = _tests_of(request.among)
+def _check_values(request: Request, fields: Mapping[str, str]) -> None:
+    """Refuse a request whose tests cannot hold together, or in which a declared value is left as a phrase."""
     for one in (request.of, *request.groups) if request.of or request.groups else (None,):
-        equal = [test for test in (*among, *_tests_of(one)) if test.relation == "="]
         values: dict[str, str] = {}
-        for test in equal:
-            if values.setdefault(test.field, test.value) != test.value:
-                raise CannotAnswer(
-                    "unsure",
+        for test in (*_tests_of(request.among), *_tests_of(one)):
+            if test.relation == "=" and values.setdefault(test.field, test.value) != test.value:
+                raise _unsure(
                     f"It would be asked as {request}, of records with two values of '{test.field}' at once. Ask about "
-                    "each by itself, or write what is meant as a request.",
+                    "each by itself."
                 )
     said = [said.casefold() for said in request.phrases if said != request.attribute]
     for name, declared in fields.items():
         for value, labels in field_values(declared).items():
-            if found := next((one for one in (name, value, *labels) if len(one) > 2 and one.casefold() in said), ""):
-                raise CannotAnswer(
-                    "unsure",
-                    f"It would be asked as {request}, and '{found}' is a declared value of '{name}'. Write what is "
-                    f"meant as a request, with {name} = {value}.",
-                )
-    return request
+            for word in (name, value, *labels):
+                if len(word) > 2 and word.casefold() in said:
+                    raise _unsure(
+                        f"It would be asked as {request}, and '{word}' is a declared value of '{name}'.",
+                        f"with {name} = {value}",
+                    )
 
 
 def _tests_of(condition: Condition | None) -> list[FieldTest]:
@@ -160,70 +142,60 @@ class _Reading:
     def __init__(self, question: str, marks: Marks, slots: Slots, nouns: Nouns) -> None:
         self._question, self._marks, self._slots, self._nouns = question, marks, slots, nouns
 
-    def request(self) -> Request:
+    def request(self, fields: Mapping[str, str]) -> Request:
         """Return the request.
+
+        Args:
+            fields: the declared fields, with their types.
 
         Raises:
             CannotAnswer: if a part of the question would be lost, or can be read in several ways.
         """
         slots = self._slots
-        held = " ".join((slots.of, slots.among, slots.attribute, *slots.groups))
+        _check_denials(self._marks, self._nouns)
+        held = map(str, self._marks.tests_in(" ".join((slots.of, slots.among, slots.attribute, *slots.groups))))
         listed = {one.field for one in self._marks.tests_in(slots.attribute)}  # "in each ward": all of its values
-        for test in (one for name in re.findall(MARKED, self._marks.text) for one in self._marks.tests_in(name)):
-            if test.field not in listed and str(test) not in map(str, self._marks.tests_in(held)):
-                raise CannotAnswer(
-                    "unsure",
-                    f"The test {test} would be lost. Ask in simpler words, or write what is meant as a request.",
-                )
-        if slots.denied and re.match(r"(?:neither|weder|ni) ", slots.of):
-            slots = replace(slots, denied=False)
-        joined = slots.denied and re.search(r"\b(?:and|or|but|nor)\b|[,&+/]", slots.of)
+        for test in sorted({str(one) for one in self._marks.tests_in(self._marks.text)} - {*held}):
+            if test.split()[0] not in listed:
+                raise _unsure(f"The test {test} would be lost. Ask in simpler words.")
+        denied = slots.denied and not re.match(r"(?:neither|weder|ni) ", slots.of)
+        joined = denied and re.search(r"\b(?:and|or|but|nor)\b|[,&+/]", slots.of)
         of, tests = self._parted(f"no {slots.of}" if joined else slots.of)
-        if of is not None and slots.denied and not joined:
+        if of is not None and denied and not joined:
             of = ~of
-        if of is None and slots.denied and tests:
-            raise CannotAnswer(
-                "unsure", f"It denies a test of a field. Write what is meant: count: all, among not {tests[0]}"
-            )
-        among = self._condition(slots.among)
-        if of is None and len(tests) > 1 and slots.kind == "share":
-            raise CannotAnswer(
-                "unsure",
-                f"Which of {' and '.join(map(str, tests))} it asks the share of is in doubt. Write what is meant as a "
-                f"request: share: {tests[-1]}, among {tests[0]}",
-            )
+        if of is None and denied and tests:
+            raise _unsure("It denies a test of a field.", f"count: all, among not {tests[0]}")
         if of is None and tests and slots.kind == "share":
-            of, tests = tests[-1], tests[:-1]
-        among = together([*tests, *parts_of(among)])
-        own: dict[str, Any] = {"kind": slots.kind}
-        if slots.kind == "trend":
-            own |= {"by": slots.by or "month"}
-            among, period = self._period(among)
-            own |= period
-        elif slots.by:
+            if len(tests) > 1:
+                raise _unsure(
+                    f"Which of {' and '.join(map(str, tests))} it asks the share of is in doubt.",
+                    f"share: {tests[-1]}, among {tests[0]}",
+                )
+            of, tests = tests[0], ()
+        among = together([*tests, *parts_of(self._condition(slots.among))])
+        if slots.by and slots.kind != "trend":
             raise CannotAnswer(slots.kind, f"It asks for values by {slots.by}. Ask for a count by {slots.by}.")
-        if slots.kind in ("count", "share", "compare", "trend") and of is not None:
-            own["of"] = of
-        if slots.kind in ("difference", "compare"):
-            own["groups"], shared = _shared([self._condition(one) or ALL for one in slots.groups])
-            among = together([*parts_of(among), *shared])
         if slots.kind == "list" and _VAGUE_LIST.fullmatch(slots.attribute):
             raise CannotAnswer(
                 "summary",
                 f"'{slots.attribute}' is a summary of many documents. Ask for one attribute, for example: What "
                 "are the most common symptoms of ...? Or summarise: Summarise what the notes say about ...",
             )
-        if slots.kind in ("list", "typical"):
-            own["attribute"] = self._attribute(slots.attribute)
-        if slots.kind == "list":
-            own["most"] = slots.most
-        if slots.kind == "typical":
-            own["what"] = slots.what
+        own: dict[str, Any] = {"of": of, "attribute": self._attribute(slots.attribute)}
+        own |= {"by": slots.by or "month", "what": slots.what, "most": slots.most}
+        if slots.kind == "trend":
+            among, period = self._period(among)
+            own |= period
+        if slots.groups:
+            own["groups"], shared = _shared([self._condition(one) or ALL for one in slots.groups])
+            among = together([*parts_of(among), *shared])
+        known = {name: value for name, value in own.items() if name in parts_of_kind(slots.kind) and value is not None}
         try:
-            found = Request(**own, among=among)
+            found = Request(kind=slots.kind, among=among, **known)
         except ValueError as error:
             raise UsageError(f"It is no request: {error}") from None
         check_whole(found, self._nouns)
+        _check_values(found, fields)
         return found
 
     def _attribute(self, said: str) -> str:
