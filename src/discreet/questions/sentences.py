@@ -90,7 +90,7 @@ _OPENING = re.compile(
     r"(?: to)?(?: me| us)?(?: please)?\b[\s,]*|(?:can|could|would|will) you(?: please)?(?= \w)\s*"
     r"|(?:roughly|approximately|about|around|exactly|precisely)\s+(?=how many|what)"
     r"|(?:do you|do we) (?:happen to )?know\b\s*|(?:i|we) (?:want|need|would like|'d like|wish)(?: to (?:know|see))?\s*"
-    r"|i'd like to (?:know|see)\s*|i wonder\s*|(?:tell|show|give) (?:me|us)\b[\s:,]*)+",
+    r"|(?:i|we)'d like(?: to(?: know| see)?)?\s*|i wonder\s*|(?:tell|show|give) (?:me|us)\b[\s:,]*)+",
     FLAGS,
 )
 _POLITE = re.compile(

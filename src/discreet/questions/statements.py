@@ -287,7 +287,7 @@ _SHARE_LEAD = (
 FRAME_WORDS = (
     r"(?>(?:what(?:'s|'re)?|which|how|show|give|tell|list|find|report|figure|is|are|was|were|there|for|the|a|an|me|us|"
     r"please|i|i'd|we|want|need|would|like|to|see|know|known|get|so|any|idea|in|with|of|by|from|roughly|approximately|"
-    r"about|exactly|just|and|then|can|you|could|do|have|has|count|calculate|compute|estimate|determine|provide|way|it|"
+    r"about|exactly|just|and|then|can|you|could|do|does|did|have|has|count|calculate|compute|estimate|determine|provide|way|it|"
     r"be|helpful|learn|work out|out|tell|large|big|high|hello|hi|hey|thanks|actually|state|let|say|check|look up|"
     r"number|total|plot|chart|graph|draw|display|present|as|come|quick|question|our|my|all|one|interested|wondering|"
     r"help|find out|on|at|around|within)\b)"

@@ -274,7 +274,7 @@ class _Reading:
 
 
 _FRAMES = re.compile(
-    r"\b(?:since|until|have|has|had|outside|besides|older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|"
+    r"\b(?:since|until|have|has|had|did|does|outside|besides|older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|"
     r"where|why|when|more|most|less|fewer|fewest|than|average|median|percentage|proportion|share of|number of|rate of|"
     r"compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|\b(?:patients|"
     r"people|customers|clients|employees|tenants|users|persons|everyone)\b(?!')|[?!:;]",
@@ -413,27 +413,23 @@ _CHANGE = (
     r"(?:up|down|decreas\w+|fall\w*|declin\w+|drop\w*|less \w+))?(?: (?:now|today|lately|recently))?"
 )
 _HELP = r"(?:has|have|had|did|does|do|is|are|was|were)"
-_TREND = tuple(
-    re.compile(one, FLAGS)
-    for one in (
-        rf"(?:how |in what way )?{_HELP} (?P<what>.+?) {_CHANGE}(?P<who> {AMONG} .+)?",
-        rf"how (?:did |do |does |has |have )?(?P<what>.+?) (?:{_HELP} )?{_CHANGE}",
-        r"(?:are|were) there (?:more|fewer|less) (?P<what>.+?) (?:now|lately|recently)?(?: than (?:before|last year|"
-        r"in the past|a year ago|earlier))?",
-        rf"{_HELP} (?:we|you) (?:seeing |see |seen |have |had |getting )+(?:more and more |fewer and fewer |more |"
-        r"fewer |less )(?P<what>.+)",
-        r"(?:has|have|had) there been (?:an? )?(?:\w+ )?(?:increase|decrease|rise|decline|fall|drop|growth|change|"
-        r"more|fewer|trend)(?: (?:in|of))? (?P<what>.+)",
-        r"(?:what did |what (?:do|does) |how did |how do |how does )(?P<what>.+?) (?:look like|go|move)",
-        r"(?:.*?\b)?(?:trends?|course|development|evolution|curve|time ?line|time series|trajectory|history|chart|"
-        r"graph|plot|figures|breakdown) (?:of|in|for) (?P<what>.+)",
-        r"(?:(?:show|plot|chart|graph|give|track|draw|follow|trend|let)\b(?: me| us)?(?: see)? |i need |i want "
-        r")+(?P<what>.+)",
-        r"(?:when (?:were|was|are|is) there (?:many|the most|most) )(?P<what>.+)",
-        r"(?:(?:what(?:'s| is) |show(?: me)? ))?(?:the )?(?P<what>.+?) (?:trend|time ?line|over time|curve)",
-        r"(?P<what>.+)",
-    )
+_CURVE = (
+    r"(?:trends?|course|development|evolution|curve|time ?line|time series|trajectory|history|chart|graph|plot|figures|"
+    r"breakdown|increase|decrease|rise|decline|fall|drop|growth|change)"
 )
+_ASKED = re.compile(
+    rf"(?:.*?\b{_CURVE} (?:of|in|for) )?(?:(?:how|(?:in )?what way|what(?:'s)?|{_HELP}|been|there|we|you|see(?:ing|n)?|"
+    r"getting|(?:more|fewer) and (?:more|fewer)|more|fewer|less|show|plot|chart|graph|give|track|draw|follow|let|me|us|"
+    r"i need|i want|when|many|the most|the|an?)\b\s*)*",
+    FLAGS,
+)
+_CHANGES = re.compile(
+    rf"(?: {_HELP})? (?:{_CHANGE}|go|going|move|look like)(?= {AMONG} |$)| (?:trend|time ?line|over time|curve|now|"
+    r"lately|recently)$| than (?:before|last year|in the past|a year ago|earlier)$",
+    FLAGS,
+)
+_SHOWN = re.compile(rf"\b(?:{_CURVE}|more|fewer|less|show|plot|give|track|draw|follow|i need|i want|the most)\b", FLAGS)
+"""What asks for a course of time, where neither a period nor a change does."""
 _NUMBERS_OF = re.compile(
     r"^(?:the |an? |new )*(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|"
     r"for|with) ",
@@ -459,22 +455,25 @@ def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
     years = re.search(r"\bover the (month|quarter|year)s\b", text, FLAGS)
     text = _COURSE.sub("", text).strip(" ,:")
     text, marks = _parted_marks(text)
-    for pattern in _TREND:
-        if (found := pattern.fullmatch(text)) is None or (pattern is _TREND[-1] and not (timed or marks)):
-            continue
-        what = without_closing(f"{found['what']}{found.groupdict().get('who') or ''}", nouns)
-        what = re.sub(
-            r" (?:mentions|cases|reports|complaints|numbers|figures)$", "", _NUMBERS_OF.sub("", what), flags=FLAGS
-        )
-        if not what:
-            slots: Slots | None = Slots("trend")
-        else:
-            slots = counted("trend", what, nouns) or counted("share", what, nouns) or stated("trend", what, nouns)
-        if slots is not None:
-            if _ALL_UNITS.fullmatch(slots.of):
-                slots = replace(slots, of="", denied=False)
-            by = years[1].casefold() if years else slots.by
-            return replace(slots, kind="trend", by=by, among=joined(slots.among, *marks))
+    lead = _ASKED.match(text)
+    asked = lead[0] if lead else ""
+    what, changes = text[len(asked) :], 0
+    while found := _CHANGES.search(what):
+        what, changes = f"{what[: found.start()]}{what[found.end() :]}", changes + 1
+    if not (changes or timed or marks or _SHOWN.search(asked)):
+        return None
+    what = without_closing(what, nouns)
+    what = re.sub(
+        r" (?:mentions|cases|reports|complaints|numbers|figures)$", "", _NUMBERS_OF.sub("", what), flags=FLAGS
+    )
+    slots: Slots | None = Slots("trend")
+    if what:
+        slots = counted("trend", what, nouns) or counted("share", what, nouns) or stated("trend", what, nouns)
+    if slots is not None:
+        if _ALL_UNITS.fullmatch(slots.of):
+            slots = replace(slots, of="", denied=False)
+        by = years[1].casefold() if years else slots.by
+        return replace(slots, kind="trend", by=by, among=joined(slots.among, *marks))
     return None
 
 
