@@ -180,7 +180,9 @@ class AnswerCache:
     def add(self, released: Released) -> None:
         """Keep a release, durably. An answer is kept with its question's vector, which is then not computed again."""
         # Numbers help no other question, and a statistic needs no embedder.
-        vector = self._encoded(released.question) if released.is_answer and not released.table else ""
+        vector = ""
+        if released.is_answer and not released.table:
+            vector = b64encode(self._embedder.embed([released.question])[0].astype("<f2").tobytes()).decode()
         line = {"version": LINE} | asdict(released) | {"vector": vector}
         try:
             with self._path.open("a", encoding="utf-8") as file:
@@ -267,9 +269,6 @@ class AnswerCache:
         found.add(text)
         found.state = state
         return found
-
-    def _encoded(self, question: str) -> str:
-        return b64encode(self._embedder.embed([question])[0].astype("<f2").tobytes()).decode()
 
     def _vector(self, released: Released) -> NDArray[np.float16] | None:
         """Return the vector of a release's question; None if it is missing or damaged."""

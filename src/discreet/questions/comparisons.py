@@ -202,13 +202,11 @@ def _than(text: str, nouns: Nouns) -> Slots | None:
     return _pair(after, right, nouns, less=less)
 
 
+_SIDE = r"those|the ones|ones|it is|they are|is|are|do|does|did|both|between|that|who|after|people"
+
+
 def _bare_side(text: str) -> str:
-    return re.sub(
-        r"^(?:(?:those|the ones|ones|it is|they are|is|are|do|does|did|both|between|that|who|after|people) )+(?=\S)",
-        "",
-        text.strip(),
-        flags=FLAGS,
-    )
+    return re.sub(rf"^(?:(?:{_SIDE}) )+(?=\S)", "", text.strip(), flags=FLAGS)
 
 
 def _groups(text: str, nouns: Nouns) -> tuple[str, ...]:
@@ -255,10 +253,7 @@ def _side(text: str, nouns: Nouns) -> tuple[str, str]:
         parts.remove(thing) if thing in parts else None
         return thing, AND.join(parts)
     bare = re.sub(
-        r"^(?:(?:those|that|ones|the ones|who|with|have|had|of|for|about|in|among|after|from|has|an?|the) )+(?=\S)",
-        "",
-        text,
-        flags=FLAGS,
+        rf"^(?:(?:{_SIDE}|with|have|had|has|of|for|about|in|among|from|an?|the) )+(?=\S)", "", text, flags=FLAGS
     )
     said, denied = holds(bare)
     return f"not {said}" if denied else said, ""

@@ -378,7 +378,9 @@ def _times(marks: Marks) -> Iterator[tuple[int, int, str, str]]:
 
 def _range(text: str) -> tuple[int, int, str, str] | None:
     for lead in _BETWEEN.finditer(text):
-        first = _date(text, lead.end()) or _bare_month(text, lead.end())
+        first = _date(text, lead.end())
+        if first is None and (bare := re.compile(rf"{_MONTH}(?!\w)", FLAGS).match(text, lead.end())):
+            first = f"{_number_of(bare['name']):02d}", bare.end()
         join = first and _AND.match(text, first[1])
         last = join and _date(text, join.end())
         if first and last:
@@ -415,11 +417,6 @@ def _date(text: str, at: int) -> tuple[str, int] | None:
         if (found := pattern.match(text, at)) and (value := _iso(found.groupdict())):
             return value, found.end()
     return None
-
-
-def _bare_month(text: str, at: int) -> tuple[str, int] | None:
-    found = re.compile(rf"{_MONTH}(?!\w)", FLAGS).match(text, at)
-    return (f"{_number_of(found['name']):02d}", found.end()) if found else None
 
 
 def _number_of(month: str) -> int:

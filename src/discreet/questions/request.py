@@ -250,7 +250,8 @@ def parse_request(text: str) -> Request:
     try:
         return Request(**fields)
     except ValidationError as error:
-        raise UsageError(f"The request is none: {_why(error)}. It has: {', '.join(_clauses_of(kind))}.") from None
+        why = "; ".join(f"{'.'.join(map(str, one['loc']))} {one['msg']}".strip() for one in error.errors())
+        raise UsageError(f"The request is none: {why}. It has: {', '.join(_clauses_of(kind))}.") from None
 
 
 def _clauses_of(kind: str) -> list[str]:
@@ -332,10 +333,6 @@ _READ: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 
 
-def _why(error: ValidationError) -> str:
-    return "; ".join(f"{'.'.join(map(str, one['loc']))} {one['msg']}".strip() for one in error.errors())
-
-
 # --- the statistic of a request ---------------------------------------------------------------------------------------
 # The statistic of a request, in one vault: its date, its attribute under the schema, and whether all of it is known.
 #
@@ -376,7 +373,9 @@ def of_request(
         found = attribute_named(schema, request.attribute) if schema else None
         if found is not None and found.low is not None and not _is_declared(request.attribute, settings):
             own = {"low": found.low, "high": found.high} | own
-    _refuse_strange(KINDS[request.kind], own)
+    known = {field.name for field in fields(KINDS[request.kind])}
+    if strange := sorted(own.keys() - known):
+        raise UsageError(f"A {request.kind} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
     return request.statistic(**own)
 
 
@@ -478,12 +477,6 @@ def _check_value(test: FieldTest, kind: str) -> None:
         raise UsageError(f"The field '{name}' is a category, without an order. Write {name}={value}.")
     if ".." in value and kind != "category" and test.relation not in ("=", "!="):
         raise UsageError(f"'{value}' is a range, and is tested by = or !=. Write {name}={value}.")
-
-
-def _refuse_strange(kind: type[Statistic], given: Mapping[str, Any]) -> None:
-    known = {field.name for field in fields(kind)}
-    if strange := sorted(set(given) - known):
-        raise UsageError(f"A {kind.name} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
 
 
 def _dates(settings: VaultConfig) -> list[str]:

@@ -330,7 +330,9 @@ class Router:
                 raise
             doubt = refused
         try:
-            if request := parser.request(question, self._instructions):
+            names = tuple(self.schema.names) if self.schema else ()
+            told = instruct(self.settings.fields, names, self.plural, self.language)
+            if request := parser.request(question, told):
                 check_whole(request, self._nouns)
                 made: Decision = decide(self._widened(question, request))
                 check_known(made.algorithm, self.asked_settings, read=True)
@@ -346,11 +348,6 @@ class Router:
         if not check:
             return decide(question, check=False)
         raise CannotAnswer(doubt.kind, f"{doubt.advice} {why}")
-
-    @property
-    def _instructions(self) -> str:
-        names = self.schema.names if self.schema else ()
-        return instruct(self.settings.fields, tuple(names), self.plural, self.language)
 
     def _check_votes(self, question: str, choices: Sequence[str], *, stated: bool) -> None:
         """Refuse a question that voters cannot answer. Public: no document is read.

@@ -67,19 +67,15 @@ def _plain(text: str) -> str:
 
 def nouns_of(unit: str, fields: Sequence[str]) -> Nouns:
     """Return the words for units of a vault."""
-    own = [] if unit.casefold() in ("", "unit", "id", "name") else _plurals(unit)
-    plural = own[0].replace("\\", "") if own else "people"
+    named = unit.casefold() not in ("", "unit", "id", "name")
+    several = unit[:-1] + "ies" if unit.endswith("y") and unit[-2:-1] not in "aeiou" else unit + "s"
+    plural, own = (several, [re.escape(several), re.escape(unit)]) if named else ("people", [])
     people = "|".join([*(f"{one}s?" for one in _PEOPLE), *own, *_PERSONS])
     narrow = "|".join(_NARROW)
     counted = "|".join([people, narrow, *(f"{one}s?" for one in _RECORDS), "entry"])
     return Nouns(
         f"(?:{people})", f"(?:{narrow})", f"(?:{counted})", tuple(name for name in fields if _plain(name)), plural
     )
-
-
-def _plurals(unit: str) -> list[str]:
-    plural = unit[:-1] + "ies" if unit.endswith("y") and unit[-2:-1] not in "aeiou" else unit + "s"
-    return [re.escape(plural), re.escape(unit)]
 
 
 # --- sentences --------------------------------------------------------------------------------------------------------

@@ -393,11 +393,11 @@ def _passive(text: str, nouns: Nouns) -> Statement | None:
 
 def condition_first(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of "fever among patients with Winter Hand"."""
+    text, noted = re.subn(rf" (?:been )?{NOTED}(?= {AMONG} )", "", text, count=1, flags=FLAGS)
     for found in re.finditer(rf"(?<=\w) {AMONG} ", text, FLAGS):  # the first may be inside: "pain in the chest"
         who = text[found.end() :]
-        if statement(re.sub(r"^(?:an?|all|the|our|those|any)\s+", "", who, flags=FLAGS), nouns) or re.match(
-            MARKED, who
-        ):
+        named = noted or statement(re.sub(r"^(?:an?|all|the|our|those|any)\s+", "", who, flags=FLAGS), nouns)
+        if named or re.match(MARKED, who):
             condition, denied = holds(text[: found.start()])
             return Slots(kind, condition, denied, whom(who, nouns)) if condition else None
     return None
@@ -421,15 +421,6 @@ def share(text: str, nouns: Nouns) -> Slots | None:
     )
     if leads:
         return Slots("share", phrase(leads["what"]), among=whom(leads["who"], nouns))
-    often = re.fullmatch(
-        rf"how (?:often|frequently|commonly) (?:is|are|was|were|do|does|did|has|have) (?P<what>.+?) (?:been )?{NOTED}"
-        rf"(?P<who> (?:to|{AMONG}) .+)?",
-        text,
-        FLAGS,
-    )
-    if often and not statement(often["what"], nouns):
-        who = whom(often["who"].strip().split(" ", 1)[1], nouns) if often["who"] else ""
-        return Slots("share", phrase(often["what"]), among=who)
     likely = re.fullmatch(
         r"how (?:often|likely|frequently|commonly) (?:is|are|do|does|did|was|were) (?P<rest>.+)", text, FLAGS
     )
