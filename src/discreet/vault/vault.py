@@ -34,7 +34,7 @@ from discreet.query.admission import Odometer
 from discreet.query.answer_cache import AnswerCache, said
 from discreet.query.latency import at_a_multiple
 from discreet.query.pipeline import AskOptions, Price, QueryPipeline
-from discreet.query.proposals import check_hears
+from discreet.query.public_context import check_hears
 from discreet.query.recall import check_sample, widen_answer
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.questions.marks import check_labels
