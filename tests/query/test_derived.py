@@ -1,7 +1,6 @@
 """Statistics that follow from released ones: what follows, from what, with which interval, and what does not."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -74,8 +73,8 @@ COMPARED = released(Compare(groups=(HAND, "Glass Knee"), condition=THUMBS), (120
 def test_number_follows_from_releases(releases: list[Released], asked: Statistic, values: list[float]) -> None:
     found = derive(releases, "q", asked)
     assert found is not None
-    assert [one["value"] for one in found.table] == pytest.approx(values)
-    assert all(one["low"] <= one["value"] <= one["high"] for one in found.table)
+    assert [one.value for one in found.table] == pytest.approx(values)
+    assert all(one.low <= one.value <= one.high for one in found.table)
     assert found.answer
     assert set(found.moments) == {"2026-03-01T10:00:00+00:00"}
 
@@ -104,7 +103,7 @@ def test_latest_release_counts_and_both_days_are_named() -> None:
     old, new = (released(Count(condition=HAND), (size,), time=f"2026-0{size // 100}-01") for size in (200, 300))
     found = derive([old, ALL, new], "q", Count(condition=f'not "{HAND}"'))
     assert found is not None
-    assert found.table[0]["value"] == 700
+    assert found.table[0].value == 700
     assert found.moments == ("2026-03-01T10:00:00+00:00", "2026-03-01")
 
 
@@ -130,10 +129,10 @@ def test_noise_that_two_numbers_share_is_taken_once() -> None:
     """The population of a share without those of whom it holds has the noise of one count."""
     found = derive([SHARE], "q", Count(population=HAND, condition=f'not "{THUMBS}"'))
     assert found is not None
-    assert found.table[0]["high"] - found.table[0]["low"] == pytest.approx(2 * 1.96 * 5, abs=1)
+    assert found.table[0].high - found.table[0].low == pytest.approx(2 * 1.96 * 5, abs=1)
     apart = derive([ALL, HELD], "q", Count(condition=f'not "{HAND}"'))
     assert apart is not None
-    assert apart.table[0]["high"] - apart.table[0]["low"] == pytest.approx(2 * 1.96 * 5 * 2**0.5, abs=1)
+    assert apart.table[0].high - apart.table[0].low == pytest.approx(2 * 1.96 * 5 * 2**0.5, abs=1)
 
 
 def pairs(laws: tuple[bool, bool]) -> Iterator[tuple[Released, Released]]:
@@ -160,7 +159,7 @@ def test_interval_of_a_derived_number_covers(laws: tuple[bool, bool], asked: Sta
     for _ in range(400):
         found = derive(next(draws), "q", asked)
         assert found is not None
-        covered += found.table[0]["low"] <= true <= found.table[0]["high"]
+        covered += found.table[0].low <= true <= found.table[0].high
     assert 0.92 <= covered / 400 <= 0.985
 
 
@@ -176,7 +175,7 @@ def test_released_counts_are_kept_and_read_again(tmp_path: Path) -> None:
     assert kept.time
     found = derive([kept], "q", Count(condition=HAND))
     assert found is not None
-    assert found.table[0]["value"] == 200
+    assert found.table[0].value == 200
 
 
 def test_complement_is_answered_free_and_added_documents_change_nothing(tmp_path: Path) -> None:
@@ -199,22 +198,3 @@ def test_complement_is_answered_free_and_added_documents_change_nothing(tmp_path
     assert first.receipt.payment == "nobody"
     assert list(vault.ledger.unit_balances()) == spent
     assert vault.ask(question, anew=True).receipt.epsilon > 0  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("negated", [False, True])
-def test_release_of_an_earlier_version_is_free(tmp_path: Path, negated: bool) -> None:
-    """Counts and shares once had a parameter `negated`, which is in the lines that such a version wrote."""
-    vault = Vault.create(tmp_path / "v", epsilon=10, delta=1e-6, embedder="hashing")
-    vault.add_documents([Document("d", "p", "Winter Hand, ash.")])
-    asked = Share(population="Winter Hand", condition="not ash" if negated else "ash")
-    table = ({"name": "share", "kind": "share", "value": 0.75, "low": 0.6, "high": 0.9},)
-    kept = released(Share(population="Winter Hand", condition="ash"), (30, 10), table=table)
-    parts = {**(kept.parts or {}), "negated": negated}
-    vault.history.add(replace(kept, choices=(*kept.choices, f"negated={negated}"), parts=parts, answer="About 75 %."))
-    found = vault.ask("What share?", asked)
-    assert found.receipt is not None
-    assert found.receipt.payment == "nobody"
-    assert negated or found.text == "About 75 %."
-    counted = vault.ask("How many?", Count(population="Winter Hand", condition=asked.condition))
-    assert counted.follows
-    assert counted.table[0].value == 30

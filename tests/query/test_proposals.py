@@ -14,7 +14,7 @@ from discreet.generation.torch_backend.transformers_model import TransformersMod
 from discreet.generation.toy import ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import Released
-from discreet.query.proposals import propose
+from discreet.query.public_context import propose
 from discreet.query.recall import fingerprint
 from discreet.registry import Consensus, MuRAG, MuRAGAda
 from discreet.retrieval.documents import Document

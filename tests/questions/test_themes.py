@@ -78,6 +78,11 @@ CONDITIONS = {
     "How many patients have skin problems and breathing problems?": (
         "count: in one record (complaint = skin) and in one record (complaint = breathing)"
     ),
+    "How many have skin or heart problems?": "count: complaint = skin or complaint = heart",
+    "What share of women have skin, heart or eye problems?": (
+        "share: complaint = skin or complaint = heart or complaint = eyes, among sex = w"
+    ),
+    "How many have neither skin nor heart problems?": "count: not (complaint = skin or complaint = heart)",
     "How many more patients have skin problems than heart problems?": (
         "difference: complaint = skin versus complaint = heart"
     ),

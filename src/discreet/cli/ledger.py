@@ -8,8 +8,8 @@ import typer
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.errors import UnknownName
-from discreet.query.release_list import FACT, ReleaseEntry, list_releases
-from discreet.questions.request import KINDS
+from discreet.query.answer_cache import ReleaseEntry, list_releases
+from discreet.questions.request import FACT, KINDS
 from discreet.vault import Vault
 
 

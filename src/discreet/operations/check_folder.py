@@ -16,7 +16,7 @@ KEY, RESTORED = "units.key", "restored.json"
 LEAST_ROOM = 2**30
 """The free bytes that a vault needs: an export or a rewrite of the store makes a second copy."""
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs")
-_LEFT_OVER = ("vault.json.new", "*.part", "*/*.part", ".public.*", ".adding.*")
+_LEFT_OVER = ("vault.json.new", "*.part", "*/*.part", ".adding.*")
 _BESIDE = (".vault-*", ".backup-*", ".restore-*", ".move-*")
 
 

@@ -12,23 +12,31 @@ VAULT/history.jsonl   one release a line, in their order of time
 """
 
 import json
+import math
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AfterValidator, TypeAdapter
+from pydantic.dataclasses import dataclass as checked_dataclass
 
-from discreet.algorithms.common.algorithm import Figure, NoisyCounts, Stopped, Support
+from discreet.algorithms.common.algorithm import Figure, Stopped, Support
+from discreet.algorithms.statistics.counted import Counted
 from discreet.errors import StoreError
+from discreet.questions.request import FACT, KINDS
 from discreet.retrieval.embedding import Embedder
-from discreet.system.words import essence, is_unicode
+from discreet.system.words import essence
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import LogLedger
 
 LINE = 2
 """The version of a line. Lines of another one are skipped."""
@@ -41,7 +49,19 @@ NOTHING = "public"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+def _checked(counts: Counted) -> Counted:
+    """Return counts, each of which has a law.
+
+    Raises:
+        ValueError: if they have none, or other ones: a line is damaged.
+    """
+    sound = 0 < len(counts.counts) == len(counts.deviations) == len(counts.laws)
+    if not (sound and all(0 <= one < math.inf for one in counts.deviations)):
+        raise ValueError("counts and the laws of their noise do not match")
+    return counts
+
+
+@checked_dataclass(frozen=True)
 class Released:
     """A released answer, or a released "no answer".
 
@@ -54,12 +74,12 @@ class Released:
         choices: the public choices of the answer, or what else sets it apart (`Algorithm.set_apart`).
         released: the short answer or the keywords, if it was paid as a whole.
         shares: noisy numbers of votes for each choice, if they were paid.
-        support: the noisy number of units that gave the answer, as plain data, if it was released with it.
-        table: the numbers of a statistic, as plain data.
+        support: the noisy number of units that gave the answer, if it was released with it.
+        table: the numbers of a statistic.
         vector: the vector of the question, as `AnswerCache.add` writes it; empty for "no answer".
         public_text: the answer of the model without documents, if it is the same, or if there is "no answer".
         way: a hash of the algorithm and its parameters; empty if it is not known.
-        counts: the noisy counts of a statistic, as plain data.
+        counts: the noisy counts of a statistic.
         parts: the parameters of a statistic that say what it is about.
         time: the minute in which it left, UTC; empty if it is not known.
         epsilon: what the release cost any one unit at most; None if it is not known.
@@ -75,12 +95,12 @@ class Released:
     choices: tuple[str, ...] = ()
     released: tuple[str, ...] = ()
     shares: dict[str, int] | None = None
-    support: dict[str, int] | None = None
-    table: tuple[dict[str, Any], ...] = ()
+    support: Support | None = None
+    table: tuple[Figure, ...] = ()
     vector: str = field(default="", repr=False)
     public_text: str = ""
     way: str = ""
-    counts: dict[str, Any] | None = None
+    counts: Annotated[Counted, AfterValidator(_checked)] | None = None
     parts: dict[str, Any] | None = None
     time: str = ""
     epsilon: float | None = None
@@ -95,25 +115,12 @@ class Released:
     @property
     def unable(self) -> int | None:
         """How many units at most its numbers lack, since they could not pay; None if it may be any number."""
-        return self.counts.get("unable", 0) if self.counts else 0
+        return self.counts.unable if self.counts else 0
 
     @property
     def is_answer(self) -> bool:
         """Whether an answer was released."""
         return self.stopped != NOTHING
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A line of the file.
-
-    Attributes:
-        released: the release.
-        asked: the essence of its question.
-    """
-
-    released: Released
-    asked: tuple[str, ...]
 
 
 @dataclass
@@ -124,15 +131,15 @@ class _Read:
         state: of the file when it was read (`_state`).
         end: the number of bytes that were read, up to the last line break.
         last: the bytes before `end`: another file in its place has others.
-        lines: in their order.
-        asked: their releases by the essence of the question.
+        releases: in their order.
+        asked: the releases by the essence of the question.
         made: what was made of all releases, with the number of them.
     """
 
     state: tuple[int, ...] = ()
     end: int = 0
     last: bytes = b""
-    lines: list[_Line] = field(default_factory=list)
+    releases: list[Released] = field(default_factory=list)
     asked: dict[tuple[str, ...], list[Released]] = field(default_factory=dict)
     made: dict[Callable[[list[Released]], Any], tuple[int, Any]] = field(default_factory=dict)
 
@@ -146,7 +153,7 @@ class _Read:
     def copy(self) -> "_Read":
         """Return a copy, to which lines can be added."""
         asked = {words: list(released) for words, released in self.asked.items()}
-        return replace(self, lines=list(self.lines), asked=asked, made=dict(self.made))
+        return replace(self, releases=list(self.releases), asked=asked, made=dict(self.made))
 
     def add(self, text: bytes) -> None:
         """Add the lines of the text at `end`."""
@@ -154,9 +161,8 @@ class _Read:
         self.last = (self.last + text)[-_LAST:]
         for line in text.decode(errors="replace").split("\n"):  # not `splitlines`: U+2028 ends no line
             if released := _parsed(line):
-                known = _Line(released, essence(released.question))
-                self.lines.append(known)
-                self.asked.setdefault(known.asked, []).append(released)
+                self.releases.append(released)
+                self.asked.setdefault(essence(released.question), []).append(released)
 
 
 class AnswerCache:
@@ -175,7 +181,9 @@ class AnswerCache:
     def add(self, released: Released) -> None:
         """Keep a release, durably. An answer is kept with its question's vector, which is then not computed again."""
         # Numbers help no other question, and a statistic needs no embedder.
-        vector = self._encoded(released.question) if released.is_answer and not released.table else ""
+        vector = ""
+        if released.is_answer and not released.table:
+            vector = b64encode(self._embedder.embed([released.question])[0].astype("<f2").tobytes()).decode()
         line = {"version": LINE} | asdict(released) | {"vector": vector}
         try:
             with self._path.open("a", encoding="utf-8") as file:
@@ -188,14 +196,14 @@ class AnswerCache:
 
     def all(self) -> list[Released]:
         """Return all releases in their order of time. Skip lines that a crash cut off, and lines of another version."""
-        return [line.released for line in self._look().lines]
+        return list(self._look().releases)
 
     def made_of_all(self, make: Callable[[list[Released]], T]) -> T:
         """Return what `make` returns for all releases. It is made once for as many lines."""
         read = self._look()
         number, made = read.made.get(make, (-1, None))
-        if number != len(read.lines):
-            number, made = len(read.lines), make([line.released for line in read.lines])
+        if number != len(read.releases):
+            number, made = len(read.releases), make(list(read.releases))
             read.made[make] = number, made
         found: T = made
         return found
@@ -215,7 +223,7 @@ class AnswerCache:
 
     def apart(self, parts: Sequence[str]) -> Released | None:
         """Return the latest statistic of the same parts, in any words: the parts that were released, or asked for."""
-        wanted, tables = list(parts), (one.released for one in reversed(self._look().lines) if one.released.table)
+        wanted, tables = list(parts), (one for one in reversed(self._look().releases) if one.table)
         return next((one for one in tables if wanted in (list(one.choices), list(one.asked))), None)
 
     def related(self, question: str, count: int, similarity: float, *, others: bool = False) -> list[Released]:
@@ -223,11 +231,11 @@ class AnswerCache:
 
         "No answer" helps no other question, and is left out. With `others`, answers to the same question are left out.
         """
-        answers = (line for line in self._look().lines if line.released.is_answer and not line.released.table)
-        latest = {line.asked: line.released for line in answers}
-        if others:
-            latest.pop(essence(question), None)
-        found = [(one, vector) for one in latest.values() if (vector := self._vector(one)) is not None]
+        asked = self._look().asked.items()
+        same = (alike for words, alike in asked if not (others and words == essence(question)))
+        texts = ([one for one in alike if one.is_answer and not one.table] for alike in same)
+        latest = (alike[-1] for alike in texts if alike)
+        found = [(one, vector) for one in latest if (vector := self._vector(one)) is not None]
         if not found:
             return []
         known = [one for one, _ in found]
@@ -263,9 +271,6 @@ class AnswerCache:
         found.state = state
         return found
 
-    def _encoded(self, question: str) -> str:
-        return b64encode(self._embedder.embed([question])[0].astype("<f2").tobytes()).decode()
-
     def _vector(self, released: Released) -> NDArray[np.float16] | None:
         """Return the vector of a release's question; None if it is missing or damaged."""
         try:
@@ -292,48 +297,16 @@ def as_record(released: Sequence[Released]) -> str:
 
 
 def _parsed(line: str) -> Released | None:
+    """Return the release of a line; None for one that is damaged, cut off, or of another version."""
     try:
-        content = json.loads(line)
-        if content.pop("version", None) != LINE:
+        if json.loads(line)["version"] != LINE:
             return None
-        found = _without_negated(Released(**content))
-        sound = is_unicode(json.dumps(asdict(found), ensure_ascii=False))
-    except (ValueError, TypeError, AttributeError, RecursionError):
+        return _RELEASED.validate_json(line, strict=True)
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return found if sound and _fits(found) else None
 
 
-def _without_negated(found: Released) -> Released:
-    """Return a release of an earlier version, whose statistics had a parameter more, as one of this version."""
-    choices, asked = (tuple(one for one in parts if one != "negated=False") for parts in (found.choices, found.asked))
-    return replace(found, choices=choices, asked=asked)
-
-
-def _fits(found: Released) -> bool:
-    """Return whether the values in a line have the right types. A damaged file may hold valid JSON."""
-    about = (found.question, found.answer, found.stopped, found.algorithm)
-    texts = (*about, found.vector, found.public_text, found.way, found.time)
-    several = (found.choices, found.released, found.asked, found.assumed)
-    return (
-        all(isinstance(one, str) for one in texts)
-        and found.stopped in get_args(Stopped)
-        and isinstance(found.tokens, int)
-        and all(isinstance(each, list | tuple) and all(isinstance(one, str) for one in each) for each in several)
-        and (found.shares is None or isinstance(found.shares, dict))
-        and (found.support is None or Support.is_described(found.support))
-        and isinstance(found.table, list | tuple)
-        and all(map(Figure.is_described, found.table))
-        and (found.counts is None or NoisyCounts.is_described(found.counts))
-        and (found.parts is None or isinstance(found.parts, dict))
-        and (found.epsilon is None or type(found.epsilon) in (int, float))
-    )
-
-
-class Meeting(Protocol):
-    """The meeting point of askers: the ledger, which they share."""
-
-    def alone(self, key: bytes) -> AbstractContextManager[None]:
-        """Hold `key` during the block. Wait first until no other asker holds it."""
+_RELEASED = TypeAdapter(Released)
 
 
 def flight(question: str, choices: Sequence[str], secret: bytes) -> bytes:
@@ -349,10 +322,73 @@ def flight(question: str, choices: Sequence[str], secret: bytes) -> bytes:
 
 
 @contextmanager
-def alone_with(question: str, choices: Sequence[str], secret: bytes, meeting: Meeting) -> Iterator[None]:
+def alone_with(question: str, choices: Sequence[str], secret: bytes, ledger: "LogLedger") -> Iterator[None]:
     """Hold a question's flight during the block. A question without meaningful words has no flight."""
     if not essence(question):
         yield
         return
-    with meeting.alone(flight(question, choices, secret)):
+    with ledger.alone(flight(question, choices, secret)):
         yield
+
+
+# --- the list of releases ---------------------------------------------------------------------------------------------
+# What a vault has released, as a list: about which units, what, when, and at which price. All of it is public.
+
+
+@dataclass(frozen=True)
+class ReleaseEntry:
+    """A release.
+
+    Attributes:
+        time: its moment, UTC; empty if it is not known.
+        question: the question.
+        kind: the kind of the statistic; "fact" for an answer of voters.
+        algorithm: the name of the algorithm.
+        population: the units that it is about, in words; empty for all. Tests of declared fields are in it.
+        condition: what holds of those that are counted, or what is listed or measured.
+        groups: the groups that are compared.
+        answer: the released text; None for "no answer".
+        table: the numbers, with their intervals.
+        epsilon: what it cost any one unit at most; None if it is not known.
+    """
+
+    time: str
+    question: str
+    kind: str
+    algorithm: str
+    population: str
+    condition: str
+    groups: tuple[str, ...]
+    answer: str | None
+    table: tuple[Figure, ...]
+    epsilon: float | None
+
+
+def list_releases(history: AnswerCache, kind: str = "") -> list[ReleaseEntry]:
+    """Return the releases of a vault in their order of time; of one kind, if it is given."""
+    found = map(_entry, history.all())
+    return [one for one in found if kind in ("", one.kind)]
+
+
+def _entry(released: Released) -> ReleaseEntry:
+    parts = released.parts or {}
+    where = [str(test) for test in _several(parts.get("where"))]
+    population = ", ".join([one for one in (str(parts.get("population", "")),) if one] + where)
+    said = str(parts.get("condition") or parts.get("attribute") or "")
+    more = [f"{name} {parts[name]}" for name in ("since", "until") if parts.get(name)]
+    return ReleaseEntry(
+        released.time,
+        released.question,
+        released.algorithm if released.algorithm in KINDS else FACT,
+        released.algorithm,
+        population,
+        ", ".join(one for one in (said, *more) if one),
+        tuple(str(group) for group in _several(parts.get("groups"))),
+        released.answer if released.is_answer else None,
+        released.table,
+        released.epsilon,
+    )
+
+
+def _several(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else []

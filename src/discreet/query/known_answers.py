@@ -2,21 +2,24 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+from pydantic.dataclasses import dataclass as checked_dataclass
 
 from discreet.errors import BadData, UsageError
 from discreet.system.jsonl import numbered, value_of
 
 
-@dataclass(frozen=True)
+@checked_dataclass(frozen=True, config={"coerce_numbers_to_str": True})
 class Question:
     """A question, the answers that count (any one does), and how many units support them, if known."""
 
     id: str
     question: str
-    answers: tuple[str, ...]
-    support: int | None = None
+    answers: tuple[str, ...] = ()
+    support: Annotated[int, Field(ge=0)] | None = None
     kind: str = ""
 
 
@@ -55,25 +58,16 @@ def matches(answer: str, acceptable: Iterable[str]) -> bool:
 
 def _parse(path: Path, number: int, line: str, answered: bool) -> Question:
     try:
-        record = value_of(line)
-        answers = record["answers"] if answered else record.get("answers", [])
-        if not (isinstance(answers, list) and all(isinstance(answer, str) for answer in answers)):
-            raise TypeError
-        if answered and not answers:
-            raise TypeError
-        support = record.get("support")
-        if not (support is None or (isinstance(support, int) and support >= 0)):
-            raise TypeError
-        return Question(
-            id=str(record.get("id", number)),
-            question=str(record["question"]),
-            answers=tuple(answers),
-            support=support,
-            kind=str(record.get("kind", "")),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
+        found = _QUESTION.validate_python({"id": str(number)} | value_of(line))
+        if answered and not found.answers:
+            raise ValueError
+        return found
+    except (ValueError, TypeError):
         expected = '{"question": "...", "answers": ["..."]}' if answered else '{"question": "..."}'
         raise BadData(
             f'{path.name} line {number} is not a question: expected {expected}; if it has a "support", that is a '
             "number of units."
         ) from None
+
+
+_QUESTION = TypeAdapter(Question)

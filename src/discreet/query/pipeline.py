@@ -4,12 +4,16 @@ import secrets
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Answer, Plan, Query
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.themes import Themes
 from discreet.algorithms.text.attributes import matches
+from discreet.baselines.corpus import BaselineCorpus
 from discreet.baselines.rag import RAG
+from discreet.config import VaultConfig
 from discreet.generation.capabilities import check_ready
 from discreet.generation.model import VotingModel
 from discreet.generation.no_model import NO_MODEL
@@ -33,16 +37,77 @@ from discreet.query.admission import (
     unit_cost,
 )
 from discreet.query.answer_cache import AnswerCache, Released, alone_with
-from discreet.query.components import QueryComponents
 from discreet.query.execution import Execution
 from discreet.query.latency import AT_ONCE, Pace
-from discreet.query.proposals import propose
+from discreet.query.public_context import PublicContext, propose
 from discreet.query.recall import ALIKE, RELATED, Releases, find_released, keep_answer, public_record, repeat_answer
 from discreet.questions.joins import check_plain
 from discreet.questions.request import check_known, request_of_statistic, under_schema
 from discreet.questions.sentences import normalize_question, searched, with_choices
 from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.synthesis.readings import Readings
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import LogLedger
+
+
+class QueryComponents(Protocol):
+    """The parts of a vault that answer a question.
+
+    Attributes:
+        path: the vault's folder.
+        settings: the configuration, fixed when the vault was made.
+        ledger: the grant, and every charge against it.
+        asked: the ids of the questions that these parts answered, in the ledger.
+    """
+
+    path: Path
+    settings: VaultConfig
+    ledger: "LogLedger"
+    asked: list[str]
+
+    @property
+    def model(self) -> VotingModel:
+        """The language model; loaded at first use."""
+
+    @property
+    def corpus(self) -> SealedCorpus:
+        """The documents, sealed, to be searched."""
+
+    @property
+    def baseline_corpus(self) -> BaselineCorpus:
+        """The documents for baselines without a guarantee, also in the clear."""
+
+    @property
+    def history(self) -> AnswerCache:
+        """The answers that were released."""
+
+    @property
+    def public_context(self) -> PublicContext:
+        """The corpus that the public prompt may read."""
+
+    @property
+    def readings(self) -> Readings:
+        """What the model read in the texts."""
+
+    @property
+    def codes(self) -> Readings:
+        """The codes that were found in the texts."""
+
+    @property
+    def asked_settings(self) -> VaultConfig:
+        """The settings as questions see them: with the codes among the declared fields."""
+
+    @property
+    def flight_secret(self) -> bytes:
+        """The key from which flights get their names."""
+
+    def load(self) -> None:
+        """Load the embedder and the model of a new answer, so that a failure comes before any payment."""
+
+    def load_embedder(self) -> None:
+        """Load the embedder, and check that it is there, so that a failure comes before any payment."""
 
 
 @dataclass(frozen=True)
@@ -103,28 +168,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Simulation:
-    """The options of a simulated question. A simulation charges no vault.
-
-    Attributes:
-        noise: the source of noise; it may be seeded, since nothing is released.
-        model: the language model, in place of the vault's.
-        ledger: the ledger of a simulation; one with enough budget if None.
-        history: the answers of the simulation, to use again and to extend.
-        public: the texts that the public prompt may read; none if None.
-        propose: the public corpus that proposes answers to the voters; none if None.
-    """
-
-    noise: Noise | None = None
-    model: VotingModel | None = None
-    ledger: UnitLedger | None = None
-    history: AnswerCache | None = None
-    public: PublicTexts | None = None
-    propose: PublicTexts | None = None
-
-
-@dataclass(frozen=True)
-class Request:
+class Prepared:
     """A valid question with its algorithm.
 
     Attributes:
@@ -157,16 +201,6 @@ class QueryPipeline:
         cost = unit_cost(budget, answered.receipt, uses)
         return replace(answered, remaining=self.left, cost=cost, understood=_understood(request))
 
-    def price(self, question: str, algorithm: Algorithm, options: AskOptions) -> float:
-        """Return the most that a question may cost a unit, epsilon; 0 if its answer is free: public. Load no model."""
-        found = self.estimate(question, algorithm, options)
-        return 0.0 if found.released else found.epsilon
-
-    def most(self, question: str, algorithm: Algorithm, options: AskOptions) -> Spending:
-        """Return the most that a question may cost a unit; nothing if its answer is free: public. Load no model."""
-        found = self.estimate(question, algorithm, options)
-        return Spending.nothing() if found.released else found.most
-
     def estimate(self, question: str, algorithm: Algorithm, options: AskOptions, *, admit: bool = True) -> Price:
         """Return the price of a question: public. Load no model.
 
@@ -179,13 +213,23 @@ class QueryPipeline:
             self._admit(request)
         return Price(most, released, request.plan.price(self._parts.ledger.budget) if request.plan else 0.0)
 
-    def simulate(self, question: str, algorithm: Algorithm, how: Simulation) -> Answer:
+    def simulate(
+        self,
+        question: str,
+        algorithm: Algorithm,
+        *,
+        noise: Noise | None = None,
+        model: VotingModel | None = None,
+        ledger: UnitLedger | None = None,
+        history: AnswerCache | None = None,
+        public: PublicTexts | None = None,
+        proposing: PublicTexts | None = None,
+    ) -> Answer:
         """Answer a question without paying: see `Vault.simulate`."""
         parts = self._parts
-        model = (how.model or parts.model) if algorithm.needs_model else NO_MODEL
+        model = (model or parts.model) if algorithm.needs_model else NO_MODEL
         question = normalize_question(question)
         unit = parts.settings.unit_field
-        history = how.history
         check_declared(algorithm)
         asked = algorithm
         known = find_released(history, question, algorithm) if history else None
@@ -195,18 +239,18 @@ class QueryPipeline:
         if known:
             return repeat_answer(known, unit)
         related = history.related(question, RELATED, ALIKE) if history else []
-        plan = algorithm.plan((how.ledger or parts.ledger).budget, model.vocabulary_size)
+        plan = algorithm.plan((ledger or parts.ledger).budget, model.vocabulary_size)
         ceiling = plan.ceiling if plan else Budget(1.0, parts.settings.delta)
         granted = simulation_budget(algorithm, ceiling, parts.ledger.budget)
-        ledger = how.ledger or MemoryLedger(granted, simulation=True)
-        query = _query(question, algorithm, public_record(related, how.public, question))
+        ledger = ledger or MemoryLedger(granted, simulation=True)
+        query = _query(question, algorithm, public_record(related, public, question))
         by_unit = algorithm.payment is Payment.EACH_UNIT
-        if how.propose is not None and algorithm.hears_proposals:
-            algorithm = algorithm.with_proposals(propose(question, how.propose, related, algorithm, model))
+        if proposing is not None and algorithm.hears_proposals:
+            algorithm = algorithm.with_proposals(propose(question, proposing, related, algorithm, model))
         check_ready(model)
         algorithm.prepare(question, model)
         execution = Execution(
-            secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, how.noise, self._assumed(algorithm)
+            secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, noise, self._assumed(algorithm)
         )
         answered = execution.answer(self._corpus(algorithm), model, ledger)
         return keep_answer(history, question, algorithm, answered, asked) if history else answered
@@ -238,7 +282,7 @@ class QueryPipeline:
             return None
         return self._parts.ledger.budget.left(self._parts.ledger.spent())
 
-    def _validate(self, question: str, algorithm: Algorithm, options: AskOptions) -> Request:
+    def _validate(self, question: str, algorithm: Algorithm, options: AskOptions) -> Prepared:
         """Refuse an invalid question, from public values alone. Return it with its plan."""
         parts, question = self._parts, normalize_question(question)
         check_declared(algorithm)
@@ -250,14 +294,14 @@ class QueryPipeline:
         algorithm = with_choices(algorithm, question)
         require_opt_in(algorithm, options.not_private)
         check_askable(parts.path, parts.settings, algorithm, parts.ledger.budget)
-        asked = self._planned(Request(question, algorithm, None, options))
+        asked = self._planned(Prepared(question, algorithm, None, options))
         if isinstance(algorithm, Statistic) and self._known(asked) is not None:
             return asked  # what was paid is given, although nothing is read any more, or under another schema
         check_known(algorithm, parts.asked_settings, read=parts.readings.complete)
         found = self._under_schema(algorithm)
         return asked if found == algorithm else self._planned(replace(asked, algorithm=found, asked=algorithm))
 
-    def _planned(self, request: Request) -> Request:
+    def _planned(self, request: Prepared) -> Prepared:
         """Return a request with its plan, if the plan is sound."""
         algorithm = request.algorithm
         plan = algorithm.plan(self._parts.ledger.budget, ANY_VOCABULARY) if algorithm.private else None
@@ -276,15 +320,15 @@ class QueryPipeline:
 
     def has_released(self, question: str, algorithm: Algorithm) -> bool:
         """Return whether the answer to a question was released before, under any schema: public."""
-        asked = self._planned(Request(normalize_question(question), algorithm, None, AskOptions()))
+        asked = self._planned(Prepared(normalize_question(question), algorithm, None, AskOptions()))
         return self._known(asked) is not None
 
-    def _recall(self, request: Request) -> Answer | None:
+    def _recall(self, request: Prepared) -> Answer | None:
         """Return the earlier answer to this question, if it may be used and has all required parts."""
         known = self._known(request)
         return repeat_answer(known, self._parts.settings.unit_field) if known else None
 
-    def _known(self, request: Request) -> Released | None:
+    def _known(self, request: Prepared) -> Released | None:
         """Return the release that answers a question: in its own words, or with the attribute of the schema."""
         if request.options.anew or not self._remembers(request):
             return None
@@ -293,7 +337,7 @@ class QueryPipeline:
         before = find_released(history, question, request.asked) if request.asked else None
         return before or find_released(history, question, _as_kept(request))
 
-    def _answer_once(self, request: Request) -> Answer:
+    def _answer_once(self, request: Prepared) -> Answer:
         """Return a new answer. Of several askers of one question, one pays. The others wait for its release."""
         if request.options.anew or not self._remembers(request):
             return self._pay(request, lambda: self._related(request, others=True) if self._remembers(request) else [])
@@ -302,7 +346,7 @@ class QueryPipeline:
             # Another asker may have paid meanwhile.
             return self._recall(request) or self._pay(request, lambda: self._related(request))
 
-    def _pay(self, request: Request, related: Callable[[], list[Released]]) -> Answer:
+    def _pay(self, request: Prepared, related: Callable[[], list[Released]]) -> Answer:
         """Return a new answer: admitted, run, paid and recorded."""
         parts, algorithm = self._parts, request.algorithm
         check_ceiling(request.plan, request.options.ceiling)
@@ -347,10 +391,10 @@ class QueryPipeline:
         budget = self._parts.ledger.budget
         return landed.paid.unable(budget.limit, budget.filter_state(landed.spent) + budget.filter_state(plan.max_cost))
 
-    def _remembers(self, request: Request) -> bool:
+    def _remembers(self, request: Prepared) -> bool:
         return request.options.reuse and self._parts.settings.history and request.plan is not None
 
-    def _related(self, request: Request, *, others: bool = False) -> list[Released]:
+    def _related(self, request: Prepared, *, others: bool = False) -> list[Released]:
         return self._parts.history.related(request.question, RELATED, ALIKE, others=others)
 
     def _assumed(self, algorithm: Algorithm) -> tuple[str, ...]:
@@ -366,7 +410,7 @@ class QueryPipeline:
         """Return the documents for an algorithm: readable in the clear only if it promises nothing."""
         return self._parts.corpus if algorithm.private else self._parts.baseline_corpus
 
-    def _admit(self, request: Request) -> Budget:
+    def _admit(self, request: Prepared) -> Budget:
         """Return the question's own budget, if it can be paid."""
         ledger, landed = self._parts.ledger, request.options.landed
         spent = landed.spent if landed else ledger.spent()
@@ -377,7 +421,7 @@ class QueryPipeline:
         return budget
 
 
-def _understood(request: Request) -> str:
+def _understood(request: Prepared) -> str:
     """Return how the question was understood, before the schema named its attribute: public. "" without rules."""
     asked = request.asked or request.algorithm
     return str(request_of_statistic(asked)) if isinstance(asked, Statistic) else ""
@@ -387,7 +431,7 @@ def _query(question: str, algorithm: Algorithm, public: str) -> Query:
     return Query(question, public, searched(question, algorithm.public_choices))
 
 
-def _as_kept(request: Request) -> Algorithm:
+def _as_kept(request: Prepared) -> Algorithm:
     """Return the algorithm under which "no answer" is kept: with a corpus that proposes, it is another question."""
     texts = request.options.propose
     return request.algorithm if texts is None else request.algorithm.with_proposals((f"corpus {texts.digest}",))

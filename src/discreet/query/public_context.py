@@ -8,18 +8,23 @@ VAULT/public.jsonl  a copy of the corpus; later changes of the named file have n
 VAULT/public.npz    its vectors and the digest of their copy; computed again if the digests differ
 """
 
-import os
-import tempfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
+from discreet.algorithms.common.algorithm import Algorithm
+from discreet.baselines.rag import RAG
 from discreet.errors import BadData, StoreError, UsageError
+from discreet.generation.model import VotingModel
+from discreet.query.answer_cache import Released
 from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import PublicTexts, digest_of, not_a_corpus, texts_of
 from discreet.retrieval.store import Store, Vector
+from discreet.synthesis.fact_extraction import facts_of
+from discreet.system.atomic_write import replace_file
 from discreet.system.words import quoted
 
 MOST_BYTES, MOST_TEXTS = 64 * 2**20, 20_000
@@ -72,8 +77,13 @@ class PublicContext:
         packed = BytesIO()
         np.savez(packed, vectors=found.vectors, digest=np.array(found.digest))
         # The copy is written last: vectors of another copy are computed again, and a whole copy is always valid.
-        self._write(_VECTORS, packed.getvalue())
-        self._write(_COPY, content)
+        try:
+            replace_file(self._folder / _VECTORS, packed.getvalue())
+            replace_file(self._folder / _COPY, content)
+        except OSError as error:
+            raise StoreError(
+                f"The corpus could not be copied into {self._folder}: {error.strerror}. The earlier corpus stays."
+            ) from error
         self._texts, self._read = found, self._there()
         return found
 
@@ -129,23 +139,6 @@ class PublicContext:
         fits = vectors.shape == (count, self._embedder.dimension) and vectors.dtype == np.float32
         return vectors if belong and fits else None
 
-    def _write(self, name: str, content: bytes) -> None:
-        """Write a file of the vault atomically."""
-        made = ""
-        try:
-            with tempfile.NamedTemporaryFile(dir=self._folder, prefix=f".{name}-", delete=False) as file:
-                made = file.name
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(made, self._folder / name)
-        except OSError as error:
-            if made:
-                Path(made).unlink(missing_ok=True)
-            raise StoreError(
-                f"The corpus could not be copied into {self._folder}: {error.strerror}. The earlier corpus stays."
-            ) from error
-
 
 def _refuse_documents(texts: PublicTexts, store: Store, path: Path) -> None:
     some = texts.some(_LOOKED_UP)
@@ -176,3 +169,50 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise not_a_corpus(path, error) from error
+
+
+# --- proposals --------------------------------------------------------------------------------------------------------
+# Public answers that a question starts with: the corpus proposes, and the voters dispose (privacy-spec, part 10.5).
+#
+# Sources are a public corpus, as the public model reads it and as it states facts, and what earlier questions released.
+# All of them are public before a document is read, so proposals cost nothing. What the public model says without a text
+# is no proposal: it is shown for nothing if no answer is released, and voters whose documents do not help say it, too.
+
+READ = 3
+"""The number of texts of a corpus from which answers are proposed."""
+
+
+def check_hears(algorithm: Algorithm) -> None:
+    """Check that an algorithm hears proposed answers.
+
+    Raises:
+        UsageError: if it does not, with its parameters.
+    """
+    if not algorithm.hears_proposals:
+        raise UsageError(
+            f"{algorithm.name} hears no proposed answers with these parameters. Use murag-ada, or consensus with "
+            "the leader and at most 40 voters, and no choices."
+        )
+
+
+def propose(
+    question: str,
+    texts: PublicTexts,
+    before: Sequence[Released],
+    algorithm: Algorithm,
+    model: VotingModel,
+) -> tuple[str, ...]:
+    """Return answers that a public corpus and released answers propose, the likeliest ones first.
+
+    Args:
+        question: the question.
+        texts: the public corpus. The texts that are nearest to the question are read, each by itself.
+        before: released answers to related questions.
+        algorithm: the algorithm that the voters use; its limit of tokens and its prefix hold here, too.
+        model: the public model.
+    """
+    reader = RAG(max_tokens=getattr(algorithm, "max_tokens", RAG.max_tokens), prefix=getattr(algorithm, "prefix", ""))
+    near = texts.unsealed_passages(question, READ)
+    read = reader.read_all([(question, [passage]) for passage in near], model)
+    stated = [value for passage in near for _, value in facts_of(passage.text)]
+    return (*(answer.text for answer in read), *stated, *(value for one in before for value in one.released))

@@ -3,15 +3,17 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import blake2b
 from itertools import combinations
 
-from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure, GeneratedAnswer, Support
+from pydantic.dataclasses import dataclass as checked_dataclass
+
+from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure, GeneratedAnswer
 from discreet.algorithms.statistics.compare import Compare, say_shares
-from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person, parse
+from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person
 from discreet.algorithms.statistics.count import Count, say_count
-from discreet.algorithms.statistics.counted import MAY_LACK, Counted, Reckon
+from discreet.algorithms.statistics.counted import Counted, Reckon
 from discreet.algorithms.statistics.difference import Difference, say_difference
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.share import Share, say_share
@@ -36,7 +38,7 @@ def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> 
     A statistic is the same if its parts are, in other words of the question, too. Or it follows from other ones.
     """
     if isinstance(algorithm, Statistic):
-        found = history.apart(algorithm.set_apart) or derive(history.made_of_all(Releases), question, algorithm)
+        found = history.apart(algorithm.set_apart) or history.made_of_all(Releases).answer(question, algorithm)
         if found is not None:
             return found
     known = history.same(question, algorithm.set_apart, fingerprint(algorithm))
@@ -95,17 +97,13 @@ def repeat_answer(known: Released, unit: str) -> Answer:
         known.tokens,
         released=tuple(known.released),
         shares=known.shares,
-        support=Support(**known.support) if known.support else None,
-        table=tuple(Figure(**one) for one in known.table),
+        support=known.support,
+        table=known.table,
         public_text=known.public_text,
     )
     receipt = replace(released_before(unit), reused=max(1, len(known.moments)), assumed=tuple(known.assumed))
-    follows = isinstance(known, Derived)
     answer = Answer.of(generated, known.algorithm, receipt)
-    unable = known.unable
-    if MAY_LACK in known.answer and not unable:  # of an earlier version, without the number
-        unable = None
-    return replace(answer, released_at=known.moments, follows=follows, unable=unable)
+    return replace(answer, released_at=known.moments, follows=isinstance(known, Derived), unable=known.unable)
 
 
 def widen_answer(
@@ -117,10 +115,10 @@ def widen_answer(
         UsageError: if an earlier release has no counts.
     """
     own = _as_released(question, statistic, answer) if answer.counts else history.apart(statistic.set_apart)
-    found = widened([own] if own else history.made_of_all(Releases), question, statistic, sample)
+    found = (Releases([own]) if own else history.made_of_all(Releases)).answer(question, statistic, sample)
     if found is None:
         raise UsageError("This was released without its counts. Ask anew, and pay: --anew.")
-    return replace(answer, text=found.answer, table=tuple(Figure(**one) for one in found.table))
+    return replace(answer, text=found.answer, table=found.table)
 
 
 def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Released:
@@ -133,11 +131,11 @@ def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Release
         choices=algorithm.set_apart,
         released=answer.released,
         shares=answer.shares,
-        support=asdict(answer.support) if answer.support else None,
-        table=tuple(asdict(one) for one in answer.table),
+        support=answer.support,
+        table=answer.table,
         public_text=answer.public_text,
         way=fingerprint(algorithm),
-        counts=asdict(answer.counts) if answer.counts else None,
+        counts=Counted(**vars(answer.counts)) if answer.counts else None,
         parts=algorithm.parts if isinstance(algorithm, Statistic) else None,
         epsilon=answer.receipt.epsilon if answer.receipt else None,
         assumed=answer.receipt.assumed if answer.receipt else (),
@@ -159,7 +157,7 @@ Sum = Mapping[Cell, int]
 """A sum of released counts: the weight of each."""
 
 
-@dataclass(frozen=True)
+@checked_dataclass(frozen=True)
 class Derived(Released):
     """An answer that follows from releases.
 
@@ -181,20 +179,9 @@ class Derived(Released):
         return tuple(moment for one in self.of for moment in one.moments)
 
 
-def derive(releases: "Iterable[Released] | Releases", question: str, statistic: Statistic) -> Derived | None:
+def derive(releases: Iterable[Released], question: str, statistic: Statistic) -> Derived | None:
     """Return the answer that follows from releases; None if none does. No document has any influence."""
-    return _counts_of(releases).answer(question, statistic)
-
-
-def widened(
-    releases: "Iterable[Released] | Releases", question: str, statistic: Statistic, sample: LabelledSample
-) -> Derived | None:
-    """Return the answer that follows from releases, with intervals that cover what phrases get wrong as well."""
-    return _counts_of(releases).answer(question, statistic, sample)
-
-
-def _counts_of(releases: "Iterable[Released] | Releases") -> "Releases":
-    return releases if isinstance(releases, Releases) else Releases(releases)
+    return Releases(releases).answer(question, statistic)
 
 
 def check_sample(statistic: Algorithm, sample: LabelledSample) -> None:
@@ -219,10 +206,7 @@ def statistic_of(released: Released) -> Statistic | None:
     try:
         if released.parts is None:
             return None
-        parts = dict(released.parts)
-        if parts.pop("negated", False):  # of an earlier version: what it denies stands in its condition now
-            parts["condition"] = str(~parse(parts["condition"], parts["language"]))
-        return KINDS[released.algorithm](**parts)
+        return KINDS[released.algorithm](**released.parts)
     except (KeyError, TypeError, AttributeError, DiscreetError):
         return None  # a damaged line, or one of another version
 
@@ -237,12 +221,9 @@ class Releases:
             statistic = statistic_of(released) if released.counts else None
             if not isinstance(statistic, Count | Share | Difference) or released.counts is None:
                 continue
-            counted = Counted.described(released.counts)
-            if MAY_LACK in released.answer and not counted.unable:  # of an earlier version, without the number
-                counted = replace(counted, unable=None)
-            if len(counted.counts) != statistic.cells:
+            if len(released.counts.counts) != statistic.cells:
                 continue
-            self._counted[number] = released, counted
+            self._counted[number] = released, released.counts
             for region, cells in statistic.known.items():  # a later release takes the place of an earlier one
                 self._direct[region] = {(number, cell): weight for cell, weight in cells.items()}
 
@@ -267,10 +248,17 @@ class Releases:
             text = f"{text} {_POOLED}"
         of = tuple(self._counted[number][0] for number in sorted({number for number, _ in cells}))
         text = f"{text} {_combines(of)}" if len(of) > 1 else text
-        numbers, lacks = tuple(map(asdict, table)), counted.unable
         assumed = tuple(dict.fromkeys(each for one in of for each in one.assumed))
         return Derived(
-            question, text + counted.note, "end", statistic.name, 0, table=numbers, assumed=assumed, of=of, lacks=lacks
+            question,
+            text + counted.note,
+            "end",
+            statistic.name,
+            0,
+            table=tuple(table),
+            assumed=assumed,
+            of=of,
+            lacks=counted.unable,
         )
 
     def at_most(self, units: Condition) -> float:

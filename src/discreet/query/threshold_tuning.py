@@ -57,26 +57,21 @@ class Tuning:
         found = []
         with stage("Looking for a threshold, for each question", len(questions)) as done:
             for question in questions:
-                members = together(
-                    [part.map(partial(_placed, place)) for place, part in enumerate(corpus.bins(question, edges))]
-                )
+                parts = enumerate(corpus.bins(question, edges))
+                members = together([part.map(partial(_in_bin, place)) for place, part in parts])
                 admitted, paid = account.admit(members, most)
-                found.append(edges[paid.release(choice, admitted.map(_place))])
+                found.append(edges[paid.release(choice, admitted.map(lambda member: member.value))])
                 done(1)
         return found
+
+
+def _in_bin(place: int, member: Found) -> Member[int]:
+    return Member(member.key, place)
 
 
 def suggestion(released: Sequence[float]) -> float:
     """Return the median of the released thresholds."""
     return statistics.median_low(released)
-
-
-def _placed(place: int, member: Found) -> Member[int]:
-    return Member(member.key, place)
-
-
-def _place(member: Member[int]) -> int:
-    return member.value
 
 
 def release_threshold(

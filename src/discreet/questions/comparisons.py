@@ -5,7 +5,6 @@ often one thing holds; else it is the difference of two counts.
 """
 
 import re
-from dataclasses import replace
 
 from discreet.errors import CannotAnswer
 from discreet.questions.marks import MARKED
@@ -24,7 +23,6 @@ from discreet.questions.statements import (
     joined,
     stated,
     statement,
-    whom,
     with_verb,
     without_closing,
 )
@@ -98,18 +96,9 @@ def compare(text: str, nouns: Nouns) -> Slots | None:
             found.among if found.of else "",
             denied=found.denied,
         )
-    among = ""
-    if front := re.match(
-        rf"(?:(?:among|amongst|in|for|of|with|within) (?P<who>[^,]+), (?!or |and )|in (?P<mark>{MARKED})[ "
-        r",]+)(?P<rest>(?:which|what|is|are|do|does|did|was|were|have|has|who|how|by)\b.+)",
-        text,
-        FLAGS,
-    ):
-        among, text = whom(front["who"] or front["mark"], nouns), front["rest"]
     text = _TAIL.sub("", text).strip(" ,")
     text = re.sub(rf"\b({_MORE}(?: \w+){{0,4}}?) then\b", r"\1 than", text, flags=FLAGS)
-    found = _listed_groups(text, nouns) or _than(text, nouns)
-    return found and replace(found, among=joined(among, found.among))
+    return _listed_groups(text, nouns) or _than(text, nouns)
 
 
 def _in_groups(of: str, groups: tuple[str, ...], among: str = "", *, denied: bool = False) -> Slots | None:
@@ -158,20 +147,9 @@ def _between_groups(head: str, listed: str, nouns: Nouns, *, asks: bool) -> Slot
     head = _ASKED.sub("", head)
     cut = re.search(rf"\b{_MORE}\b", head, FLAGS)
     before, after = (head[: cut.start()].strip(), head[cut.end() :].strip()) if cut else (head, "")
-    if not after:
-        before = re.sub(
-            r"^(?:(?:which|what) \w+|what) (?:is|are|was|were|comes?|gets?)\b(?: the)?", "", before, flags=FLAGS
-        ).strip()
-    after = re.sub(r"^(?:one|ones|often)$", "", after)
-    before, after = (
-        re.sub(_SEEN_OFTEN, "", f" {before}", flags=FLAGS).strip(),
-        re.sub(rf"(?:^| ){AMONG}$", "", after, flags=FLAGS),
-    )
-    what = re.sub(
-        r"^(?:\w+ )??(?:rates? of|numbers? of|shares? of|to have|to|by|of) (?:more )?", "", after or before, flags=FLAGS
-    ).strip()
+    what = after or re.sub(_SEEN_OFTEN, "", f" {before}", flags=FLAGS).strip()
     things = _several(listed)
-    of, denied = holds(re.sub(r"^(?:is|are|has|have|had|gets?|does|do) ", "", what, flags=FLAGS))
+    of, denied = holds(what)
     if not of or re.fullmatch(
         rf"s|by|by more of .*|comes? up|{nouns.counted}|our {nouns.counted}|of (?:our |the )?{nouns.counted}|there|"
         rf"we|seen|{NOTED}",
@@ -199,55 +177,36 @@ def _than(text: str, nouns: Nouns) -> Slots | None:
     if cut is None:
         inside = re.fullmatch(rf"(?P<of>.+?):? (?:{AMONG} |, ?|: ?)(?P<a>.+)", left, FLAGS)
         named = re.fullmatch(r"(?P<b>.+?)(?::|,| -| by| in terms of| on| regarding) (?P<of>.+)", right, FLAGS)
-        if inside and not statement(left, nouns) and not re.search(rf"\b{_OUT}\b", text, FLAGS):
-            return _in_groups(
-                holds(without_closing(re.sub(r"^the ", "", inside["of"]), nouns))[0],
-                (group(inside["a"], nouns), group(_bare_side(right), nouns)),
-            )
+        if inside and not statement(left, nouns) and not re.search(r"\b(?:outnumber|exceed)", text, FLAGS):
+            of = holds(without_closing(inside["of"], nouns))[0]
+            return _in_groups(of, (group(inside["a"], nouns), group(_bare_side(right), nouns)))
         if named:
             return _in_groups(holds(named["of"])[0], (group(left, nouns), group(_bare_side(named["b"]), nouns)))
         return _pair(left, right, nouns)
     before, after = left[: cut.start()].strip(), left[cut.end() :].strip()
     shown = re.sub(_SEEN_OFTEN, "", f" {before}", flags=FLAGS).strip()
-    if (
-        before
-        and re.match(rf"(?:{AMONG}|after|during|before|by|to be found in|seen in|found in)\s", after, FLAGS)
-        and not re.match(r"(?:to|by) ", after)
-    ):
+    if before and re.match(rf"(?:{AMONG}|after|during|before|by|to be found in|seen in|found in)\s", after, FLAGS):
         of, denied = holds(shown)
         return _in_groups(of, _against(group(after, nouns), group(_bare_side(right), nouns)), denied=denied)
     if before and after:  # "are men more likely to have X", "do women have more X"
-        held = statement(with_verb(before), nouns)
         of, denied = holds(re.sub(r"^(?:likely )?to (?:be )?", "", after, flags=FLAGS))
-        first = group(before, nouns) if held is None or not held.holds or held.who == "" else held.who
-        return _in_groups(
-            of,
-            _against(re.sub(r" (?:have|has|had|get|gets)$", "", first), group(_bare_side(right), nouns)),
-            denied=denied,
-        )
+        return _in_groups(of, _against(group(before, nouns), group(_bare_side(right), nouns)), denied=denied)
     if before:
         held = statement(with_verb(before), nouns)
         if held and held.who and held.holds:
             other = group(_bare_side(right), nouns)
-            if not re.search(MARKED, held.who + other) and not re.search(
-                rf"\b{nouns.counted}\b|\b(?:those|ones|with|without|in|who|others)\b", right, FLAGS
-            ):
+            if not re.search(rf"\b{nouns.counted}\b|\b(?:those|ones|with|without|in|who|others)\b", right, FLAGS):
                 return Slots("difference", among=held.who, groups=(other, held.holds) if less else (held.holds, other))
             return _in_groups(held.holds, _against(held.who, other), denied=held.denied)
         return _pair(shown, right, nouns, less=less)
     return _pair(after, right, nouns, less=less)
 
 
-_OUT = r"(?:outnumbers?|outnumbered|exceeds?)"
+_SIDE = r"those|the ones|ones|it is|they are|is|are|do|does|did|both|between|that|who|after|people"
 
 
 def _bare_side(text: str) -> str:
-    return re.sub(
-        r"^(?:(?:those|the ones|ones|it is|they are|is|are|do|does|did|both|between|that|who|after|people) )+(?=\S)",
-        "",
-        text.strip(),
-        flags=FLAGS,
-    )
+    return re.sub(rf"^(?:(?:{_SIDE}) )+(?=\S)", "", text.strip(), flags=FLAGS)
 
 
 def _groups(text: str, nouns: Nouns) -> tuple[str, ...]:
@@ -270,16 +229,11 @@ def _against(first: str, *others: str) -> tuple[str, ...]:
 def _pair(first: str, second: str, nouns: Nouns, among: str = "", *, less: bool = False) -> Slots | None:
     """Return the difference of two counts, with what both share as the population."""
     (a, shared), (b, own) = _side(first, nouns), _side(second, nouns)
-    if re.fullmatch(MARKED, a) and not shared and re.fullmatch(MARKED, own) and not re.search(MARKED, b):
-        b, own = own, b  # "more women than men have X"
-    if re.fullmatch(MARKED, b) and shared and not re.fullmatch(MARKED, a) and re.match(MARKED, shared):
-        a, shared = shared, a  # "more women have X than men"
-    elif shared and statement(second, nouns) and not own and not re.search(MARKED, f"{a}{b}"):
-        a, shared = shared, a  # "more patients with A have X than patients with B"
     if not a or not b or a == b:
         return None
     a, b = _bare_side(a), _bare_side(b)
-    if shared and own and shared != own:
+    if (re.search(MARKED, first) and re.search(MARKED, second)) or (shared and own and shared != own):
+        # Of two groups by tests, what is said of one alone is meant of both: `understanding` parts it.
         a, b, shared, own = joined(a, shared), joined(b, own), "", ""
     return Slots("difference", among=joined(among, shared or own), groups=(b, a) if less else (a, b))
 
@@ -299,14 +253,8 @@ def _side(text: str, nouns: Nouns) -> tuple[str, str]:
         parts.remove(thing) if thing in parts else None
         return thing, AND.join(parts)
     bare = re.sub(
-        r"^(?:(?:those|that|ones|the ones|who|with|have|had|of|for|about|in|among|after|from|has|an?|the) )+(?=\S)",
-        "",
-        text,
-        flags=FLAGS,
+        rf"^(?:(?:{_SIDE}|with|have|had|has|of|for|about|in|among|from|an?|the) )+(?=\S)", "", text, flags=FLAGS
     )
-    marked = re.fullmatch(rf"(?P<thing>.+?) in (?P<mark>{MARKED})", bare)
-    if marked:
-        return holds(marked["thing"])[0], marked["mark"]
     said, denied = holds(bare)
     return f"not {said}" if denied else said, ""
 

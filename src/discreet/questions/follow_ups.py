@@ -68,15 +68,12 @@ def complete(questions: Sequence[str], router: Router) -> tuple[str, bool]:
         The question, or the text form of its request; "" if it stands alone, or none can be made. And whether it
         refers to a statistic, so that no model may guess what was meant: a statistic is paid.
     """
-    earlier: Request | str | None = None
-    before: Request | str | None = None
+    earlier: Any = None
+    before: Any = None
     made = ""
     for question in questions:
-        found = (
-            _resume(question, earlier, router)
-            if isinstance(earlier, Request)
-            else _with_another(question, earlier or "")
-        )
+        known = isinstance(earlier, Request)
+        found = _resume(question, earlier, router) if known else _with_another(question, earlier or "")
         made = str(found) if found else ""
         earlier, before = found or _request_of(question, router) or question, earlier
     return made, bool(not made and isinstance(before, Request) and is_follow_up(questions[-1]))
@@ -87,14 +84,12 @@ _PREPOSITION = re.compile(r"(?P<lead>against|for|of|with|in|to|from|at|on|by) (?
 
 def _with_another(question: str, earlier: str) -> str:
     """Return a question for voters with another thing after its last preposition: "And against gout?"."""
-    found = (
-        _PREPOSITION.fullmatch(_LEAD.sub("", sentence_of(question), count=1)) if _LEAD.match(question.strip()) else None
-    )
+    led = _LEAD.match(question.strip())
+    found = _PREPOSITION.fullmatch(_LEAD.sub("", sentence_of(question), count=1)) if led else None
     if found is None or _VAGUE.fullmatch(found["what"]):
         return ""
-    made = re.sub(
-        rf"\b({found['lead']}) [^?.,]+(?=[?.]*$)", lambda one: f"{one[1]} {found['what']}", earlier, flags=FLAGS
-    )
+    last = rf"\b({found['lead']}) [^?.,]+(?=[?.]*$)"
+    made = re.sub(last, lambda one: f"{one[1]} {found['what']}", earlier, flags=FLAGS)
     return "" if made == earlier else made
 
 
@@ -119,11 +114,7 @@ def _resume(question: str, earlier: Request, router: Router) -> Request | None:
     text = text[found.end() :] if (found := _LEAD.match(text)) else text
     if not text:
         return None
-    own = {
-        name: getattr(earlier, name)
-        for name in Request.model_fields
-        if getattr(earlier, name) != Request.model_fields[name].default
-    }
+    own = {name: getattr(earlier, name) for name in earlier.model_fields_set}
     if (period := _PERIOD.fullmatch(text)) and earlier.kind in ("count", "share", "trend"):
         return _remade(own | {"kind": "trend", "by": (period["by"] or period["ly"]).casefold()})
     if _SHARE.fullmatch(text) and earlier.kind == "count" and earlier.of:
@@ -135,7 +126,8 @@ def _resume(question: str, earlier: Request, router: Router) -> Request | None:
         if asked is None or earlier.kind not in ("count", "share"):
             return None
         of, also = (asked.of, asked.among) if asked.of else (asked.among, None)
-        return _remade({"kind": asked.kind, "of": of, "among": _joined(_joined(earlier.among, earlier.of), also)})
+        among = together([*parts_of(earlier.among), *parts_of(earlier.of), *parts_of(also)])
+        return _remade({"kind": asked.kind, "of": of, "among": among})
     if not (
         led or re.match(r"(?:with|for|in|among|of|by|only|just|since|from|before|after|to)\b", text, FLAGS)
     ) and not is_follow_up(question):
@@ -145,31 +137,25 @@ def _resume(question: str, earlier: Request, router: Router) -> Request | None:
 
 def _changed(text: str, own: dict[str, Any], earlier: Request, router: Router) -> Request | None:
     """Return the earlier request with another thing, or another population."""
-    try:
-        found = router.condition(_ONLY.fullmatch(text)["what"])  # type: ignore[index]
-    except (DiscreetError, TypeError):
+    named = _ONLY.fullmatch(text)
+    if named is None or _VAGUE.fullmatch(named["what"]):
         return None
-    if _VAGUE.fullmatch(_ONLY.fullmatch(text)["what"]):  # type: ignore[index]
+    try:
+        found = router.condition(named["what"])
+    except DiscreetError:
         return None
     tests = [one for one in parts_of(found) if one.is_test]
     said = [one for one in parts_of(found) if one not in tests]
     if earlier.kind == "trend" and any(isinstance(one, FieldTest) and one.period for one in tests):
         return None
     own["among"] = _replaced(earlier.among, tests)
+    if len(said) > 1 or (said and earlier.kind in ("difference", "compare")):
+        return None
     if said:
-        if len(said) > 1:
-            return None
         among = _AMONG.fullmatch(text)
-        whole = earlier.kind in ("list", "typical", "summary") or (
-            earlier.of is not None
-            and among is not None
-            and (_WITH.match(among["who"]) is not None or among["who"].split(" ")[0].casefold() == router.plural)
-        )
-        if earlier.kind in ("difference", "compare"):
-            return None
-        if whole:
-            kept = [one for one in parts_of(own["among"]) if isinstance(one, FieldTest)]
-            own["among"] = together([*kept, *said])
+        people = among and (_WITH.match(among["who"]) or among["who"].split(" ")[0].casefold() == router.plural)
+        if earlier.kind in ("list", "typical", "summary") or (earlier.of is not None and people):
+            own["among"] = together([*(one for one in parts_of(own["among"]) if isinstance(one, FieldTest)), *said])
         elif isinstance(earlier.of, Not):
             return None  # whether it is denied again is in doubt
         else:
@@ -182,10 +168,6 @@ def _replaced(among: Condition | None, tests: Sequence[Condition]) -> Condition 
     fields = {leaf.field for one in tests for leaf in one.leaves() if isinstance(leaf, FieldTest)}
     kept = [one for one in parts_of(among) if not (isinstance(one, FieldTest) and one.field in fields)]
     return together([*kept, *tests])
-
-
-def _joined(first: Condition | None, second: Condition | None) -> Condition | None:
-    return together([*parts_of(first), *parts_of(second)])
 
 
 def _remade(own: dict[str, Any]) -> Request | None:

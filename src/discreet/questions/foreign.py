@@ -7,7 +7,6 @@ that would be lost has no slots. A text of another language shows by its letters
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -230,8 +229,9 @@ _COMMON = {
     "cs": "a ale by co do jak jaká jaké jaký je jsou kde kdo kdy kolik na nebo o od po pro proč při s se u v z za že",
 }
 _SCRIPTS = {"ru": "CYRILLIC", "uk": "CYRILLIC", "bg": "CYRILLIC", "el": "GREEK", "ar": "ARABIC", "he": "HEBREW"}
-_SCRIPTS |= {"zh": "CJK", "ja": "CJK", "ko": "HANGUL", "hi": "DEVANAGARI", "th": "THAI"}
-_KNOWN = _COMMON.keys() | _SCRIPTS.keys()
+_SCRIPTS |= {"zh": "CJK HIRAGANA KATAKANA", "ja": "CJK HIRAGANA KATAKANA", "ko": "HANGUL", "hi": "DEVANAGARI"}
+_SCRIPTS |= {"th": "THAI"} | dict.fromkeys(_COMMON, "LATIN")
+"""The beginnings of the names of the letters of each language."""
 
 
 def is_foreign(text: str, language: str) -> bool:
@@ -243,41 +243,20 @@ def is_foreign(text: str, language: str) -> bool:
         text: a question.
         language: the code of a language, such as "en". For an unknown code and for "", the result is False.
     """
-    if language not in _KNOWN:
-        return False
-    words = [word.casefold().replace("\u2019", "'") for word in _WORD.findall(text)]
-    if _other_script(text, language):
+    letters = [unicodedata.name(letter, "") for letter in text if letter.isalpha()]
+    scripts = tuple(_SCRIPTS[language].split()) if language in _SCRIPTS else ""
+    if sum(name.startswith(scripts) for name in letters) * 2 < len(letters):
         return True
-    if language not in _COMMON:
-        return False
-    return any(_is_rather(other, language, words, 2 if text.isascii() else 1) for other in _COMMON if other != language)
-
-
-def _is_rather(other: str, language: str, words: Sequence[str], least: int) -> bool:
-    """Return whether at least `least` words are of the other language, and more than twice those of this one."""
-    theirs = sum(word in _only(other, language) for word in words)
-    own = sum(word in _only(language, other) for word in words)
-    return theirs > 2 * own and theirs >= least
-
-
-def _other_script(text: str, language: str) -> bool:
-    """Return whether most letters are of another script."""
-    letters = [letter for letter in text if letter.isalpha()]
-    wanted = _SCRIPTS.get(language, "LATIN")
-    return sum(_is_of(letter, wanted) for letter in letters) * 2 < len(letters)
-
-
-def _is_of(letter: str, script: str) -> bool:
-    name = unicodedata.name(letter, "")
-    return name.startswith(script) or (script == "CJK" and name.startswith(("HIRAGANA", "KATAKANA")))
-
-
-@cache
-def _words(language: str) -> frozenset[str]:
-    return frozenset(_COMMON[language].split())
+    words = [word.casefold().replace("\u2019", "'") for word in _WORD.findall(text)]
+    for other in _COMMON.keys() - {language} if language in _COMMON else ():
+        theirs = sum(word in _only(other, language) for word in words)
+        own = sum(word in _only(language, other) for word in words)
+        if theirs > 2 * own and theirs >= (2 if text.isascii() else 1):
+            return True
+    return False
 
 
 @cache
 def _only(one: str, other: str) -> frozenset[str]:
     """Return the frequent words of one language that are not frequent in the other."""
-    return _words(one) - _words(other)
+    return frozenset(_COMMON[one].split()) - frozenset(_COMMON[other].split())

@@ -59,16 +59,11 @@ _OTHER_JOINS = re.compile(
     r"on the same day)\b|(?<![\d\W])/(?!\d)|;",
     re.IGNORECASE,
 )
-_OTHER_JOINS_OF = {
-    "de": re.compile(r"\b(?:sowohl|sowie|noch)\b|\w- ", re.IGNORECASE),
-    "fr": re.compile(r"\b(?:ni|soit)\b", re.IGNORECASE),
-    "es": re.compile(r"\b(?:ni|sea)\b", re.IGNORECASE),
-}
 
 
 @dataclass(frozen=True)
 class _Joins:
-    """The words of a language that join things, as patterns."""
+    """The words of a language that join things, as patterns; `other` are those that no condition is made of."""
 
     either: str
     both: str
@@ -77,6 +72,7 @@ class _Joins:
     neither: str
     lead: str
     drop: str = "with|having|a|an|the|any(?! of)|some(?! of)"
+    other: str = r"(?!)"
 
 
 _LANGUAGES = {
@@ -96,6 +92,7 @@ _LANGUAGES = {
         r"weder (?:(?:an|unter|über|von) )?(?P<a>.+?) noch (?:(?:an|unter|über|von) )?(?P<b>.+)",
         "entweder|sowohl",
         "mit|eine?[nmrs]?|d(?:er|ie|as|en|em|es)",
+        r"\b(?:sowohl|sowie|noch)\b|\w- ",
     ),
     "fr": _Joins(
         "ou",
@@ -105,9 +102,17 @@ _LANGUAGES = {
         r"ni (?P<a>.+?) ni (?P<b>.+)",
         "soit",
         "avec|de la|du|des|une?|l[ae]",
+        r"\b(?:ni|soit)\b",
     ),
     "es": _Joins(
-        "o|u", "y|e", "pero", r"sin|no|ning[uú]na?", r"ni (?P<a>.+?) ni (?P<b>.+)", "sea", "con|una?|el|l[oa]s?"
+        "o|u",
+        "y|e",
+        "pero",
+        r"sin|no|ning[uú]na?",
+        r"ni (?P<a>.+?) ni (?P<b>.+)",
+        "sea",
+        "con|una?|el|l[oa]s?",
+        r"\b(?:ni|sea)\b",
     ),
 }
 
@@ -119,12 +124,7 @@ def check_words(part: str, question: str) -> None:
         CannotAnswer: if it has one.
     """
     if lost := _LOST.search(part):
-        asked = " ".join(re.sub(rf"\b{re.escape(lost[0])}\b", "", question, count=1).split()).rstrip(".")
-        raise CannotAnswer(
-            "left-out",
-            f"Texts would not be searched for '{lost[0]}'. A time or a number is tested by a declared field: --where "
-            f"'day>=2026-03-01'. If the rest alone is what you mean, ask: {asked}{'' if asked[-1:] == '?' else '.'}",
-        )
+        raise _left_out(lost[0], question)
 
 
 def as_condition(part: str, language: str, question: str, things: Collection[str] = ()) -> Condition:
@@ -140,11 +140,7 @@ def as_condition(part: str, language: str, question: str, things: Collection[str
         CannotAnswer: if it states none.
     """
     found = _read(part, language, question, things)
-    return says(_without_articles(part, _LANGUAGES[language]), language) if found is None else found
-
-
-def _without_articles(part: str, joins: "_Joins") -> str:
-    return _bare(part, joins) or part
+    return says(_bare(part, _LANGUAGES[language]) or part, language) if found is None else found
 
 
 def _read(part: str, language: str, question: str, things: Collection[str] = ()) -> Condition | None:
@@ -153,10 +149,8 @@ def _read(part: str, language: str, question: str, things: Collection[str] = ())
     neither = re.fullmatch(rf"(?:(?P<first>.+?),? (?:{joins.but}|{joins.both}) )?{joins.neither}", whole, re.IGNORECASE)
     if neither and not re.search(r",| (?:noch|ni|nor|or) ", neither["b"]):
         pieces = [_bare(one, joins) for one in (neither["a"], neither["b"])]
-        if not all(one.casefold() in things for one in pieces):
-            _check_pieces(whole, pieces, ["or"], question, language)
-        first = neither["first"]
-        begun = [_read(first, language, question, things) or says(_bare(first, joins), language)] if first else []
+        pieces = _certain(_Said(whole, pieces, ["or"], "or", question, language), things)
+        begun = [as_condition(neither["first"], language, question, things)] if neither["first"] else []
         return all_of(*begun, *(~says(one, language) for one in pieces))
     _check_phrase(whole, language, question)
     join = rf"\s*(?:,\s*)?(?<![\w'-])({joins.either}|{joins.both}|{joins.but})(?![\w'-])\s*|\s*(,)\s*"
@@ -164,54 +158,103 @@ def _read(part: str, language: str, question: str, things: Collection[str] = ())
     parts, between = split[::3], [one or two for one, two in zip(split[1::3], split[2::3], strict=True)]
     if len(parts) == 1:
         return None
-    kinds = {_kind(one, joins) for one in between} - {","}
+    signs = {"or" if re.fullmatch(joins.either, one, re.IGNORECASE) else "and" for one in between if one != ","}
+    sign = signs.pop() if len(signs) == 1 else ""
     denied = [re.match(rf"(?:{joins.denies})(?:\s+|(?<='))(?=\w)", one.strip(), re.IGNORECASE) for one in parts]
     pieces = [_bare(one.strip()[no.end() if no else 0 :], joins) for one, no in zip(parts, denied, strict=True)]
     if not language:
         pieces = [holds(one)[0] or one for one in pieces]
-    if not all(pieces) or len(kinds) != 1 or (denied[0] and not all(denied) and kinds != {"or"}):
-        raise _two_things(whole, parts, between, question)
-    apart = [
-        bool(re.match(r"(?:an?|the|no|without|not|did|do|does|have|has|had|were|was|are|is)\b|\w+ed\b", one.strip()))
-        for one in parts
-    ]
-    shared = len(parts) == 2 and len(pieces[-1].split()) > len(pieces[0].split()) and not denied[-1]
-    alike = language or not all(apart[1:]) or shared or not (len(parts) == 2 or all(apart)) or denied[0]
-    if alike and not all(one.casefold() in things for one in pieces):
-        _check_pieces(whole, pieces, between, question, language)
+    if not all(pieces) or not sign or (denied[0] and not all(denied) and sign != "or"):
+        raise _Said(whole, parts, between, sign, question, language).refusal()
+    longer = len(pieces[-1].split()) > len(pieces[0].split()) and not denied[-1]
+    if longer or not all(_BEGUN.match(one.strip()) for one in parts[1:]):
+        pieces = _certain(_Said(whole, pieces, between, sign, question, language), things)
     if denied[0] and not any(denied[1:]):  # "no asthma or eczema": neither
         return ~any_of(*(says(one, language) for one in pieces))
     said = [~says(one, language) if no else says(one, language) for one, no in zip(pieces, denied, strict=True)]
-    return any_of(*said) if kinds == {"or"} else all_of(*said)
+    return any_of(*said) if sign == "or" else all_of(*said)
 
 
-def _check_pieces(whole: str, pieces: Sequence[str], between: Sequence[str], question: str, language: str = "") -> None:
-    """Refuse pieces of which one may lack a word that stands in another: "breast or ovarian cancer".
+_BEGUN = re.compile(r"(?:an?|the|no|without|not|did|do|does|have|has|had|were|was|are|is)\b|\w+ed\b")
+"""What begins a piece that lacks no word of the piece before it: "numb thumbs and a weak grip"."""
 
-    A piece stands alone if it is a plain name of a thing. All have as many words, or differ as names do: "fever or
-    Winter Hand"; or an article begins each shorter one: "numb thumbs or a fever". Capitalised words that "and" joins
-    may be one name: "Trinidad and Tobago".
+
+@dataclass(frozen=True)
+class _Said:
+    """A part of a question that joins things.
+
+    Attributes:
+        whole: the part.
+        pieces: the things.
+        between: the words between them.
+        sign: "or" or "and"; "" if they are of both kinds, or join in another way.
+        question: the question.
+        language: the language of the part; English if empty.
     """
-    lengths = {len(one.split()) for one in pieces}
-    names = [one for one in pieces if all(word[0].isupper() for word in one.split())]
-    longer = [one for one in pieces if len(one.split()) > 1]
-    named = 0 < len(names) < len(pieces) and all(one in names for one in longer)
-    begun = len(pieces[0].split()) == max(lengths) and all(
-        re.search(rf"\b(?:an?|the) {re.escape(one)}$", whole.split(pieces[0], 1)[-1].partition(one)[0] + one)
-        for one in pieces[1:]
-    )
-    alike = len(lengths) == 1 or named or begun
-    one_name = not language and len(names) == len(pieces) and lengths == {1} and "or" not in map(str.casefold, between)
-    letters = any(len(one.split()[0]) < 2 or one[0].isdigit() for one in pieces[1:] if one)
-    plain = all(one and (bool(language) or _PLAIN.fullmatch(one)) and not _ASKS.match(one) for one in pieces)
-    if not (plain and alike) or letters or one_name:
-        raise _two_things(whole, pieces, between, question)
+
+    whole: str
+    pieces: Sequence[str]
+    between: Sequence[str]
+    sign: str
+    question: str
+    language: str
+
+    @property
+    def readings(self) -> list[list[str]]:
+        """The things that may be meant: the pieces, and of two also those to which the shorter one lacks words.
+
+        "breast or ovarian cancer" may be "breast" or "breast cancer".
+        """
+        pieces = [one.strip() for one in self.pieces if one.strip()]
+        found, words = [pieces], [one.split() for one in pieces]
+        if len(pieces) == 2 and len(words[0]) < len(words[1]):
+            found.append([" ".join(words[0] + words[1][len(words[0]) :]), pieces[1]])
+        elif len(pieces) == 2 and len(words[0]) > len(words[1]):
+            found.append([pieces[0], " ".join(words[0][: -len(words[1])] + words[1])])
+        return found
+
+    def refusal(self) -> CannotAnswer:
+        """Return the refusal, with what may be meant as requests; an example if a denial or mixed joins leave it open.
+
+        The pieces are offered as questions of their own, too.
+        """
+        pieces, at = self.readings[0], f"@{self.language}" if self.language else ""
+        asked = [one if _ASKS.match(one) else self.question.replace(self.whole, one) for one in pieces]
+        alone = " And: ".join(asked if self.whole in self.question else pieces)
+        offered = [some for some in self.readings if self.sign and len(some) > 1 and all(len(one) > 1 for one in some)]
+        if _DENIED.search(self.whole) or not offered:
+            requests = ['"thing A" and not ("thing B" or "thing C")']
+        else:
+            requests = [f" {self.sign} ".join(f'"{one}"{at}' for one in some) for some in offered]
+        joined = "', '".join(dict.fromkeys(one.strip() for one in self.between)) or "and"
+        return CannotAnswer(
+            "two-things",
+            f"'{self.whole}' is two things, or a comparison, by '{joined}', and can be read in several ways. Ask about "
+            f"each by itself: {alone} Or write what is meant as a request, with quotes, such as count: "
+            f"{', or count: '.join(requests)}. Numbers and dates are tested by declared fields: --where 'age>=60'.",
+        )
 
 
-def _kind(join: str, joins: _Joins) -> str:
-    if join == ",":
-        return ","
-    return "or" if re.fullmatch(joins.either, join, re.IGNORECASE) else "and"
+def _certain(said: _Said, things: Collection[str]) -> list[str]:
+    """Return the things that are meant for certain.
+
+    A reading is certain if all of it are names of things, or if each piece stands alone as a plain name. Then all have
+    as many words, or differ as names do: "fever or Winter Hand". Capitalised words that "and" joins may be one name:
+    "Trinidad and Tobago".
+
+    Raises:
+        CannotAnswer: if none is: a piece may lack a word that stands in another one, "breast or ovarian cancer".
+    """
+    if known := [some for some in said.readings if all(one.casefold() in things for one in some)]:
+        return known[0]
+    lengths = {len(one.split()) for one in said.pieces}
+    names = [one for one in said.pieces if all(word[0].isupper() for word in one.split())]
+    named = 0 < len(names) < len(said.pieces) and all(one in names for one in said.pieces if " " in one)
+    one_name = not said.language and len(names) == len(said.pieces) and lengths == {1} and said.sign == "and"
+    plain = all(said.language or _PLAIN.fullmatch(one) for one in said.pieces)
+    if one_name or not plain or not (len(lengths) == 1 or named):
+        raise said.refusal()
+    return list(said.pieces)
 
 
 def _bare(part: str, joins: _Joins) -> str:
@@ -227,14 +270,11 @@ def check_plain(statistic: Statistic, question: str) -> None:
     language = statistic.language.replace("en", "")
     named = (statistic.population, getattr(statistic, "condition", ""), *getattr(statistic, "groups", ()))
     for part in filter(None, named):
-        if is_text_form(part):
-            continue
-        meant = _read(part, language, question)
-        if meant is not None:
+        if not is_text_form(part) and (meant := _read(part, language, question)) is not None:
             raise CannotAnswer("two-things", f"'{part}' is two things. Write it as a condition: {meant}")
     for attribute in statistic.attributes:
         if len(parts := re.split(r"\s*(?:\b(?:and|or)\b|[,&/+])\s*", attribute)) > 1:
-            raise _two_things(attribute, parts, (), question)
+            raise _Said(attribute, parts, (), "", question, "").refusal()
 
 
 def _check_phrase(part: str, language: str, question: str) -> None:
@@ -251,60 +291,19 @@ def _check_phrase(part: str, language: str, question: str) -> None:
             f"Texts rarely say '{who[1]}' of one individual, and which values the declared fields have is not "
             "public. Test a field by a value that it has: --where sex=w.",
         )
-    other = _OTHER_JOINS_OF.get(language)
-    if joined := _OTHER_JOINS.search(part) or (other.search(part) if other else None):
-        raise _two_things(part, (part[: joined.start()], part[joined.end() :]), (joined[0],), question)
+    if joined := _OTHER_JOINS.search(part) or re.search(_LANGUAGES[language].other, part, re.IGNORECASE):
+        pieces, sign = (part[: joined.start()], part[joined.end() :]), "or" if joined[0] in "/;" else ""
+        raise _Said(part, pieces, [joined[0]], sign, question, language).refusal()
     for word in re.findall(r"\w+", part):
         if word.casefold() in MONTHS[language].split():
-            raise left_out(
-                word, part, " ".join(re.sub(rf"(?:\b(?:in|since|on) )?\b{word}\b", "", part).split()), question
-            )
+            raise _left_out(word, question)
 
 
-def _two_things(part: str, parts: Sequence[str], joins: Sequence[str], question: str) -> CannotAnswer:
-    pieces = [one.strip() for one in parts if one.strip()]
-    found = [one if _ASKS.match(one) else question.replace(part, one) for one in pieces]
-    asked = " And: ".join(found) if part in question else " And: ".join(pieces)
-    sign = "', '".join(dict.fromkeys(one.strip() for one in joins)) or "and"
-    request = _readings(part, pieces, {one.strip().casefold() for one in joins})
-    return CannotAnswer(
-        "two-things",
-        f"'{part}' is two things, or a comparison, by '{sign}', and can be read in several ways. Ask about each by "
-        f"itself: {asked} Or write what is meant as a request, with quotes, such as count: {request}. Numbers and "
-        "dates are tested by declared fields: --where 'age>=60'.",
-    )
-
-
-def _readings(part: str, pieces: Sequence[str], joins: set[str]) -> str:
-    """Return the conditions that a part may mean, as examples; another one if a denial or mixed joins leave it open."""
-    for language, known in _LANGUAGES.items():
-        for sign, pattern in ((" and ", known.both), (" or ", rf"{known.either}|/|;")):
-            if joins and len(pieces) > 1 and all(re.fullmatch(pattern, one) for one in joins):
-                said = [pieces] if all(len(one) > 1 for one in pieces) else []
-                said += [shared] if (shared := _shared_words(pieces)) else []
-                at = f"@{language}" if language else ""
-                made = (sign.join(f'"{one}"{at}' for one in some) for some in said)
-                if not _DENIED.search(part) and said:
-                    return ", or count: ".join(made)
-    return '"thing A" and not ("thing B" or "thing C")'
-
-
-def _shared_words(pieces: Sequence[str]) -> list[str]:
-    """Return two pieces, of which the shorter one has words of the other: "breast or ovarian cancer", "taste"."""
-    first, last = pieces[0].split(), pieces[-1].split()
-    if len(pieces) != 2 or len(first) == len(last):
-        return []
-    if len(first) < len(last):
-        return [" ".join(first + last[len(first) :]), " ".join(last)]
-    return [" ".join(first), " ".join(first[: -len(last)] + last)]
-
-
-def left_out(word: str, part: str, rest: str, question: str = "") -> CannotAnswer:
-    """Return the error for a word that no text is searched for."""
-    asked = f": {question.replace(part, rest)}" if part in question else ""
-    asked += "" if asked.endswith("?") else "."
+def _left_out(word: str, question: str) -> CannotAnswer:
+    """Return the refusal of a question with a word that no text is searched for."""
+    rest = " ".join(re.sub(rf"(?:\b(?:in|since|on) )?\b{re.escape(word)}\b", "", question, count=1).split())
     return CannotAnswer(
         "left-out",
-        f"Texts would not be searched for '{word}' of '{part}'. If '{rest}' alone is what you mean, ask for that"
-        f"{asked} A time or a number is tested by a declared field: --where 'day>=2026-03-01'.",
+        f"Texts would not be searched for '{word}'. A time or a number is tested by a declared field: --where "
+        f"'day>=2026-03-01'. If the rest alone is what you mean, ask: {rest}{'' if rest[-1:] in ('?', '.') else '.'}",
     )

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from discreet.errors import CannotAnswer
 from discreet.questions.marks import MARKED
@@ -67,7 +66,7 @@ def _head_and_who(text: str, nouns: Nouns) -> tuple[str, str]:
     leads = rf"^(?:(?:(?!in {MARKED}){_OF}|{_LIST_VERBS}|that|which|why|who(?= (?:is|are))|the|our|an?)\b\s*)+"
     who = re.sub(leads, "", tail, flags=FLAGS)
     who = re.sub(rf"(?: {_LIST_VERBS})+$", "", who, flags=FLAGS).strip()
-    if not who or re.fullmatch(rf"{_LIST_VERBS}|{nouns.people}|survey|data|notes|records", who, FLAGS):
+    if re.fullmatch(rf"{_LIST_VERBS}|survey|data|notes|records", who, FLAGS):
         return head, ""
     held = statement(who, nouns)
     if held and held.who and held.holds and len(held.holds.split()) == 1 and not held.denied:
@@ -87,12 +86,6 @@ _ACTIONS = (
     (r"die (?:of|from)|died (?:of|from)", "causes of death"),
     (r"call (?:us )?about|contact us about|write (?:in )?about", "topics"),
 )
-
-
-def _front(text: str, nouns: Nouns) -> tuple[str, str]:
-    """Return the population that a text begins with, and the rest of it: "among women, ..."."""
-    front = re.match(r"(?:(?:among|amongst|in|for|of|with|across) (?P<who>[^,]+), )(?P<rest>.+)", text, FLAGS)
-    return (whom(front["who"], nouns), front["rest"]) if front else ("", text)
 
 
 VAGUE = re.compile(r"\b(?:topic|theme|problem|issue|finding|concern|reason)s?\b(?! (?:with|of|for)\b)", FLAGS)
@@ -132,9 +125,7 @@ def split_groups(text: str, names: Sequence[str]) -> tuple[str, str]:
 def list_values(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a list."""
     plain = re.sub(_RANK, "", text, flags=FLAGS)
-    who, plain = _front(plain, nouns)
-    found = _action(plain, nouns) or _named(plain, nouns)
-    return found and replace(found, among=joined(who, found.among))
+    return _action(plain, nouns) or _named(plain, nouns)
 
 
 def _action(text: str, nouns: Nouns) -> Slots | None:
@@ -168,7 +159,6 @@ def _named(text: str, nouns: Nouns) -> Slots | None:
     )
     rest = re.sub(r" (?:most (?:often|frequently|commonly)|most)(?=\s|$)", "", rest, flags=FLAGS)
     attribute, who = _head_and_who(" ".join(rest.split()), nouns)
-    attribute = re.sub(rf"^(?:{_COMMON}) ", "", attribute, flags=FLAGS)
     if not attribute or len(attribute.split()) > 4 + 2 * bool(_REASONS.match(attribute.split(" ")[0])):
         return None
     if not is_plural(attribute.split(" of ")[0].split(" for ")[0]):
@@ -185,22 +175,9 @@ def _plural(word: str) -> str:
 
 # --- typical numbers --------------------------------------------------------------------------------------------------
 
-_WHAT = {
-    "average": "mean",
-    "mean": "mean",
-    "avg": "mean",
-    "median": "median",
-    "quartiles": "quartiles",
-    "interquartile range": "quartiles",
-}
-_WHAT |= {
-    "range": "quartiles",
-    "spread": "quartiles",
-    "distribution": "quartiles",
-    "on average": "mean",
-    "typical": "median",
-    "usual": "median",
-}
+_WHAT = dict.fromkeys(("average", "mean", "avg", "on average"), "mean")
+_WHAT |= dict.fromkeys(("quartiles", "interquartile range", "range", "spread", "distribution"), "quartiles")
+_WHAT |= dict.fromkeys(("median", "typical", "usual"), "median")
 _OLD = {
     "old": "age",
     "young": "age",
@@ -235,7 +212,6 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
         flags=FLAGS,
     )
     plain = " ".join(plain.split()).strip(" ,-")
-    before, plain = _front(plain, nouns)
     plain = re.sub(
         rf"^(?:(?:{FRAME_WORDS}|much|long|number of|within|between)\b[\s,:.-]*)+(?=\w)", "", plain, flags=FLAGS
     )
@@ -248,12 +224,10 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
         FLAGS,
     )
     if how:
-        return Slots(
-            "typical", among=joined(before, whom(how["who"], nouns)), attribute=_OLD[how["how"].casefold()], what=what
-        )
+        return Slots("typical", among=whom(how["who"], nouns), attribute=_OLD[how["how"].casefold()], what=what)
     for verb, name in _MEASURES.items():
         if found := re.fullmatch(rf"(?P<who>.+?) {verb}(?: for .+)?", plain, FLAGS):
-            return Slots("typical", among=joined(before, whom(found["who"], nouns)), attribute=name, what=what)
+            return Slots("typical", among=whom(found["who"], nouns), attribute=name, what=what)
     plain = re.sub(r"^length (?:of )?(?:the )?(?:hospital )?stay", "length_of_stay", plain, flags=FLAGS)
     attribute, who = _head_and_who(plain, nouns)
     attribute = nouns.field(attribute) or attribute.replace("length_of_stay", "length of stay")
@@ -261,4 +235,4 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
         return None
     if "," in attribute:
         attribute, who = (one.strip() for one in attribute.split(",", 1))
-    return Slots("typical", among=joined(before, who), attribute=nouns.field(attribute) or attribute, what=what)
+    return Slots("typical", among=who, attribute=nouns.field(attribute) or attribute, what=what)

@@ -86,7 +86,7 @@ _ABOVE = {
     r"at least|no less than|not less than|minimum of|>=": ">=",
     r"at most|no more than|not more than|up to|maximum of|<=": "<=",
     r"older than|beyond": ">",
-    r"exactly|equal to|=|of|is|:": "=",
+    r"exactly|equal to|=|of|is|:|": "=",
 }
 _OF_A_NAME = (
     r" (?:of|side|america|africa|asia|europe|korea|carolina|dakota|ireland|sea|pole|entrance)\b| (?-i:[A-Z][a-z])"
@@ -317,19 +317,14 @@ def _named_numbers(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
     if name.casefold() in AGES:
         own = rf"(?:{own}|(?:who (?:is|are|were) )?(?:aged?|of age)(?: of)?)"
     yield rf"{own} (?:between |from )?{_N} ?(?:-|\u2013|to|and) ?(?P<to>\d+(?:\.\d+)?){_YEARS}", ".."
+    beside = (
+        r"(?P<up> (?:and|or) (?:over|above|older|more|up|better|higher))?"
+        r"(?P<down> (?:and|or) (?:under|below|younger|less|lower|worse))?"
+    )
     for words, sign in _ABOVE.items():
         if sign != "=":
             yield rf"(?:{words}) (?:an? |the )?{said} of {_N}", sign
-        yield (
-            (
-                rf"{own} (?:{words}) ?{_N}{_YEARS}(?P<up> (?:and|or) (?:over|above|older|more|up|better|"
-                r"higher))?(?P<down> (?:and|or) (?:under|below|less|lower|worse))?(?![\d%])"
-            ),
-            sign,
-        )
-    yield rf"{own} {_N}{_YEARS} (?:and|or) (?:over|above|older|more|up|better|higher)", ">="
-    yield rf"{own} {_N}{_YEARS} (?:and|or) (?:under|below|younger|less|lower|worse)", "<="
-    yield rf"{own} {_N}{_YEARS}(?![\d%])", "="
+        yield rf"{own} (?:{words}) ?{_N}{_YEARS}{beside}(?![\d%])", sign
 
 
 def _ages(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
@@ -347,8 +342,7 @@ def _ages(name: str, nouns: Nouns) -> Iterator[tuple[str, str]]:
             lead = r"(?:who (?:is|are|were) )?\b"
             yield rf"(?:the )?{lead}(?:{words}) (?:the age of )?{_N}s(?!\w)", f"{sign} who"
             yield rf"{lead}(?:{words}) (?:the age of )?{_N}{_YEARS}(?![\w.,]*\d)(?!\w)(?!{other}\b)(?! or more\b)", sign
-    yield rf"{_N}{_YEARS} (?:and|or) (?:over|above|older|up)", ">="
-    yield rf"{_N}{_YEARS} (?:and|or) (?:under|below|younger)", "<="
+    yield rf"{_N}{_YEARS} (?:and|or) (?:(?P<up>over|above|older|up)|(?P<down>under|below|younger))", "="
     yield rf"{_N}[- ]years?[- ]olds?(?: {nouns.people})?", "= who"
 
 
@@ -384,7 +378,9 @@ def _times(marks: Marks) -> Iterator[tuple[int, int, str, str]]:
 
 def _range(text: str) -> tuple[int, int, str, str] | None:
     for lead in _BETWEEN.finditer(text):
-        first = _date(text, lead.end()) or _bare_month(text, lead.end())
+        first = _date(text, lead.end())
+        if first is None and (bare := re.compile(rf"{_MONTH}(?!\w)", FLAGS).match(text, lead.end())):
+            first = f"{_number_of(bare['name']):02d}", bare.end()
         join = first and _AND.match(text, first[1])
         last = join and _date(text, join.end())
         if first and last:
@@ -421,11 +417,6 @@ def _date(text: str, at: int) -> tuple[str, int] | None:
         if (found := pattern.match(text, at)) and (value := _iso(found.groupdict())):
             return value, found.end()
     return None
-
-
-def _bare_month(text: str, at: int) -> tuple[str, int] | None:
-    found = re.compile(rf"{_MONTH}(?!\w)", FLAGS).match(text, at)
-    return (f"{_number_of(found['name']):02d}", found.end()) if found else None
 
 
 def _number_of(month: str) -> int:

@@ -39,7 +39,7 @@ from discreet.algorithms.text.attributes import matches
 from discreet.algorithms.text.schema_words import Embed, attribute_meant, attribute_named
 from discreet.config import VaultConfig, field_type, field_values
 from discreet.errors import CannotAnswer, UnknownName, UsageError
-from discreet.retrieval.codebook import Attribute, Codebook
+from discreet.retrieval.codebook import Codebook
 
 Kind = Literal["count", "share", "difference", "compare", "trend", "typical", "list", "summary", "themes", "fact"]
 KINDS: dict[str, type[Statistic]] = {
@@ -48,19 +48,23 @@ KINDS: dict[str, type[Statistic]] = {
 """The statistics by the names of their kinds."""
 FACT: Literal["fact"] = "fact"
 _MOST_GROUPS, _MOST_CHOICES = 6, 64
-_OF_ALL = ("count", "trend", "summary")
-_CLAUSES = {
-    "count": "among",
-    "share": "among",
-    "difference": "among",
-    "compare": "among groups",
-    "trend": "among by since until",
-    "typical": "among",
-    "list": "among most",
-    "summary": "among",
-    "themes": "among by since until most",
-    "fact": "choices",
+_PARTS: dict[str, tuple[str, ...]] = {
+    "count": ("of", "among"),
+    "share": ("of!", "among"),
+    "difference": ("groups!", "among"),
+    "compare": ("of", "groups!", "among"),
+    "trend": ("of", "by", "dated", "since", "until", "among"),
+    "typical": ("attribute!", "what", "among"),
+    "list": ("attribute!", "most", "among"),
+    "summary": ("among",),
+    "themes": ("attribute!", "by", "dated", "since", "until", "most", "among"),
+    "fact": ("question!", "choices"),
 }
+"""The parts of a request of each kind. One with ! must be there."""
+_HEADS = {"difference": "groups", "typical": "attribute", "list": "attribute", "themes": "attribute", FACT: "question"}
+"""The part that the text form of a kind begins with; `of` for the others."""
+_PARAMETERS = {"of": "condition", "among": "population", "dated": "date_field"}
+"""The parameters of statistics that have another name than the part of the request."""
 
 
 class Request(BaseModel):
@@ -106,16 +110,14 @@ class Request(BaseModel):
 
     @model_validator(mode="after")
     def _check_parts(self) -> "Request":
-        needed = {"share": "of", "difference": "groups", "compare": "groups", "typical": "attribute"}
-        needed |= {"list": "attribute", "themes": "attribute", "fact": "question"}
-        name = needed.get(self.kind)
-        if name and not getattr(self, name):
-            raise ValueError(f"a {self.kind} needs `{name}`")
+        for name in _PARTS[self.kind]:
+            if name.endswith("!") and not getattr(self, name[:-1]):
+                raise ValueError(f"a {self.kind} needs `{name[:-1]}`")
         if self.kind == "trend" and self.by not in MONTHS:
             raise ValueError(f"a trend is by {', '.join(MONTHS)}")
-        usual = {name: one.default for name, one in type(self).model_fields.items()}
-        given = {name for name in self.model_fields_set if getattr(self, name) != usual[name]} - {"kind"}
-        if strange := sorted(given - _fields_of(self.kind)):
+        fields = type(self).model_fields
+        given = {name for name in self.model_fields_set if getattr(self, name) != fields[name].default} - {"kind"}
+        if strange := sorted(given - {*parts_of_kind(self.kind)}):
             raise ValueError(f"a {self.kind} has no {', '.join(strange)}")
         return self
 
@@ -128,19 +130,11 @@ class Request(BaseModel):
 
     def statistic(self, **given: Any) -> Statistic:
         """Return the algorithm of a statistic, with other parameters, such as `epsilon` and `where`."""
-        own: dict[str, Any] = {"population": _text(self.among)}
-        if self.kind in ("count", "share", "compare", "trend"):
-            own["condition"] = _text(self.of)
-        if self.kind in ("difference", "compare"):
+        own: dict[str, Any] = {_PARAMETERS.get(name, name): getattr(self, name) for name in parts_of_kind(self.kind)}
+        for name in {"condition", "population"} & own.keys():
+            own[name] = _text(own[name])
+        if self.groups:
             own["groups"] = tuple(map(_text, self.groups))
-        if self.kind in ("typical", "list", "themes"):
-            own["attribute"] = self.attribute
-        if self.kind in ("trend", "themes"):
-            own |= {"by": self.by, "since": self.since, "until": self.until, "date_field": self.dated}
-        if self.kind == "typical":
-            own["what"] = self.what
-        if self.kind in ("list", "themes"):
-            own["most"] = self.most
         return KINDS[self.kind](**(own | given))
 
     def __str__(self) -> str:
@@ -148,10 +142,8 @@ class Request(BaseModel):
 
     def _written(self) -> Iterator[str]:
         versus = " versus ".join(map(str, self.groups))
-        what = f"{self.what} of {self.attribute}"
-        head = {"difference": versus, "typical": what, FACT: self.question}
-        head |= dict.fromkeys(("list", "themes"), self.attribute)
-        yield f"{self.kind}: {head.get(self.kind) or self.of or ALL}"
+        head = versus if self.kind == "difference" else getattr(self, _HEADS.get(self.kind, "of"))
+        yield f"{self.kind}: {f'{self.what} of ' if self.kind == 'typical' else ''}{head or ALL}"
         if self.kind == "compare":
             yield f", groups {versus}"
         if self.by:
@@ -163,11 +155,9 @@ class Request(BaseModel):
         yield f", choices {' | '.join(self.choices)}" if self.choices else ""
 
 
-def _fields_of(kind: str) -> set[str]:
-    names = {"count": "of", "share": "of", "compare": "of groups", "trend": "of by dated since until"}
-    names |= {"difference": "groups", "typical": "attribute what", "list": "attribute most"}
-    names |= {"themes": "attribute by most dated since until", FACT: "question choices"}
-    return set(names.get(kind, "").split()) | ({"among"} if kind != FACT else set())
+def parts_of_kind(kind: str) -> list[str]:
+    """Return the names of the parts that a request of a kind may have."""
+    return [name.removesuffix("!") for name in _PARTS.get(kind, ())]
 
 
 def _text(condition: Condition | None) -> str:
@@ -178,17 +168,15 @@ def _text(condition: Condition | None) -> str:
 def request_of_statistic(statistic: Statistic) -> Request:
     """Return the request that a statistic answers. The tests of fields are part of its population."""
     own: dict[str, Any] = {"kind": statistic.name}
-    if isinstance(statistic, Count | Share):
-        own["of"] = statistic.read(statistic.condition)
-    groups = getattr(statistic, "groups", ())
-    own |= {"groups": tuple(map(statistic.read, groups))} if groups else {}
-    own |= {name: getattr(statistic, name) for name in ("attribute", "what", "most") if hasattr(statistic, name)}
-    if isinstance(statistic, Trend | Themes):
-        own |= {"by": statistic.by, "since": statistic.since, "until": statistic.until}
-        own |= {"dated": statistic.date_field} if statistic.dates_read else {}
-    known = _fields_of(statistic.name)
-    kept = {name: value for name, value in own.items() if name == "kind" or (name in known and value != ALL)}
-    return Request(**kept, among=statistic.base if statistic.base != ALL else None)
+    for name in parts_of_kind(statistic.name):
+        value = getattr(statistic, _PARAMETERS.get(name, name), None)
+        if name in ("of", "groups") and value:
+            value = statistic.read(value) if name == "of" else tuple(map(statistic.read, value))
+        own[name] = value
+    own["among"] = statistic.base
+    if not statistic.dates_read:
+        own.pop("dated", None)
+    return Request(**{name: value for name, value in own.items() if value not in (None, "", ALL)})
 
 
 # --- Python -----------------------------------------------------------------------------------------------------------
@@ -262,40 +250,46 @@ def parse_request(text: str) -> Request:
     try:
         return Request(**fields)
     except ValidationError as error:
-        raise UsageError(f"The request is none: {_why(error)}. It has: {', '.join(_CLAUSES[kind].split())}.") from None
+        why = "; ".join(f"{'.'.join(map(str, one['loc']))} {one['msg']}".strip() for one in error.errors())
+        raise UsageError(f"The request is none: {why}. It has: {', '.join(_clauses_of(kind))}.") from None
+
+
+def _clauses_of(kind: str) -> list[str]:
+    """Return the parts that stand after the head of a text form."""
+    return [name for name in parts_of_kind(kind) if name in _READ and name != _HEADS.get(kind)]
+
+
+def _without_quotes(text: str) -> str:
+    """Return a text of the same length, in which no word is quoted."""
+    return _QUOTED.sub(lambda quoted: "x" * len(quoted[0]), text)
 
 
 def _split(kind: str, text: str) -> tuple[str, dict[str, str]]:
     """Return what stands before the first clause, and the clauses."""
-    hidden = _QUOTED.sub(lambda quoted: "x" * len(quoted[0]), text) if kind != FACT else text
-    marks = list(_CLAUSE.finditer(hidden))
+    hidden = _without_quotes(text) if kind != FACT else text
+    marks, known = list(_CLAUSE.finditer(hidden)), _clauses_of(kind)
     if kind == FACT:
         marks = [one for one in marks if one[1].casefold() == "choices"][-1:]
     ends = [*(one.start() for one in marks), len(text)]
     clauses: dict[str, str] = {}
     for mark, end in zip(marks, ends[1:], strict=True):
         name = mark[1].casefold()
-        if name in clauses or name not in _CLAUSES[kind].split():
-            raise UsageError(f"A {kind} has the parts {_CLAUSES[kind].replace(' ', ', ')}, each once, and no '{name}'.")
+        if name in clauses or name not in known:
+            raise UsageError(f"A {kind} has the parts {', '.join(known)}, each once, and no '{name}'.")
         clauses[name] = text[mark.end() : end].strip()
     return text[: ends[0]].strip(), clauses
 
 
 def _head(kind: str, said: str) -> dict[str, Any]:
+    name = _HEADS.get(kind, "of")
     if not said:
-        raise UsageError(
-            f"The request says nothing of what is asked. Write {kind}: {'all' if kind in _OF_ALL else '...'}"
-        )
-    if kind == "difference":
-        return {"groups": _versus(said)}
-    if kind == FACT:
-        return {"question": said}
-    if kind in ("list", "themes"):
-        return {"attribute": said}
-    if kind == "typical":
-        found = re.fullmatch(r"(?:(median|mean|quartiles) of )?(.*)", said, re.IGNORECASE | re.DOTALL)
-        return {"what": (found[1] or "median").casefold(), "attribute": found[2]} if found else {}
-    return {"of": _read(said)} if said != "all" else {}
+        example = "all" if kind in ("count", "trend", "summary") else "..."
+        raise UsageError(f"The request says nothing of what is asked. Write {kind}: {example}")
+    if kind == "typical" and (measured := re.fullmatch(r"(median|mean|quartiles) of (.*)", said, re.I | re.S)):
+        return {"what": measured[1].casefold(), "attribute": measured[2]}
+    if name == "of":
+        return {"of": _read(said)} if said != "all" else {}
+    return {name: _versus(said) if name == "groups" else said}
 
 
 def _read(said: str) -> Condition:
@@ -314,8 +308,7 @@ def _read(said: str) -> Condition:
 
 
 def _versus(said: str) -> tuple[Condition, ...]:
-    hidden = _QUOTED.sub(lambda quoted: "x" * len(quoted[0]), said)
-    cuts = [one.span() for one in re.finditer(r"\b(?:versus\b|vs\b\.?)", hidden, re.IGNORECASE)]
+    cuts = [one.span() for one in re.finditer(r"\b(?:versus\b|vs\b\.?)", _without_quotes(said), re.IGNORECASE)]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(said)]
     return tuple(_read(said[start:end].strip()) for start, end in zip(starts, ends, strict=True))
 
@@ -338,10 +331,6 @@ _READ: dict[str, Callable[[str], dict[str, Any]]] = {
     "most": lambda said: {"most": int(said) if said.isdecimal() and len(said) < 6 else -1},
     "choices": lambda said: {"choices": tuple(one.strip()[:1000] for one in said.split("|") if one.strip())},
 }
-
-
-def _why(error: ValidationError) -> str:
-    return "; ".join(f"{'.'.join(map(str, one['loc']))} {one['msg']}".strip() for one in error.errors())
 
 
 # --- the statistic of a request ---------------------------------------------------------------------------------------
@@ -381,8 +370,12 @@ def of_request(
     if request.kind == "trend" or (request.kind == "themes" and request.by in MONTHS):
         own = {"date_field": request.dated or _dates(settings)[0]} | own
     if request.kind == "typical":
-        own = range_of(request.attribute, settings, schema) | own
-    _refuse_strange(KINDS[request.kind], own)
+        found = attribute_named(schema, request.attribute) if schema else None
+        if found is not None and found.low is not None and not _is_declared(request.attribute, settings):
+            own = {"low": found.low, "high": found.high} | own
+    known = {field.name for field in fields(KINDS[request.kind])}
+    if strange := sorted(own.keys() - known):
+        raise UsageError(f"A {request.kind} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
     return request.statistic(**own)
 
 
@@ -507,12 +500,6 @@ def _check_value(test: FieldTest, kind: str) -> None:
         raise UsageError(f"'{value}' is a range, and is tested by = or !=. Write {name}={value}.")
 
 
-def _refuse_strange(kind: type[Statistic], given: Mapping[str, Any]) -> None:
-    known = {field.name for field in fields(kind)}
-    if strange := sorted(set(given) - known):
-        raise UsageError(f"A {kind.name} has no {', '.join(strange)}. It has: {', '.join(sorted(known))}.")
-
-
 def _dates(settings: VaultConfig) -> list[str]:
     """Return the names of the declared dates.
 
@@ -526,14 +513,6 @@ def _dates(settings: VaultConfig) -> list[str]:
             "discreet init VAULT --field NAME:date.",
         )
     return dates
-
-
-def range_of(attribute: str, settings: VaultConfig, schema: Codebook | None) -> dict[str, Any]:
-    """Return the public range of a number, as the schema has it; nothing if it has none."""
-    if schema is None or _is_declared(attribute, settings):
-        return {}
-    found = attribute_named(schema, attribute)
-    return {} if found is None or found.low is None else {"low": found.low, "high": found.high}
 
 
 def under_schema(
@@ -561,9 +540,7 @@ def under_schema(
             name: value for name, value in public.items() if not getattr(algorithm, name) or name in ("attribute", "by")
         }
         return replace(algorithm, **own)
-    if schema is None or not isinstance(algorithm, ListValues | Typical):
-        return algorithm
-    if _is_declared(algorithm.attribute, settings):
+    if schema is None or not isinstance(algorithm, ListValues | Typical) or _is_declared(algorithm.attribute, settings):
         return algorithm
     found = attribute_meant(schema, algorithm.attribute, embed)
     if found is None:
@@ -572,10 +549,6 @@ def under_schema(
             f"The documents were read for {', '.join(schema.names)}, and '{algorithm.attribute}' is none of these. Ask "
             "for one of them, or add it to the codebook and read again: discreet code VAULT --book BOOK.",
         )
-    return _attribute_of(algorithm, found)
-
-
-def _attribute_of(algorithm: ListValues | Typical, found: Attribute) -> Algorithm:
     if isinstance(algorithm, ListValues):
         return replace(algorithm, attribute=found.name)
     if found.type != "number":

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, product
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.statistics.conditions import Condition, Says
@@ -43,22 +43,6 @@ from discreet.questions.understanding import check_whole, read_condition, read_f
 from discreet.questions.vocabulary import check_spelling, quoted_in, widen
 from discreet.retrieval.codebook import Codebook
 
-Name = Literal[
-    "count",
-    "comparison",
-    "list",
-    "nothing-named",
-    "follow-up",
-    "summary",
-    "superlative",
-    "two-things",
-    "other-language",
-    "person",
-    "other",
-    "unsure",
-]
-NAMES: tuple[Name, ...] = get_args(Name)
-"""The kinds of questions that are refused."""
 _ADVICE: dict[str, str] = {
     "count": "It asks for a number, and voters say no number of many. A statistic is asked of the vault's own model, "
     "where each unit pays for itself. For shares among the nearest documents, name public choices: --choice A "
@@ -85,7 +69,9 @@ _ADVICE: dict[str, str] = {
     ),
     "unsure": "It can be read in several ways, or by none. Ask in simpler words, or write what is meant: {readings}",
 }
-_NAMES: Mapping[str, Name] = {
+NAMES = tuple(_ADVICE)
+"""The kinds of refusals."""
+_NAMES = {
     "share": "count",
     "trend": "count",
     "typical": "count",
@@ -93,9 +79,9 @@ _NAMES: Mapping[str, Name] = {
     "two-questions": "two-things",
     "nothing": "nothing-named",
 }
+"""The kinds of refusals that have another name than the kind of the question."""
 _CHOSEN = frozenset(("count", "comparison", "list", "nothing-named", "summary", "superlative"))
 """The kinds of which public choices make a choice."""
-_LANGUAGES = {"en": "English"}
 _LEAST = 0.4
 """A statistic that is less likely than this is not asked."""
 _PERSON = 0.5
@@ -227,11 +213,11 @@ class Router:
         if self.settings.payment != "unit" or len(question) > LONGEST:
             return None
         if foreign := read_foreign(question, self.settings.fields, self._nouns):
-            return widen(foreign, self.settings.synonyms, quoted_in(question), self.book)
+            return self._widened(question, foreign)
         guess = guess_kind(question)
         if kind in ("", "list", "summary") and (found := self._themes(question, kind or guess.kind)):
             check_spelling(question, found.phrases, self._named())
-            return widen(found, self.settings.synonyms, quoted_in(question), self.book)
+            return self._widened(question, found)
         wanted = kind or (guess.kind if guess.kind != "fact" or not self._asks_for_values(question) else "list")
         if not kind and (wanted not in kinds.STATISTICS or is_foreign(question, self.language or "en")):
             return None
@@ -239,7 +225,10 @@ class Router:
         if found is None or (not kind and wanted == guess.kind and guess.confidence < _LEAST):
             raise self._refusal("unsure", question, guess)
         check_spelling(question, found.phrases, self._named())
-        return widen(found, self.settings.synonyms, quoted_in(question), self.book)
+        return self._widened(question, found)
+
+    def _widened(self, question: str, request: Request) -> Request:
+        return widen(request, self.settings.synonyms, quoted_in(question), self.book)
 
     @cached_property
     def asked_settings(self) -> VaultConfig:
@@ -310,7 +299,10 @@ class Router:
     def _nouns(self) -> Nouns:
         numbers = [one.called for one in self.schema.attributes if one.type == "number"] if self.schema else []
         nouns = nouns_of(self.settings.unit_field, (*self.settings.fields, *chain(*numbers)))
-        words = chain(self.settings.synonyms, *self.settings.synonyms.values())
+        codes = [value for attribute in self.book.coded for value in attribute.values] if self.book else []
+        words = chain(
+            self.settings.synonyms, *self.settings.synonyms.values(), *((one.name, *one.words) for one in codes)
+        )
         return replace(nouns, things=frozenset(one.partition("@")[0].casefold() for one in words))
 
     def _decide_by_model(
@@ -338,9 +330,11 @@ class Router:
                 raise
             doubt = refused
         try:
-            if request := parser.request(question, self._instructions):
+            names = tuple(self.schema.names) if self.schema else ()
+            told = instruct(self.settings.fields, names, self.plural, self.language)
+            if request := parser.request(question, told):
                 check_whole(request, self._nouns)
-                made: Decision = decide(widen(request, self.settings.synonyms, quoted_in(question), self.book))
+                made: Decision = decide(self._widened(question, request))
                 check_known(made.algorithm, self.asked_settings, read=True)
                 return made if request.kind == FACT else replace(made, question=question)
             why = "The model that reads questions made no request of it."
@@ -354,11 +348,6 @@ class Router:
         if not check:
             return decide(question, check=False)
         raise CannotAnswer(doubt.kind, f"{doubt.advice} {why}")
-
-    @property
-    def _instructions(self) -> str:
-        names = self.schema.names if self.schema else ()
-        return instruct(self.settings.fields, tuple(names), self.plural, self.language)
 
     def _check_votes(self, question: str, choices: Sequence[str], *, stated: bool) -> None:
         """Refuse a question that voters cannot answer. Public: no document is read.
@@ -375,7 +364,7 @@ class Router:
         guess = guess_kind(question)
         if guess.shares["person"] >= _PERSON:
             raise self._refusal("person", question, guess)
-        name: Name = _NAMES.get(guess.kind, guess.kind)  # type: ignore[arg-type]
+        name = _NAMES.get(guess.kind, guess.kind)
         if guess.kind == "fact":
             doubt = guess.among(kinds.STATISTICS) >= _DOUBT and not choices
         else:
@@ -386,28 +375,21 @@ class Router:
         if doubt and not stated:
             raise self._refusal("unsure", question, guess)
 
-    def _refusal(self, name: Name, question: str, guess: Guess | None = None) -> CannotAnswer:
-        language = _LANGUAGES.get(self.language, self.language)
+    def _refusal(self, name: str, question: str, guess: Guess | None = None) -> CannotAnswer:
+        language = "English" if self.language == "en" else self.language
         readings = " Or: ".join(self._readings(question, guess)) if guess and name == "unsure" else ""
         return CannotAnswer(name, _ADVICE[name].format(language=language, readings=readings))
 
     def _readings(self, question: str, guess: Guess) -> Iterator[str]:
         """Yield what a question may mean, as requests, the likeliest one first."""
         asked = [kind for kind in kinds.KINDS if kind in kinds.STATISTICS or kind == FACT]
-        some = sorted(asked, key=lambda kind: (-guess.shares[kind], kind))
         made = 0
-        for kind in some:
-            try:
-                found = (
-                    f"fact: {question}"
-                    if kind == FACT
-                    else read_request(question, kind, self.settings.fields, self._nouns)
-                )
-            except UsageError:
-                continue
-            if found and made < _READINGS:
-                made += 1
-                yield str(found)
+        for kind in sorted(asked, key=lambda kind: (-guess.shares[kind], kind)):
+            with suppress(UsageError):
+                found = None if kind == FACT else read_request(question, kind, self.settings.fields, self._nouns)
+                if (found or kind == FACT) and made < _READINGS:
+                    made += 1
+                    yield str(found or f"fact: {question}")
 
 
 def _records(algorithm: Algorithm) -> str:

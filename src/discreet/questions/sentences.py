@@ -45,7 +45,7 @@ class Nouns:
         counted: all words for units and documents.
         fields: the names of declared fields.
         plural: the word for several units: "patients".
-        things: names of things that the custodian's synonyms have, in lower case.
+        things: names of things that the custodian's synonyms and codes have, in lower case.
     """
 
     people: str
@@ -67,19 +67,15 @@ def _plain(text: str) -> str:
 
 def nouns_of(unit: str, fields: Sequence[str]) -> Nouns:
     """Return the words for units of a vault."""
-    own = [] if unit.casefold() in ("", "unit", "id", "name") else _plurals(unit)
-    plural = own[0].replace("\\", "") if own else "people"
+    named = unit.casefold() not in ("", "unit", "id", "name")
+    several = unit[:-1] + "ies" if unit.endswith("y") and unit[-2:-1] not in "aeiou" else unit + "s"
+    plural, own = (several, [re.escape(several), re.escape(unit)]) if named else ("people", [])
     people = "|".join([*(f"{one}s?" for one in _PEOPLE), *own, *_PERSONS])
     narrow = "|".join(_NARROW)
     counted = "|".join([people, narrow, *(f"{one}s?" for one in _RECORDS), "entry"])
     return Nouns(
         f"(?:{people})", f"(?:{narrow})", f"(?:{counted})", tuple(name for name in fields if _plain(name)), plural
     )
-
-
-def _plurals(unit: str) -> list[str]:
-    plural = unit[:-1] + "ies" if unit.endswith("y") and unit[-2:-1] not in "aeiou" else unit + "s"
-    return [re.escape(plural), re.escape(unit)]
 
 
 # --- sentences --------------------------------------------------------------------------------------------------------
@@ -90,7 +86,7 @@ _OPENING = re.compile(
     r"(?: to)?(?: me| us)?(?: please)?\b[\s,]*|(?:can|could|would|will) you(?: please)?(?= \w)\s*"
     r"|(?:roughly|approximately|about|around|exactly|precisely)\s+(?=how many|what)"
     r"|(?:do you|do we) (?:happen to )?know\b\s*|(?:i|we) (?:want|need|would like|'d like|wish)(?: to (?:know|see))?\s*"
-    r"|i'd like to (?:know|see)\s*|i wonder\s*|(?:tell|show|give) (?:me|us)\b[\s:,]*)+",
+    r"|(?:i|we)'d like(?: to(?: know| see)?)?\s*|i wonder\s*|(?:tell|show|give) (?:me|us)\b[\s:,]*)+",
     FLAGS,
 )
 _POLITE = re.compile(

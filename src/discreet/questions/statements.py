@@ -34,39 +34,33 @@ class Statement:
     said: bool = True
 
 
+_WITH = (
+    r"with|having|from|of|at|about|suffering from|diagnosed with|complaining (?:of|about)|treated with|admitted (?:"
+    r"with|for|to)|given|taking|using|living in|affected by|seeking|receiving|exhibiting|presenting with"
+)
 _CONNECT = (
-    r"(?:with|having|in|on|from|of|at|under|over|above|below|aged|between|living in|suffering from|treated with|"
-    r"diagnosed with|admitted (?:with|for|to)|older than|younger than|given|taking|using|born|without|lacking|about|"
-    r"complaining (?:of|about)|affected by|seeking|receiving|represented by|insured with|presenting with|exhibiting)"
+    rf"(?:{_WITH}|in|on|under|over|above|below|aged|between|older than|younger than|born|without|lacking|represented "
+    r"by|insured with)"
 )
 _PASSIVE_FIRST = re.compile(
     r"(?:treated|seen|admitted|referred|represented|advised|insured|employed|hired|infected|affected) (?:by|in|at|"
     r"for|to)\s",
     FLAGS,
 )
-_DROPPED = re.compile(
-    r"(?:with|having|in(?! (?:[a-z]+ )?\d{4}\b)|from|of|at|about|suffering from|diagnosed with|complaining (?:of|"
-    r"about)|treated with|admitted (?:with|for|to)|given|taking|using|living in|affected by|seeking|receiving|"
-    r"exhibiting|presenting with)\s+",
-    FLAGS,
-)
-_WITHOUT = re.compile(r"(?:without|lacking|with no|having no|free of)\s+(?:an? |any )?", FLAGS)
+_DROPPED = re.compile(rf"(?:{_WITH}|in(?! (?:[a-z]+ )?\d{{4}}\b))\s+", FLAGS)
 AUXILIARY = frozenset(
     "have has had haven't hasn't hadn't were was are is weren't wasn't aren't isn't did do does don't doesn't didn't "
     "got get gets can could will would must not never".split()
 )
 VERBS = frozenset(
-    "receive receives received mention mentions mentioned contain contains complain complains complained report "
-    "reports reported suffer suffers suffered show shows showed develop develops developed experience experiences "
-    "take took use uses need needs want wants died die recovered recover recovers lost won paid pay sued sold bought "
-    "fell went came made felt feel feels left smoke smokes smoked vape vapes defaulted default return returned ask "
-    "asks asked lack lacks lacked live work prefer own hold signed sign drink drinks regain regained say says said "
-    "think thinks gave give wear wears drive drives miss misses refuse refused sleep sleeps withhold withheld cancel "
-    "cancelled resign resigned sue settle settled appeal appealed wait waited stay stayed call called describe "
-    "describes described note noted".split()
-)
-_SEEN = re.compile(
-    r"\s+(?:that |which |who |do |did |have |had ){0,2}(?:we|i) (?:(?:have|had) )?(?:seen|see|treated|have|had)$", FLAGS
+    "get fall lose win leave go come receive receives received mention mentions mentioned contain contains "
+    "complain complains complained report reports reported suffer suffers suffered show shows showed develop "
+    "develops developed experience experiences take took use uses need needs want wants died die recovered "
+    "recover recovers lost won paid pay sued sold bought fell went came made felt feel feels left smoke smokes "
+    "smoked vape vapes defaulted default return returned ask asks asked lack lacks lacked live work prefer own "
+    "hold signed sign drink drinks regain regained say says said think thinks gave give wear wears drive drives "
+    "miss misses refuse refused sleep sleeps withhold withheld cancel cancelled resign resigned sue settle "
+    "settled appeal appealed wait waited stay stayed call called describe describes described note noted".split()
 )
 _ADVERBS = frozenset("also ever still then later already usually often actually".split())
 _RELATIVE = frozenset("who that which whom whose and or but".split())
@@ -74,12 +68,16 @@ _NO_VERB = _RELATIVE | frozenset(
     "a an the no my our their his her of with when while if on in at to for from by about and or".split()
 )
 _AFTER_PAST = frozenset("a an the their his her its with for of from in by to on against at after within early".split())
-_HELPERS = (
-    r"(?:have|has|had|do|does|did|is|are|was|were|be|been|being|can|could|will|would|may|might|to|ever|also|already|"
-    r"actually|currently|usually|often|typically|normally|really|then|not|never|both|"
-    r"(?:have|has|had|do|does|did|is|are|was|were|could|would)n't|can't|cannot|won't)"
+_HELPERS = "|".join(
+    sorted(
+        AUXILIARY
+        | _ADVERBS
+        | set("be been being may might to ever actually currently typically normally really both cannot".split()),
+        key=len,
+        reverse=True,
+    )
 )
-_LEAD = re.compile(rf"(?:{_HELPERS}\b\s*)*", FLAGS)
+_LEAD = re.compile(rf"(?:(?:{_HELPERS})\b\s*)*", FLAGS)
 _NOT = re.compile(r"\b(?:not|never|cannot)\b|n't\b|\bcan't\b", FLAGS)
 _LIGHT = re.compile(
     r"(?:(?:receiv(?:e|es|ed)|gets?|got|gotten|(?:tak(?:e|es|en)|took)(?! (?:out|part|over|up)\b)|suffer(?:s|ed)? "
@@ -93,7 +91,7 @@ _LIGHT = re.compile(
     FLAGS,
 )
 """Verbs that add nothing to the thing that they are about."""
-_NO = re.compile(r"(?:no|neither|lack(?:s|ed)?|without|free of)\s+(?:an? |any )?", FLAGS)
+_NO = re.compile(r"(?:(?:with |having )?no|neither|lack(?:s|ed|ing)?|without|free of)\s+(?:an? |any )?", FLAGS)
 _THERE = re.compile(
     r"^(?:there(?: are| were)?|(?:are|were|is) there|out of (?:all )?(?:those|the ones)|(?:do|did|have) (?:we|i) "
     r"(?:have|see|seen|treat)|"
@@ -110,7 +108,7 @@ def statement(text: str, nouns: Nouns) -> Statement | None:
         return None
     before = phrase(found["mod"] or "")
     narrow = found["noun"] if re.fullmatch(nouns.narrow, found["noun"], FLAGS) else ""
-    rest = _SEEN.sub("", found["rest"].strip())
+    rest = found["rest"].strip()
     while (shorter := _THERE.sub("", rest)) != rest:
         rest = shorter
     qualifier, predicate = _split(rest)
@@ -175,29 +173,11 @@ def _split_words(rest: str) -> tuple[str, str]:
 def _main_verb(words: list[str], start: int) -> int:
     """Return the index of the main verb, or 0."""
     low = [word.casefold().strip(",") for word in words]
-    inner = _in_clauses(low)
-    free = [
-        i for i in range(start, len(low)) if low[i - 1] not in _NO_VERB and i not in inner and not _is_name(words[i])
-    ]
+    free = [i for i in range(start, len(low)) if low[i - 1] not in _NO_VERB]
     auxiliaries = [i for i in free if low[i] in AUXILIARY]
     verbs = [i for i in free if low[i] in VERBS]
     past = [i for i in free if low[i].endswith("ed") and (i + 1 == len(low) or low[i + 1] in _AFTER_PAST)]
     return next(iter(auxiliaries or verbs or past), 0)
-
-
-def _in_clauses(low: list[str]) -> set[int]:
-    """Return the indices of the verbs of inner clauses: those of "do not bleed" in "cuts that do not bleed"."""
-    inner = set[int]()
-    for at in (i + 1 for i, word in enumerate(low) if i and word in ("that", "which")):
-        end = at
-        while end < len(low) and low[end] in AUXILIARY | _ADVERBS:
-            end += 1
-        inner |= set(range(at, end + 1))
-    return inner
-
-
-def _is_name(word: str) -> bool:
-    return word[:1].isupper() and not word.isupper()
 
 
 def _narrowing(qualifier: str) -> str:
@@ -210,8 +190,8 @@ def _narrowing(qualifier: str) -> str:
 
 
 def _of_qualifier(qualifier: str) -> tuple[str, bool]:
-    if _WITHOUT.match(qualifier):
-        return phrase(_WITHOUT.sub("", qualifier, count=1)), True
+    if none := _NO.match(qualifier):
+        return phrase(qualifier[none.end() :]), True
     relative = re.match(r"(?:who|that|which|whose)\s+", qualifier, FLAGS)
     if relative:
         return holds(qualifier[relative.end() :])
@@ -228,7 +208,6 @@ def holds(predicate: str) -> tuple[str, bool]:
         return "", denied
     rest = _LIGHT.sub("", rest, count=1) if _LIGHT.match(rest) and _LIGHT.sub("", rest, count=1) else rest
     rest = re.sub(r"^been\s+", "", rest, flags=FLAGS)
-    rest = re.sub(r"^to be (?=\w)", "", rest, flags=FLAGS)
     if none := _NO.match(rest):
         rest, denied = rest[none.end() :], not denied
     elif dropped := _DROPPED.match(rest):
@@ -308,41 +287,28 @@ _SHARE_LEAD = (
 FRAME_WORDS = (
     r"(?>(?:what(?:'s|'re)?|which|how|show|give|tell|list|find|report|figure|is|are|was|were|there|for|the|a|an|me|us|"
     r"please|i|i'd|we|want|need|would|like|to|see|know|known|get|so|any|idea|in|with|of|by|from|roughly|approximately|"
-    r"about|exactly|just|and|then|can|you|could|do|have|has|count|calculate|compute|estimate|determine|provide|way|it|"
+    r"about|exactly|just|and|then|can|you|could|do|does|did|have|has|count|calculate|compute|estimate|determine|provide|way|it|"
     r"be|helpful|learn|work out|out|tell|large|big|high|hello|hi|hey|thanks|actually|state|let|say|check|look up|"
     r"number|total|plot|chart|graph|draw|display|present|as|come|quick|question|our|my|all|one|interested|wondering|"
     r"help|find out|on|at|around|within)\b)"
 )
 _FRAME = re.compile(rf"(?:{FRAME_WORDS}\b[\s,:.-]*)*", FLAGS)
 """Words before what is asked for, which say nothing of it."""
-_FRONT = re.compile(
-    r"(?:looking (?:only )?at|(?:out )?of|among(?:st)?|in|for|with|within|considering|from|across|regarding) "
-    r"(?P<who>.+)",
-    FLAGS,
-)
 AMONG = r"(?:among|amongst|in|for|with|across|within|of|on)"
-_CLOSING = re.compile(
-    r"\s+(?:(?:are|were|is|was) there|do we have|do you have|have we (?:seen|had)|did we (?:see|have)|are (?:known|"
-    r"there)|we (?:have|had|saw)|exist|on record|on file|(?:are|were|is|was|have been|has been) (?:recorded|"
-    r"registered|seen|reported|documented|mentioned|noted|observed|found|diagnosed|described|discussed)|occur(?:s|"
-    r"red)?|happen(?:s|ed)?|appears?|appeared|come up|comes up|came up|arise|arises|mentioned|reported|recorded|seen|"
-    r"documented|noted|(?:is|are) it|(?:in|from) (?:the|our|my|all|these) (?:notes|records|documents|files|data|"
-    r"vault))$",
-    FLAGS,
-)
 NOTED = (
     r"(?:mention(?:s|ed)?|diagnosed|occurs?|occur(?:red)?|appears?|happens?|happen(?:ed)?|reported|recorded|"
     r"prescribed|seen|"
     r"observed|found|documented|noted|come up|came up|arises?|described|discussed|given|used|administered|applied)"
 )
-_VERB_WORDS = "|".join(sorted(AUXILIARY | VERBS, key=len, reverse=True))
-_VERB_FIRST = re.compile(
-    r"(?:do|does|did|have|has|had|are|is|were|was|got|get|gets|take|takes|took|need|needed|report|reported|mention|"
-    r"mentioned|suffer|suffered|complain|complained|show|showed|develop|developed|experience|experienced|receive|"
-    r"received|smoke|smokes|smoked|use|used|lost|won|died|paid|went|came|asked|never|also|still|can|could|will|would|"
-    r"in M\b|\w+ed)\b",
+_CLOSING = re.compile(
+    r"\s+(?:(?:are|were|is|was) there|do we have|do you have|have we (?:seen|had)|did we (?:see|have)|are (?:known|"
+    rf"there)|we (?:have|had|saw)|exist|on record|on file|(?:(?:are|were|is|was|have been|has been) )?{NOTED}|"
+    r"(?:is|are) it|(?:in|from) (?:the|our|my|all|these) (?:notes|records|documents|files|data|vault))$",
     FLAGS,
 )
+_VERB_WORDS = "|".join(sorted(AUXILIARY | VERBS, key=len, reverse=True))
+_PLAIN_VERBS = "|".join(sorted({"have", *(one for one in VERBS if not one.endswith("s") or one == "miss")}))
+_VERB_FIRST = re.compile(rf"(?:{_VERB_WORDS}|\w+ed)\b", FLAGS)
 
 
 def counted(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
@@ -360,13 +326,11 @@ def counted(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
         return stated(kind, without_closing(before, nouns), nouns)
     if _FRAME.fullmatch(before):
         return found
-    front = _FRONT.fullmatch(before)
-    if found is None or (front is None and statement(before, nouns) is None):
+    if found is None or statement(before, nouns) is None:
         return None
-    who = front["who"] if front else before
     if found.among or found.of:
-        return replace(found, among=joined(whom(who, nouns), found.among))
-    return replace(found, of=whom(who, nouns))
+        return replace(found, among=joined(whom(before, nouns), found.among))
+    return replace(found, of=whom(before, nouns))
 
 
 def joined(*parts: str) -> str:
@@ -429,13 +393,12 @@ def _passive(text: str, nouns: Nouns) -> Statement | None:
 
 def condition_first(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of "fever among patients with Winter Hand"."""
-    noted = re.sub(rf" (?:been )?{NOTED}(?= {AMONG} )", "", text, count=1, flags=FLAGS)
-    for found in re.finditer(rf"(?<=\w) {AMONG} ", noted, FLAGS):  # the first may be inside: "pain in the chest"
-        who = noted[found.end() :]
-        if statement(re.sub(r"^(?:an?|all|the|our|those|any)\s+", "", who, flags=FLAGS), nouns) or re.match(
-            MARKED, who
-        ):
-            condition, denied = holds(re.sub(r"^(?:an?|the) ", "", noted[: found.start()], flags=FLAGS))
+    text, noted = re.subn(rf" (?:been )?{NOTED}(?= {AMONG} )", "", text, count=1, flags=FLAGS)
+    for found in re.finditer(rf"(?<=\w) {AMONG} ", text, FLAGS):  # the first may be inside: "pain in the chest"
+        who = text[found.end() :]
+        named = noted or statement(re.sub(r"^(?:an?|all|the|our|those|any)\s+", "", who, flags=FLAGS), nouns)
+        if named or re.match(MARKED, who):
+            condition, denied = holds(text[: found.start()])
             return Slots(kind, condition, denied, whom(who, nouns)) if condition else None
     return None
 
@@ -445,17 +408,11 @@ def whom(text: str, nouns: Nouns) -> str:
     bare = re.sub(
         r"^(?:(?:all|the|my|our|your|of|these|those|an?|any|every|\d+)\s+)+", "", text.strip(" ,"), flags=FLAGS
     )
-    bare = re.sub(r"^(?:of |in |among )", "", bare, flags=FLAGS)
     return "" if re.fullmatch(nouns.people, bare, FLAGS) else group(bare, nouns)
 
 
-def count(text: str, nouns: Nouns) -> Slots | None:
-    """Return the slots of a count."""
-    return counted("count", text, nouns)
-
-
 def share(text: str, nouns: Nouns) -> Slots | None:
-    """Return the slots of a share; None without anything of which a share is asked."""
+    """Return the slots of a share."""
     leads = re.fullmatch(
         r"how (?:often|frequently|commonly) (?:does|do|did) (?P<who>.+?) (?:lead to|cause|come with|result in|bring) "
         r"(?P<what>.+)",
@@ -464,15 +421,6 @@ def share(text: str, nouns: Nouns) -> Slots | None:
     )
     if leads:
         return Slots("share", phrase(leads["what"]), among=whom(leads["who"], nouns))
-    often = re.fullmatch(
-        rf"how (?:often|frequently|commonly) (?:is|are|was|were|do|does|did|has|have) (?P<what>.+?) (?:been )?{NOTED}"
-        rf"(?P<who> (?:to|{AMONG}) .+)?",
-        text,
-        FLAGS,
-    )
-    if often and not statement(often["what"], nouns):
-        who = whom(often["who"].strip().split(" ", 1)[1], nouns) if often["who"] else ""
-        return Slots("share", phrase(often["what"]), among=who)
     likely = re.fullmatch(
         r"how (?:often|likely|frequently|commonly) (?:is|are|do|does|did|was|were) (?P<rest>.+)", text, FLAGS
     )
@@ -481,14 +429,11 @@ def share(text: str, nouns: Nouns) -> Slots | None:
         held = statement(with_verb(re.sub(r"\bto (?=\w+)", "do ", rest, count=1, flags=FLAGS)), nouns)
         if held and held.holds:
             return Slots("share", held.holds, held.denied, held.who)
-    found = counted("share", text, nouns)
-    return found if found and (found.of or found.among) else None
-
-
-PLAIN_VERB = r"(?:get|have|develop|receive|suffer|complain|report|mention|show|experience|feel|die|recover|return|"
-PLAIN_VERB += r"fall|default|lose|win|settle|need|ask|sue|miss|cancel|leave|take|use|stay|go|come|pay|smoke|want|say)"
+    return counted("share", text, nouns)
 
 
 def with_verb(rest: str) -> str:
     """Return a statement whose verb is marked as such: "do patients with X recover" has its helper in front."""
-    return rest if " do " in rest.casefold() else re.sub(rf" (?={PLAIN_VERB}\b)", " do ", rest, count=1, flags=FLAGS)
+    return (
+        rest if " do " in rest.casefold() else re.sub(rf" (?=(?:{_PLAIN_VERBS})\b)", " do ", rest, count=1, flags=FLAGS)
+    )

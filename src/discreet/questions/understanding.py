@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date as day
 from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
@@ -15,9 +16,9 @@ from discreet.questions.foreign import foreign_slots
 from discreet.questions.joins import as_condition, check_words
 from discreet.questions.lists import list_values, typical
 from discreet.questions.marks import AGES, MARKED, Marks, mark
-from discreet.questions.request import Request
+from discreet.questions.request import Request, parts_of_kind
 from discreet.questions.sentences import FLAGS, Nouns, phrase, points_back, sentence_of, sentences_of
-from discreet.questions.statements import AMONG, AND, Kind, Slots, count, counted, share, stated, whom, without_closing
+from discreet.questions.statements import AMONG, AND, Kind, Slots, counted, joined, share, stated, whom, without_closing
 
 _NOTHING = re.compile(
     r"(?:(?>(?:treated|cared for|admitted|admitted to|who|that|which|were|was|are|is|have|had|been|seen|came|come|"
@@ -62,7 +63,6 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     marks.text = re.sub(rf"({MARKED}) only\b|\bonly (in {MARKED})", r"\1\2", marks.text)
     if kind != "summary":
         check_words(marks.text, question)
-    _check_denials(marks, nouns)
     if kind in ("count", "share") and (records := _RECORDS.search(marks.text)) and records[1] not in nouns.plural:
         raise CannotAnswer(
             "unsure",
@@ -70,7 +70,7 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
             f"mean these, ask: {re.sub(rf'{records[1]}', nouns.plural, question, count=1)}",
         )
     slots = slots_of(marks.text, cast(Kind, "compare" if kind == "versus" else kind), nouns)
-    return None if slots is None else _checked(_Reading(question, marks, slots, nouns).request(), fields)
+    return _Reading(question, marks, slots, nouns).request(fields) if slots else None
 
 
 def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condition:
@@ -81,11 +81,9 @@ def read_condition(part: str, fields: Mapping[str, str], nouns: Nouns) -> Condit
     """
     marks = mark(part, fields, nouns)
     check_words(marks.text, part)
-    _check_denials(marks, nouns)
-    found = _Reading(part, marks, Slots("count", among=whom(marks.text, nouns)), nouns).request()
+    found = _Reading(part, marks, Slots("count", among=whom(marks.text, nouns)), nouns).request(fields)
     if found.among is None:
         raise CannotAnswer("unsure", "It names nothing.")
-    _checked(found, fields)
     return found.among
 
 
@@ -97,55 +95,40 @@ def read_foreign(question: str, fields: Mapping[str, str], nouns: Nouns) -> Requ
     """
     marks = mark(sentence_of(question), fields, nouns, foreign=True)
     slots = foreign_slots(marks.text, nouns)
-    if slots is not None:
-        _check_denials(marks, nouns)
-    return None if slots is None else _checked(_Reading(question, marks, slots, nouns).request(), fields)
+    return _Reading(question, marks, slots, nouns).request(fields) if slots else None
+
+
+def _unsure(why: str, meant: str = "") -> CannotAnswer:
+    """Return the refusal of a question that would be asked as another one, with what may be meant."""
+    return CannotAnswer("unsure", f"{why} Write what is meant as a request{f': {meant}' if meant else ''}.")
 
 
 def _check_denials(marks: Marks, nouns: Nouns) -> None:
-    """Refuse a test of a field that the question denies: it would be asked as its opposite.
-
-    Raises:
-        CannotAnswer: if there is one.
-    """
-    beside = (
-        rf"{_DENIES}(?: (?:{nouns.people}|of|in|on|at|from|the|aged|visit|auf|dans|en|su[rn]|der|la|le))* in "
-        rf"({MARKED})"
-    )
-    if denied := re.search(beside, marks.text, FLAGS):
-        test = marks.tests_in(denied[1])[0]
-        raise CannotAnswer(
-            "unsure", f"It denies a test of a field. Write what is meant as a request: count: all, among not {test}"
-        )
+    """Refuse a test of a field that the question denies: it would be asked as its opposite."""
+    between = rf"(?: (?:{nouns.people}|of|in|on|at|from|the|aged|visit|auf|dans|en|su[rn]|der|la|le))*"
+    if denied := re.search(rf"{_DENIES}{between} in ({MARKED})", marks.text, FLAGS):
+        raise _unsure("It denies a test of a field.", f"count: all, among not {marks.tests_in(denied[1])[0]}")
 
 
-def _checked(request: Request, fields: Mapping[str, str]) -> Request:
-    """Return a request whose tests can hold together, and in which no declared value is left as a phrase.
-
-    Raises:
-        CannotAnswer: if a field has two values at once: the grammar lost what the question does with them.
-    """
-    among = _tests_of(request.among)
+def _check_values(request: Request, fields: Mapping[str, str]) -> None:
+    """Refuse a request whose tests cannot hold together, or in which a declared value is left as a phrase."""
     for one in (request.of, *request.groups) if request.of or request.groups else (None,):
-        equal = [test for test in (*among, *_tests_of(one)) if test.relation == "="]
         values: dict[str, str] = {}
-        for test in equal:
-            if values.setdefault(test.field, test.value) != test.value:
-                raise CannotAnswer(
-                    "unsure",
+        for test in (*_tests_of(request.among), *_tests_of(one)):
+            if test.relation == "=" and values.setdefault(test.field, test.value) != test.value:
+                raise _unsure(
                     f"It would be asked as {request}, of records with two values of '{test.field}' at once. Ask about "
-                    "each by itself, or write what is meant as a request.",
+                    "each by itself."
                 )
     said = [said.casefold() for said in request.phrases if said != request.attribute]
     for name, declared in fields.items():
         for value, labels in field_values(declared).items():
-            if found := next((one for one in (name, value, *labels) if len(one) > 2 and one.casefold() in said), ""):
-                raise CannotAnswer(
-                    "unsure",
-                    f"It would be asked as {request}, and '{found}' is a declared value of '{name}'. Write what is "
-                    f"meant as a request, with {name} = {value}.",
-                )
-    return request
+            for word in (name, value, *labels):
+                if len(word) > 2 and word.casefold() in said:
+                    raise _unsure(
+                        f"It would be asked as {request}, and '{word}' is a declared value of '{name}'.",
+                        f"with {name} = {value}",
+                    )
 
 
 def _tests_of(condition: Condition | None) -> list[FieldTest]:
@@ -159,53 +142,39 @@ class _Reading:
     def __init__(self, question: str, marks: Marks, slots: Slots, nouns: Nouns) -> None:
         self._question, self._marks, self._slots, self._nouns = question, marks, slots, nouns
 
-    def request(self) -> Request:
+    def request(self, fields: Mapping[str, str]) -> Request:
         """Return the request.
+
+        Args:
+            fields: the declared fields, with their types.
 
         Raises:
             CannotAnswer: if a part of the question would be lost, or can be read in several ways.
         """
         slots = self._slots
-        held = " ".join((slots.of, slots.among, slots.attribute, *slots.groups))
+        _check_denials(self._marks, self._nouns)
+        held = map(str, self._marks.tests_in(" ".join((slots.of, slots.among, slots.attribute, *slots.groups))))
         listed = {one.field for one in self._marks.tests_in(slots.attribute)}  # "in each ward": all of its values
-        for test in (one for name in re.findall(MARKED, self._marks.text) for one in self._marks.tests_in(name)):
-            if test.field not in listed and str(test) not in map(str, self._marks.tests_in(held)):
-                raise CannotAnswer(
-                    "unsure",
-                    f"The test {test} would be lost. Ask in simpler words, or write what is meant as a request.",
-                )
-        if slots.denied and re.match(r"(?:neither|weder|ni) ", slots.of):
-            slots = replace(slots, denied=False)
-        joined = slots.denied and re.search(r"\b(?:and|or|but|nor)\b|[,&+/]", slots.of)
+        for test in sorted({str(one) for one in self._marks.tests_in(self._marks.text)} - {*held}):
+            if test.split()[0] not in listed:
+                raise _unsure(f"The test {test} would be lost. Ask in simpler words.")
+        denied = slots.denied and not re.match(r"(?:neither|weder|ni) ", slots.of)
+        joined = denied and re.search(r"\b(?:and|or|but|nor)\b|[,&+/]", slots.of)
         of, tests = self._parted(f"no {slots.of}" if joined else slots.of)
-        if of is not None and slots.denied and not joined:
+        if of is not None and denied and not joined:
             of = ~of
-        if of is None and slots.denied and tests:
-            raise CannotAnswer(
-                "unsure", f"It denies a test of a field. Write what is meant: count: all, among not {tests[0]}"
-            )
-        among = self._condition(slots.among)
-        if of is None and len(tests) > 1 and slots.kind == "share":
-            raise CannotAnswer(
-                "unsure",
-                f"Which of {' and '.join(map(str, tests))} it asks the share of is in doubt. Write what is meant as a "
-                f"request: share: {tests[-1]}, among {tests[0]}",
-            )
+        if of is None and denied and tests:
+            raise _unsure("It denies a test of a field.", f"count: all, among not {tests[0]}")
         if of is None and tests and slots.kind == "share":
-            of, tests = tests[-1], tests[:-1]
-        among = _narrowed(tests, among)
-        own: dict[str, Any] = {"kind": slots.kind}
-        if slots.kind == "trend":
-            own |= {"by": slots.by or "month"}
-            among, period = self._period(among)
-            own |= period
-        elif slots.by:
+            if len(tests) > 1:
+                raise _unsure(
+                    f"Which of {' and '.join(map(str, tests))} it asks the share of is in doubt.",
+                    f"share: {tests[-1]}, among {tests[0]}",
+                )
+            of, tests = tests[0], ()
+        among = together([*tests, *parts_of(self._condition(slots.among))])
+        if slots.by and slots.kind != "trend":
             raise CannotAnswer(slots.kind, f"It asks for values by {slots.by}. Ask for a count by {slots.by}.")
-        if slots.kind in ("count", "share", "compare", "trend") and of is not None:
-            own["of"] = of
-        if slots.kind in ("difference", "compare"):
-            own["groups"], shared = _shared([self._condition(one) or ALL for one in slots.groups])
-            among = together([*parts_of(among), *shared])
         if slots.kind == "list" and _VAGUE_LIST.fullmatch(slots.attribute):
             raise CannotAnswer(
                 "summary",
@@ -213,17 +182,21 @@ class _Reading:
                 "are the most common symptoms of ...? For the themes of all documents, name a codebook: discreet code "
                 "VAULT --book NAME.",
             )
-        if slots.kind in ("list", "typical"):
-            own["attribute"] = self._attribute(slots.attribute)
-        if slots.kind == "list":
-            own["most"] = slots.most
-        if slots.kind == "typical":
-            own["what"] = slots.what
+        own: dict[str, Any] = {"of": of, "attribute": self._attribute(slots.attribute)}
+        own |= {"by": slots.by or "month", "what": slots.what, "most": slots.most}
+        if slots.kind == "trend":
+            among, period = self._period(among)
+            own |= period
+        if slots.groups:
+            own["groups"], shared = _shared([self._condition(one) or ALL for one in slots.groups])
+            among = together([*parts_of(among), *shared])
+        known = {name: value for name, value in own.items() if name in parts_of_kind(slots.kind) and value is not None}
         try:
-            found = Request(**own, among=among)
+            found = Request(kind=slots.kind, among=among, **known)
         except ValueError as error:
             raise UsageError(f"It is no request: {error}") from None
         check_whole(found, self._nouns)
+        _check_values(found, fields)
         return found
 
     def _attribute(self, said: str) -> str:
@@ -240,9 +213,8 @@ class _Reading:
         said: list[Condition] = []
         tests: list[Condition] = []
         for one in filter(None, part.split(AND)):
-            if (
-                re.fullmatch(rf"(?:not )?(?:(?:in )?(?:the )?{MARKED}(?:,? or (?:in )?(?:the )?|$))+", one)
-                and " or " in one
+            if " or " in one and re.fullmatch(
+                rf"(?:not )?(?:(?:in )?(?:the )?{MARKED}(?:,? or (?:in )?(?:the )?|$))+", one
             ):
                 tests.append(any_of(*self._marks.tests_in(one)))
                 continue
@@ -284,7 +256,7 @@ class _Reading:
 
     def _condition(self, part: str) -> Condition | None:
         said, tests = self._parted(part)
-        return _narrowed(tests, said)
+        return together([*tests, *parts_of(said)])
 
     def _period(self, among: Condition | None) -> tuple[Condition | None, dict[str, str]]:
         """Return the population without the tests of the trend's date, and these as its first and last day."""
@@ -303,7 +275,7 @@ class _Reading:
 
 
 _FRAMES = re.compile(
-    r"\b(?:since|until|have|has|had|outside|besides|older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|"
+    r"\b(?:since|until|have|has|had|did|does|outside|besides|older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|"
     r"where|why|when|more|most|less|fewer|fewest|than|average|median|percentage|proportion|share of|number of|rate of|"
     r"compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|\b(?:patients|"
     r"people|customers|clients|employees|tenants|users|persons|everyone)\b(?!')|[?!:;]",
@@ -346,11 +318,6 @@ def check_whole(request: Request, nouns: Nouns) -> None:
 def together(some: Sequence[Condition]) -> Condition | None:
     """Return what holds if all of these hold; None for none."""
     return all_of(*some) if len(some) > 1 else some[0] if some else None
-
-
-def _narrowed(tests: Sequence[Condition], said: Condition | None) -> Condition | None:
-    """Return tests and what is said beside them as one condition."""
-    return together([*tests, *parts_of(said)])
 
 
 def parts_of(condition: Condition | None) -> tuple[Condition, ...]:
@@ -398,8 +365,23 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
         kind = "compare"
     if EACH_VALUE.search(text) and (by or kind != "compare" or _COURSE.search(text)):
         raise CannotAnswer("two-things", "Counts and shares alone are asked by group. Ask about each group by itself.")
-    found = _trend(text, nouns, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind](text, nouns)
+    read = partial(_trend, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind]
+    front = _FRONT.fullmatch(text) if kind not in ("trend", "summary") else None
+    if front and (found := read(front["rest"], nouns)):
+        among = joined(whom(front["who"] or front["mark"], nouns), found.among)
+        return replace(found, by=by or found.by, among=among)
+    found = read(text, nouns)
     return found and replace(found, by=by or found.by)
+
+
+_FRONT = re.compile(
+    r"(?:(?:looking (?:only )?at|(?:out )?of|among(?:st)?|in|for|with|within|considering|from|across|regarding) "
+    r"(?P<who>[^,]+?)(?:, (?!or |and )| (?=how many|what (?:percent|share)))|"
+    rf"in (?P<mark>{MARKED})[ ,]+)"
+    r"(?P<rest>(?:which|what|is|are|do|does|did|was|were|have|has|who|how|by|list|name|top|the)\b.+)",
+    FLAGS,
+)
+"""A population at the front: "among women, is gout commoner than arthritis?"."""
 
 
 # --- trends -----------------------------------------------------------------------------------------------------------
@@ -432,27 +414,23 @@ _CHANGE = (
     r"(?:up|down|decreas\w+|fall\w*|declin\w+|drop\w*|less \w+))?(?: (?:now|today|lately|recently))?"
 )
 _HELP = r"(?:has|have|had|did|does|do|is|are|was|were)"
-_TREND = tuple(
-    re.compile(one, FLAGS)
-    for one in (
-        rf"(?:how |in what way )?{_HELP} (?P<what>.+?) {_CHANGE}(?P<who> {AMONG} .+)?",
-        rf"how (?:did |do |does |has |have )?(?P<what>.+?) (?:{_HELP} )?{_CHANGE}",
-        r"(?:are|were) there (?:more|fewer|less) (?P<what>.+?) (?:now|lately|recently)?(?: than (?:before|last year|"
-        r"in the past|a year ago|earlier))?",
-        rf"{_HELP} (?:we|you) (?:seeing |see |seen |have |had |getting )+(?:more and more |fewer and fewer |more |"
-        r"fewer |less )(?P<what>.+)",
-        r"(?:has|have|had) there been (?:an? )?(?:\w+ )?(?:increase|decrease|rise|decline|fall|drop|growth|change|"
-        r"more|fewer|trend)(?: (?:in|of))? (?P<what>.+)",
-        r"(?:what did |what (?:do|does) |how did |how do |how does )(?P<what>.+?) (?:look like|go|move)",
-        r"(?:.*?\b)?(?:trends?|course|development|evolution|curve|time ?line|time series|trajectory|history|chart|"
-        r"graph|plot|figures|breakdown) (?:of|in|for) (?P<what>.+)",
-        r"(?:(?:show|plot|chart|graph|give|track|draw|follow|trend|let)\b(?: me| us)?(?: see)? |i need |i want "
-        r")+(?P<what>.+)",
-        r"(?:when (?:were|was|are|is) there (?:many|the most|most) )(?P<what>.+)",
-        r"(?:(?:what(?:'s| is) |show(?: me)? ))?(?:the )?(?P<what>.+?) (?:trend|time ?line|over time|curve)",
-        r"(?P<what>.+)",
-    )
+_CURVE = (
+    r"(?:trends?|course|development|evolution|curve|time ?line|time series|trajectory|history|chart|graph|plot|figures|"
+    r"breakdown|increase|decrease|rise|decline|fall|drop|growth|change)"
 )
+_ASKED = re.compile(
+    rf"(?:.*?\b{_CURVE} (?:of|in|for) )?(?:(?:how|(?:in )?what way|what(?:'s)?|{_HELP}|been|there|we|you|see(?:ing|n)?|"
+    r"getting|(?:more|fewer) and (?:more|fewer)|more|fewer|less|show|plot|chart|graph|give|track|draw|follow|let|me|us|"
+    r"i need|i want|when|many|the most|the|an?)\b\s*)*",
+    FLAGS,
+)
+_CHANGES = re.compile(
+    rf"(?: {_HELP})? (?:{_CHANGE}|go|going|move|look like)(?= {AMONG} |$)| (?:trend|time ?line|over time|curve|now|"
+    r"lately|recently)$| than (?:before|last year|in the past|a year ago|earlier)$",
+    FLAGS,
+)
+_SHOWN = re.compile(rf"\b(?:{_CURVE}|more|fewer|less|show|plot|give|track|draw|follow|i need|i want|the most)\b", FLAGS)
+"""What asks for a course of time, where neither a period nor a change does."""
 _NUMBERS_OF = re.compile(
     r"^(?:the |an? |new )*(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|"
     r"for|with) ",
@@ -478,24 +456,25 @@ def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
     years = re.search(r"\bover the (month|quarter|year)s\b", text, FLAGS)
     text = _COURSE.sub("", text).strip(" ,:")
     text, marks = _parted_marks(text)
-    for pattern in _TREND:
-        if (found := pattern.fullmatch(text)) is None or (pattern is _TREND[-1] and not (timed or marks)):
-            continue
-        what = without_closing(f"{found['what']}{found.groupdict().get('who') or ''}", nouns)
-        what = re.sub(
-            r" (?:mentions|cases|reports|complaints|numbers|figures)$", "", _NUMBERS_OF.sub("", what), flags=FLAGS
-        )
-        if not what or re.fullmatch(
-            rf"(?:{nouns.counted}|{_ALL_UNITS.pattern}|(?:{nouns.counted}) (?:{_ALL_UNITS.pattern}))", what, FLAGS
-        ):
-            slots: Slots | None = Slots("trend")
-        else:
-            slots = counted("trend", what, nouns) or counted("share", what, nouns) or stated("trend", what, nouns)
-        if slots is not None:
-            if _ALL_UNITS.fullmatch(slots.of):
-                slots = replace(slots, of="", denied=False)
-            by = years[1].casefold() if years else slots.by
-            return replace(slots, kind="trend", by=by, among=AND.join(filter(None, (slots.among, *marks))))
+    lead = _ASKED.match(text)
+    asked = lead[0] if lead else ""
+    what, changes = text[len(asked) :], 0
+    while found := _CHANGES.search(what):
+        what, changes = f"{what[: found.start()]}{what[found.end() :]}", changes + 1
+    if not (changes or timed or marks or _SHOWN.search(asked)):
+        return None
+    what = without_closing(what, nouns)
+    what = re.sub(
+        r" (?:mentions|cases|reports|complaints|numbers|figures)$", "", _NUMBERS_OF.sub("", what), flags=FLAGS
+    )
+    slots: Slots | None = Slots("trend")
+    if what:
+        slots = counted("trend", what, nouns) or counted("share", what, nouns) or stated("trend", what, nouns)
+    if slots is not None:
+        if _ALL_UNITS.fullmatch(slots.of):
+            slots = replace(slots, of="", denied=False)
+        by = years[1].casefold() if years else slots.by
+        return replace(slots, kind="trend", by=by, among=joined(slots.among, *marks))
     return None
 
 
@@ -536,7 +515,7 @@ def _summary(text: str, nouns: Nouns) -> Slots | None:
 
 
 _READ: dict[Kind, Callable[[str, Nouns], Slots | None]] = {
-    "count": count,
+    "count": partial(counted, "count"),
     "share": share,
     "difference": compare,
     "compare": compare,

@@ -13,7 +13,6 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-from string import ascii_lowercase
 
 from discreet.algorithms.statistics.conditions import (
     All,
@@ -33,6 +32,7 @@ from discreet.algorithms.statistics.conditions import (
 )
 from discreet.errors import CannotAnswer, UsageError
 from discreet.questions.request import Request
+from discreet.questions.sentences import is_near
 from discreet.retrieval.codebook import Codebook
 
 _SHORTEST, _LONG = 5, 7
@@ -77,9 +77,8 @@ def nearest(word: str, own: frozenset[str] = frozenset()) -> str:
     known, name, word = public_words() | own if own else public_words(), not word.islower(), word.casefold()
     if not known or any(stem in known for stem in _stems(word)):
         return ""
-    edited = {*_edits(word), *(one for one in own if len(word) >= _LONG and _replaces_one(one, word))}
-    wanted = own if name else known
-    near = sorted({one for one in edited if one in wanted and one[0] == word[0] and len(one) >= _SHORTEST - 1})
+    wanted = [one for one in (own if name else known) if one[0] == word[0] and is_near(word, one)]
+    near = [one for one in wanted if _is_typed(one, word, own=one in own)]
     return min(near, key=lambda one: (one not in own, abs(len(one) - len(word)), one)) if near else ""
 
 
@@ -94,23 +93,15 @@ def _stems(word: str) -> Iterator[str]:
                 yield stem[:-1]
 
 
-def _replaces_one(one: str, other: str) -> bool:
-    return len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) == 1
-
-
-def _edits(word: str) -> Iterator[str]:
-    """Yield the words at one typing error: two letters swapped; in a long word also a letter left out or added.
+def _is_typed(meant: str, word: str, *, own: bool) -> bool:
+    """Return whether a typing error between two words is a sign: swapped letters; in a long word one more or less, too.
 
     A replaced letter is a sign beside the vault's own words alone: too many words of medicine are no frequent words,
     and one letter from one ("stent").
     """
-    for at in range(1, len(word)):
-        head, tail = word[:at], word[at:]
-        if len(tail) > 1 and tail[0] != tail[1]:
-            yield head + tail[1] + tail[0] + tail[2:]
-        if len(word) >= _LONG:
-            yield head + tail[1:]
-            yield from (f"{head}{letter}{tail}" for letter in ascii_lowercase)
+    if len(meant) != len(word):
+        return len(word) >= _LONG and len(meant) >= _SHORTEST - 1
+    return sorted(meant) == sorted(word) or (own and len(word) >= _LONG)
 
 
 @cache

@@ -6,27 +6,27 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def replace_file(path: Path, content: str) -> None:
+def replace_file(path: Path, content: str | bytes) -> None:
     """Write a file atomically and durably."""
     replace_files({path: content})
 
 
-def replace_files(contents: Mapping[Path, str]) -> None:
+def replace_files(contents: Mapping[Path, str | bytes]) -> None:
     """Write files of one folder, each atomically. Write none if the disk has no room for all of them."""
     beside = {path: path.with_name(path.name + ".part") for path in contents}
     try:
         for path, content in contents.items():
-            with beside[path].open("w", encoding="utf-8") as file:
-                file.write(content)
+            with beside[path].open("wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
+        for path, part in beside.items():
+            os.replace(part, path)
     except OSError:
         for part in beside.values():
             with suppress(OSError):
                 part.unlink()
         raise
-    for path, part in beside.items():
-        os.replace(part, path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)  # makes the new names durable

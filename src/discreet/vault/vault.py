@@ -33,8 +33,8 @@ from discreet.privacy.noise import Noise
 from discreet.query.admission import Odometer
 from discreet.query.answer_cache import AnswerCache, said
 from discreet.query.latency import at_a_multiple
-from discreet.query.pipeline import AskOptions, Price, QueryPipeline, Simulation
-from discreet.query.proposals import check_hears
+from discreet.query.pipeline import AskOptions, Price, QueryPipeline
+from discreet.query.public_context import check_hears
 from discreet.query.recall import check_sample, widen_answer
 from discreet.query.threshold_tuning import Tuning, release_threshold
 from discreet.questions.marks import check_labels
@@ -347,7 +347,8 @@ class Vault(VaultDocuments, VaultReading):
 
     def price(self, question: str | Request, algorithm: Algorithm | None = None, *, reuse: bool = True) -> float:
         """Return the highest epsilon that a question may cost a unit: public. Load no model. Raise errors as `ask`."""
-        return self.pipeline.price(*self._decided(question, algorithm), AskOptions(reuse=reuse))
+        found = self.pipeline.estimate(*self._decided(question, algorithm), AskOptions(reuse=reuse))
+        return 0.0 if found.released else found.epsilon
 
     def estimate(self, question: str | Request, algorithm: Algorithm | None = None) -> Price:
         """Return the price of a question with the sum of its charges, also if it was released; else as `price`."""
@@ -395,8 +396,16 @@ class Vault(VaultDocuments, VaultReading):
             public: the texts that the public prompt may read; none if None.
             propose: the public corpus that proposes answers to the voters; none if None.
         """
-        how = Simulation(noise, model, ledger, history, public, propose)
-        return self.pipeline.simulate(question, algorithm, how)
+        return self.pipeline.simulate(
+            question,
+            algorithm,
+            noise=noise,
+            model=model,
+            ledger=ledger,
+            history=history,
+            public=public,
+            proposing=propose,
+        )
 
     def algorithm_for(self, question: str, **given: Any) -> Algorithm:
         """Return the statistic that a question asks for, by public rules; `default_algorithm()` if it asks for none.

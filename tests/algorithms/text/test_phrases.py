@@ -21,6 +21,8 @@ Form = Literal["NFC", "NFD"]
         ("Winter Hand", "She has Winter Hand without fever.", ""),
         ("Winter Hand", "Diagnosis Winter Hand, no fever.", ""),
         ("Winter Hand", "Winter Hand but not a rash.", ""),
+        ("asthma", "Asthma, aber kein Fieber.", ""),  # an English phrase in a German note
+        ("asthma", "Asthma oder nicht Fieber.", ""),
         ("Winterhand", "Sie hat Winterhand ohne Fieber.", "de"),
         ("Winterhand", "Sie hat Winterhand aber kein Fieber.", "de"),
         ("Fieber", "Sie hat noch Fieber.", "de"),
@@ -45,6 +47,8 @@ def test_denial_of_the_next_finding_leaves_a_phrase(phrase: str, text: str, lang
         ("fever", "Fever was not found.", ""),
         ("fever", "Fever no, rash yes.", ""),
         ("fever", "Fever she denies and has a rash.", ""),
+        ("asthma", "Kein Asthma.", ""),
+        ("asthma", "Asthma nicht bekannt.", ""),
         ("Fieber", "Fieber wurde verneint.", "de"),
         ("Fieber", "Fieber nein, Husten ja.", "de"),
         ("Husten", "Weder Fieber noch Husten.", "de"),

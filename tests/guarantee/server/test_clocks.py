@@ -13,8 +13,8 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.generation.toy import ToyModel
+from discreet.query.answer_cache import list_releases
 from discreet.query.latency import AT_ONCE, Pace
-from discreet.query.release_list import list_releases
 from discreet.registry import Count
 from discreet.retrieval.documents import Document
 from discreet.server.accounts import Accounts, Limits

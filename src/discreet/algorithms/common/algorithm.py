@@ -104,14 +104,6 @@ class Support:
         object.__setattr__(self, "count", None if self.count is None else most)
         object.__setattr__(self, "low", min(self.low, most))
 
-    @staticmethod
-    def is_described(value: object) -> bool:
-        """Return whether a value is the plain data of a support (`dataclasses.asdict`)."""
-        if not isinstance(value, dict) or set(value) != {field.name for field in fields(Support)}:
-            return False
-        unknown = [value[name] for name in ("count", "high")] == [None, None]
-        return all(type(one) is int or (unknown and name in ("count", "high")) for name, one in value.items())
-
 
 @dataclass(frozen=True)
 class Figure:
@@ -129,14 +121,6 @@ class Figure:
     value: float
     low: Unbounded
     high: Unbounded
-
-    @staticmethod
-    def is_described(value: object) -> bool:
-        """Return whether a value is the plain data of a figure (`dataclasses.asdict`)."""
-        if not isinstance(value, dict) or set(value) != {field.name for field in fields(Figure)}:
-            return False
-        texts, numbers = [value["name"], value["kind"]], [value["value"], value["low"], value["high"]]
-        return all(type(one) is str for one in texts) and all(type(one) in (int, float) for one in numbers)
 
 
 @dataclass(frozen=True)
@@ -159,26 +143,6 @@ class NoisyCounts:
     def laws(self) -> tuple[bool, ...]:
         """Whether the noise of each count is Gaussian."""
         return (self.gaussian,) * len(self.counts) if isinstance(self.gaussian, bool) else self.gaussian
-
-    @staticmethod
-    def is_described(value: object) -> bool:
-        """Return whether a value is the plain data of noisy counts (`dataclasses.asdict`, or JSON of it)."""
-        known = {field.name for field in fields(NoisyCounts)}
-        if not isinstance(value, dict) or set(value) | {"unable"} != known:  # lines of earlier versions lack it
-            return False
-        counts, deviations, laws = value["counts"], value["deviations"], value["gaussian"]
-        if type(value.get("unable", 0)) not in (int, type(None)):
-            return False
-        several = all(isinstance(one, list | tuple) for one in (counts, deviations))
-        if not several or not 0 < len(counts) == len(deviations):
-            return False
-        numbers = all(type(one) is int for one in counts) and all(
-            type(one) in (int, float) and 0 <= one < math.inf for one in deviations
-        )
-        return numbers and (
-            isinstance(laws, bool)
-            or (isinstance(laws, list | tuple) and len(laws) == len(counts) and all(type(one) is bool for one in laws))
-        )
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -35,13 +35,6 @@ class Counted(NoisyCounts):
         """Return the counts that a histogram released of the units that could pay: all but at most `unable`."""
         gaussian = isinstance(histogram, GaussianHistogram)
         return Counted(counts, (histogram.deviation,) * len(counts), gaussian, unable)
-
-    @staticmethod
-    def described(value: Mapping[str, Any]) -> "Counted":
-        """Return the counts of plain data (`NoisyCounts.is_described`)."""
-        laws = value["gaussian"]
-        counts, deviations = tuple(value["counts"]), tuple(map(float, value["deviations"]))
-        return Counted(counts, deviations, laws if isinstance(laws, bool) else tuple(laws), value.get("unable", 0))
 
     @property
     def missing(self) -> float:

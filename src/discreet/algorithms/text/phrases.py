@@ -124,13 +124,19 @@ def tongue_of(language: str) -> Tongue:
     Raises:
         UnknownName: if nothing is known of it.
     """
-    if language in ("", "en"):
-        return Tongue(NEGATIONS, _FORWARD, _JOINS, STOP_WORDS, content, stem, str, _LISTS, _ENDS, _RELATIVES, _HAVING)
-    if language not in _KNOWN:
+    if language not in ("", *LANGUAGES):
         raise UnknownName("language of a phrase", language, LANGUAGES)
-    words = _KNOWN[language]
-    forward, empty = frozenset(words.forward.split()), frozenset(words.empty.split())
+    words = _KNOWN.get(language, _KNOWN["de"])
+    forward, joins, empty = (frozenset(one.split()) for one in (words.forward, words.joins, words.empty))
     negations = forward | frozenset(words.negations.split())
+    if language in ("", "en"):
+        # A thing has one name in notes of both languages: "Kein Asthma" denies it. No German word here is English.
+        known = (NEGATIONS | negations, _FORWARD | forward, _JOINS | joins, STOP_WORDS | negations)
+
+        def of_english(text: str) -> tuple[str, ...]:
+            return tuple(word for word in content(text) if word not in negations)
+
+        return Tongue(*known, of_english, stem, str, _LISTS, _ENDS, _RELATIVES, _HAVING)
     elided = re.compile(rf"\b(?:[{words.elided}]|qu)['\u2019](?=\w)", re.IGNORECASE) if words.elided else None
 
     def plain(text: str) -> str:
@@ -147,7 +153,7 @@ def tongue_of(language: str) -> Tongue:
         kept = (word for word in words_of(whole) if word not in empty and word not in negations)
         return tuple(dict.fromkeys(bare(part) for word in kept for part in word.split("-")))
 
-    joins, related, having = (frozenset(one.split()) for one in (words.joins, words.relatives, words.having))
+    related, having = (frozenset(one.split()) for one in (words.relatives, words.having))
     return Tongue(negations, forward, joins, empty, counted, bare, plain, relatives=related, having=having)
 
 
