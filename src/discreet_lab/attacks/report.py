@@ -296,11 +296,6 @@ def _shown(findings: Findings) -> str:
     return "" if most is None else f"Rates of so few people can show an epsilon of {most:.2f} at most."
 
 
-def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    return "\n".join("| " + " | ".join(line) + " |" for line in (headings, ["---"] * len(headings), *rows))
-
-
 def page(findings: Findings, name: str) -> str:
     """Return the report as one HTML file, which loads no other file.
 
