@@ -30,26 +30,18 @@ COLUMNS = "database, units, what, questions/s, of plain SQL, median ms, p99 ms, 
 PAYING = 80
 BUDGET = Budget(1e4, 1e-5)
 MOST, SPENT = Spending.of(BoundedRange(0.5)), Spending.of(BoundedRange(0.25))
-Ask = Callable[[list[bytes]], None]
+Ask = Callable[[list[bytes]], object]
+EVERY = 0
+"""The number of payers that stands for all units in common."""
+TOGETHER = 64
+Times = tuple[float, float]
+"""The times of a reservation and of its settlement."""
 
 
 def units(count: int) -> list[bytes]:
     """Names of units, as a keyed hash would name them."""
     draw = random.Random(count)
     return [draw.randbytes(16) for _ in range(count)]
-
-
-def of_ledger(ledger: LogLedger, known: list[bytes]) -> Ask:
-    """Reserve and settle."""
-    for part, start in enumerate(range(0, len(known), 100_000)):
-        ledger.reserve("before", part, SPENT, known[start : start + 100_000])
-
-    def ask(paying: list[bytes]) -> None:
-        question = secrets.token_hex(8)
-        assert len(ledger.reserve(question, 0, MOST, paying)) == PAYING
-        ledger.settle(question, 0, SPENT)
-
-    return ask
 
 
 def of_plain_sql(engine: Engine, known: list[bytes]) -> Ask:
@@ -101,6 +93,55 @@ def postgres_engine(url: str, name: str) -> Engine:
     return engine
 
 
+class Ledger:
+    """A ledger whose units have all paid before."""
+
+    def __init__(self, folder: Path, url: str, known: list[bytes]) -> None:
+        self._url, self._path, self._name = url, folder / "ledger.sqlite", f"vault_{secrets.token_hex(8)}"
+        self._clock, self._asked = time.perf_counter if url else time.process_time, 0
+        made: Any = PostgresLedger.create(url, self._name, BUDGET) if url else SqliteLedger.create(self._path, BUDGET)
+        self.ledger: LogLedger = made
+        for part, start in enumerate(range(0, len(known), 100_000)):
+            self.ledger.reserve("before", part, SPENT, known[start : start + 100_000])
+            self.ledger.settle("before", part, SPENT)
+
+    def ask(self, paying: list[bytes]) -> Times:
+        """Ask a question that these units pay; all units, if there are none."""
+        self._asked += 1
+        question, ledger = str(self._asked), self.ledger
+        reserve = ledger.reserve if paying else lambda *_: ledger.reserve_all(question, 0, MOST)
+        return (
+            self._timed(lambda: reserve(question, 0, MOST, paying)),
+            self._timed(lambda: ledger.settle(question, 0, SPENT)),
+        )
+
+    def ask_first(self, paying: list[bytes]) -> Times:
+        """Ask as another process does, which has just opened and checked the ledger."""
+        self.ledger = PostgresLedger(self._url, self._name) if self._url else SqliteLedger(self._path)
+        self.ledger.questions()  # which waits for the check
+        return self.ask(paying)
+
+    def _timed(self, work: Callable[[], Any]) -> float:
+        start = self._clock()
+        work()
+        return self._clock() - start
+
+
+class Rows:
+    """The smallest program with a row for each unit."""
+
+    def __init__(self, folder: Path, url: str, known: list[bytes]) -> None:
+        engine = postgres_engine(url, f"rows_{secrets.token_hex(8)}") if url else sqlite_engine(folder / "rows.sqlite")
+        self._pay = of_plain_sql(engine, known)
+        self._clock = time.perf_counter if url else time.process_time
+
+    def ask(self, paying: list[bytes]) -> Times:
+        """Ask a question that these units pay."""
+        start = self._clock()
+        self._pay(paying)
+        return 0.0, self._clock() - start
+
+
 def question_times(ask: Ask, known: list[bytes], draw: random.Random, seconds: float) -> list[float]:
     """How long each question took."""
     times, started = list[float](), time.perf_counter()
@@ -112,19 +153,14 @@ def question_times(ask: Ask, known: list[bytes], draw: random.Random, seconds: f
     return times
 
 
-def both_programs(database: str, count: int, seconds: float, where: str | None) -> list[dict[str, Any]]:
+def both_programs(database: str, count: int, seconds: float, url: str) -> list[dict[str, Any]]:
     """Two rows of the table: by hand and by the ledger, in turns, since the disk is not the same all the time."""
-    known, draw, name = units(count), random.Random(1), f"vault_{secrets.token_hex(8)}"
+    known, draw = units(count), random.Random(1)
     at_first = _peak()
     with tempfile.TemporaryDirectory() as folder:
-        if where is None or database == "SQLite":
-            ledger: LogLedger = SqliteLedger.create(Path(folder) / "ledger.sqlite", BUDGET)
-            engine = sqlite_engine(Path(folder) / "plain.sqlite")
-        else:
-            ledger, engine = PostgresLedger.create(where, name, BUDGET), postgres_engine(where, f"plain_{name}")
-        asks = {"discreet": of_ledger(ledger, known)}
+        asks: dict[str, Ask] = {"discreet": Ledger(Path(folder), url, known).ask}
         of_the_ledger = _peak() - at_first
-        asks["plain SQL"] = of_plain_sql(engine, known)
+        asks["plain SQL"] = Rows(Path(folder), url, known).ask
         filled, times = _peak(), defaultdict[str, list[float]](list)
         for turn in range(9):
             for what, ask in asks.items():
@@ -199,9 +235,9 @@ def time_payments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
         where = options.postgres or stack.enter_context(own_server())
         rows = [
             row
-            for database in ("SQLite", *(["PostgreSQL"] if where else []))
+            for database, url in (("SQLite", ""), *([("PostgreSQL", where)] if where else []))
             for count in options.units
-            for row in run_alone(both_programs, database, count, options.seconds, where)
+            for row in run_alone(both_programs, database, count, options.seconds, url)
         ]
     if options.json:
         print(json.dumps(rows))
@@ -209,62 +245,6 @@ def time_payments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
         write_table(COLUMNS, payment_cells(rows), options.csv)
     if where is None:
         print("\nPostgreSQL is not installed here; name a server with --postgres.", file=sys.stderr)
-
-
-EVERY = 0
-"""The number of payers that stands for all units in common."""
-TOGETHER = 64
-Times = tuple[float, float]
-"""The times of a reservation and of its settlement."""
-
-
-class Ledger:
-    """A ledger whose units have all paid before."""
-
-    def __init__(self, folder: Path, url: str, known: list[bytes]) -> None:
-        self._url, self._path, self._name = url, folder / "ledger.sqlite", f"vault_{secrets.token_hex(8)}"
-        self._clock, self._asked = time.perf_counter if url else time.process_time, 0
-        made: Any = PostgresLedger.create(url, self._name, BUDGET) if url else SqliteLedger.create(self._path, BUDGET)
-        self.ledger: LogLedger = made
-        for part, start in enumerate(range(0, len(known), 100_000)):
-            self.ledger.reserve("before", part, SPENT, known[start : start + 100_000])
-            self.ledger.settle("before", part, SPENT)
-
-    def ask(self, paying: list[bytes]) -> Times:
-        """Ask a question that these units pay; all units, if there are none."""
-        self._asked += 1
-        question, ledger = str(self._asked), self.ledger
-        reserve = ledger.reserve if paying else lambda *_: ledger.reserve_all(question, 0, MOST)
-        return (
-            self._timed(lambda: reserve(question, 0, MOST, paying)),
-            self._timed(lambda: ledger.settle(question, 0, SPENT)),
-        )
-
-    def ask_first(self, paying: list[bytes]) -> Times:
-        """Ask as another process does, which has just opened and checked the ledger."""
-        self.ledger = PostgresLedger(self._url, self._name) if self._url else SqliteLedger(self._path)
-        self.ledger.questions()  # which waits for the check
-        return self.ask(paying)
-
-    def _timed(self, work: Callable[[], Any]) -> float:
-        start = self._clock()
-        work()
-        return self._clock() - start
-
-
-class Rows:
-    """The smallest program with a row for each unit."""
-
-    def __init__(self, folder: Path, url: str, known: list[bytes]) -> None:
-        engine = postgres_engine(url, f"rows_{secrets.token_hex(8)}") if url else sqlite_engine(folder / "rows.sqlite")
-        self._pay = of_plain_sql(engine, known)
-        self._clock = time.perf_counter if url else time.process_time
-
-    def ask(self, paying: list[bytes]) -> Times:
-        """Ask a question that these units pay."""
-        start = self._clock()
-        self._pay(paying)
-        return 0.0, self._clock() - start
 
 
 PROGRAMS: dict[str, type[Ledger | Rows]] = {"before": Ledger, "now": Ledger, "rows by hand": Rows}
