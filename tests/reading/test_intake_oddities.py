@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, UsageError
-from discreet.reading.intake import read_documents
 from discreet.reading.records import BadRecord, NoText
 from discreet.reading.units import Fields
 from discreet.retrieval.documents import Document
+from tests.reading.documents import read_documents
 
 
 def read(path: Path, fields: Fields | None = None) -> list[Document | BadRecord]:

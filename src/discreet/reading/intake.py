@@ -603,15 +603,3 @@ def _written(written: dict[str, list[str]]) -> Iterator[str]:
     """Yield how files are written, with the first of each way."""
     for way, files in written.items():
         yield f"{files[0]}{f' and {len(files) - 1:,} more' if len(files) > 1 else ''}: {way}"
-
-
-def read_documents(path: Path, fields: Fields | None = None) -> Iterator[Document | BadRecord]:
-    """Yield the documents of a file or folder, for experiments. Records and files without a unit become units.
-
-    Raises:
-        UsageError, BadData: if there is nothing to read.
-    """
-    fields = fields or Fields()
-    rules = UnitRules(each_file=True, each_record=True)
-    intake = Intake([path], fields, ReadingOptions(), rules, fields.unit)
-    return (one if isinstance(one, BadRecord) else one.document for one in intake.read())
