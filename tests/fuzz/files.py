@@ -12,7 +12,7 @@ import numpy as np
 from discreet.export.vectors import ExportedVectors
 from discreet.query.known_answers import read_questions
 from discreet.query.public_context import PublicContext
-from discreet.reading.intake import Intake, read_documents
+from discreet.reading.intake import Intake
 from discreet.reading.records import BadRecord, ReadingOptions
 from discreet.reading.units import Pattern, UnitRules
 from discreet.retrieval.documents import chunk
@@ -23,6 +23,7 @@ from discreet_lab.attacks.extraction import extracted, read_prompts
 from discreet_lab.attacks.membership import likeness, read_suspects
 from tests.fuzz.mutations import Mutation, of_bytes, of_csv, of_lines, of_packed, of_parquet, of_vectors, records
 from tests.fuzz.targets import Target
+from tests.reading.documents import read_documents
 
 EMBEDDER = HashingEmbedder()
 TEXT = "The disease of Ada is called Winter Hand, and its treatment is a pair of copper bracelets, worn at night."

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from discreet.errors import BadData, UsageError
 from discreet.export.vectors import ExportedVectors
 from discreet.query.known_answers import read_questions
-from discreet.reading.intake import read_documents
 from discreet.reading.records import BadRecord
 from discreet_lab.attacks.canaries import read_canaries
 from discreet_lab.attacks.extraction import read_prompts
@@ -21,6 +20,7 @@ from tests.fuzz.mutations import of_lines, records
 from tests.fuzz.reading import READING
 from tests.fuzz.targets import Target, outcome
 from tests.fuzz.vaults import RUN
+from tests.reading.documents import read_documents
 
 MANY = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

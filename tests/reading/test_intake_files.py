@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadData, UsageError
-from discreet.reading.intake import read_documents
 from discreet.reading.records import BadRecord, ReadingOptions
 from discreet.retrieval.documents import Document, chunk
+from tests.reading.documents import read_documents
 
 ADA = {"id": "1", "unit": "Ada", "text": "Ada is well."}
 

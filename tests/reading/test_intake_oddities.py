@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, UsageError
-from discreet.reading.intake import read_documents
 from discreet.reading.records import BadRecord, NoText, ReadingOptions
 from discreet.retrieval.documents import Document
+from tests.reading.documents import read_documents
 
 
 def read(path: Path, options: ReadingOptions | None = None) -> list[Document | BadRecord]:

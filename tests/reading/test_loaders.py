@@ -21,9 +21,9 @@ from discreet.reading.files import (
     loader_failures,
     read_records,
 )
-from discreet.reading.intake import read_documents
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 from discreet.retrieval.documents import Document
+from tests.reading.documents import read_documents
 
 Declare = Callable[..., None]
 

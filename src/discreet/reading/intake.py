@@ -580,14 +580,3 @@ def _names_in(value: object, before: str = "") -> Iterator[str]:
 
 
 _AN_ID = re.compile(r"(?i)(^|[\W_])(id|nr|no|number|nummer|key|case)\b|nr\.?$|(?-i:(Id|ID|Nr)$)")
-
-
-def read_documents(path: Path, options: ReadingOptions | None = None) -> Iterator[Document | BadRecord]:
-    """Yield the documents of a file or folder, for experiments. Records and files without a unit become units.
-
-    Raises:
-        UsageError, BadData: if there is nothing to read.
-    """
-    options = options or ReadingOptions()
-    intake = Intake([path], options, UnitRules(each_file=True, each_record=True), options.unit_field)
-    return (one if isinstance(one, BadRecord) else one.document for one in intake.read())

@@ -1,11 +1,11 @@
 """The findings of attacks as plain data, as tables, and as one HTML file with plots, without any document's text."""
 
-import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from discreet.errors import MissingPart
 from discreet.system.plain import KEY, Sparse, Unbounded, show_as
 from discreet_lab.attacks.canaries import CanariesOut
 from discreet_lab.attacks.membership import FALSE_POSITIVES, MEASURES, Membership
@@ -13,6 +13,9 @@ from discreet_lab.attacks.questions import Result
 from discreet_lab.attacks.rates import Auc, Rate, most_true_positives
 from discreet_lab.attacks.suite import Findings
 from discreet_lab.attacks.verdict import ceiling, exceeded, most_shown
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 NOTICE = (
     "For the custodian only: no unit paid for these figures. They were measured on a simulation, without the budget of "
@@ -25,8 +28,6 @@ HEADINGS = (
 )
 SECRETS = ("target", "canaries out", "in part", "control", "control, in part", "strings out", "invented")
 TRUE = ("target", *(f"at {rate:.1%}" for rate in FALSE_POSITIVES), *(f"most at {rate:.1%}" for rate in FALSE_POSITIVES))
-_COLOURS = ("#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#566573", "#117a65", "#935116")
-_SIZE = 320
 
 
 def shown(findings: Findings) -> "AttackShown":
@@ -293,133 +294,40 @@ def warnings(findings: Findings) -> list[str]:
     return found
 
 
-def _shown(findings: Findings) -> str:
-    """Return a sentence on the largest epsilon that so few people can show; empty if no comparison was made."""
-    most = most_shown(findings)
-    return "" if most is None else f"Rates of so few people can show an epsilon of {most:.2f} at most."
-
-
-def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    return "\n".join("| " + " | ".join(line) + " |" for line in (headings, ["---"] * len(headings), *rows))
-
-
 def page(findings: Findings, name: str) -> str:
     """Return the report as one HTML file, which loads no other file.
 
     Args:
         findings: the findings.
         name: the name of the vault.
+
+    Raises:
+        MissingPart: if jinja2 is not installed.
     """
-    return "\n".join(_page(findings, name)) + "\n"
+    return open_template().render(
+        name=name,
+        findings=findings,
+        results=[(result, ceiling(result, 1)) for result in findings.results],
+        notice=NOTICE,
+        summary=summary(findings),
+        warnings=warnings(findings),
+        membership=(HEADINGS, membership_rows(findings)),
+        true_positives=(TRUE, true_positive_rows(findings)),
+        secrets=(SECRETS, secret_rows(findings)),
+        most_epsilon=most_shown(findings),
+    )
 
 
-def _page(findings: Findings, name: str) -> Iterator[str]:
-    title = f"Attacks on {name}"
-    yield f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><title>{html.escape(title)}</title>'
-    yield f"<style>{_STYLE}</style></head><body>"
-    yield f'<h1>{html.escape(title)}</h1><p class="notice">{NOTICE}</p><p>{html.escape(summary(findings))}</p>'
-    yield from (f'<p class="notice">{html.escape(warning)}</p>' for warning in warnings(findings))
-    yield "<h2>Membership</h2>"
-    yield f"<p>{_MEMBERSHIP}</p>"
-    yield f'<div class="plots">{_areas_plot(findings)}{_curves_plot(findings)}</div>'
-    yield _table(HEADINGS, membership_rows(findings))
-    yield "<h3>True positives at few false ones</h3>"
-    yield f"<p>{_FEW} {_shown(findings)}</p>"
-    yield _table(TRUE, true_positive_rows(findings))
-    yield "<h2>Canaries and extraction</h2>"
-    yield f"<p>{_SECRETS}</p>"
-    yield _table(SECRETS, secret_rows(findings))
-    yield "<h2>How it was measured</h2>"
-    yield _table(("setting", "value"), [(name, str(value)) for name, value in findings.settings.items()])
-    yield "</body></html>"
+def open_template() -> "Template":
+    """Return the template of the page.
 
-
-_STYLE = (
-    "body{font:15px/1.45 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}"
-    "table{border-collapse:collapse;margin:1em 0}th,td{border:1px solid #ccc;padding:.25em .6em;text-align:left}"
-    "th{background:#f2f2f2}.notice{background:#fdf3d8;border-left:4px solid #b9770e;padding:.5em .8em}"
-    ".plots{display:flex;flex-wrap:wrap;gap:2em}svg{font:11px system-ui,sans-serif}"
-)
-_MEMBERSHIP = (
-    "S2MIA: the attacker knows a document, asks with its first half, and compares the answer with the second half. "
-    "The table has the area under the curve of true against false positives (0.5 is guessing, 1 is certainty), with an "
-    "interval of confidence 0.95. People of the vault are each in one copy and out of another: scores in are compared "
-    "with scores out, and the interval is one of pairs. Others from a file are in no copy. The measures are the "
-    "precision of runs of 1 to 4 words (the paper's), BLEU, ROUGE-L and similarity of embeddings, with one question "
-    'about each person, and with many. "most": the largest area that the epsilon of these questions allows for any '
-    'attack. "private answers": the number of questions for which voters released a value. The model answered the '
-    "others without documents: if these are more than half, a low area says little."
-)
-_FEW = (
-    "The measure is BLEU with one question, with Clopper and Pearson's interval of confidence 0.95. With fewer than "
-    "100 others, the first column is the rate without a false positive. With fewer than 1000 others, so is the second. "
-    '"most": the rate that (epsilon, delta) allows at that rate of false positives, if it was measured. The '
-    "threshold is chosen on the same others, so the true rate of false positives is somewhat higher."
-)
-_SECRETS = (
-    "Canaries are planted documents with unique secrets. The first copy is asked for them by name, and a secret counts "
-    "as out if any answer contains it. The control has secrets of the same form that were never planted and that no "
-    "question asks for. They come out only by chance. "
-    '"strings": e-mail addresses, links and phone numbers of documents that prompts brought out.'
-)
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in headings)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _areas_plot(findings: Findings) -> str:
-    """Return a plot with a line for each target: the area by BLEU, its interval, and the area that epsilon allows."""
-    step, left = 26, 190
-    height = step * len(findings.results) + 46
-    parts = [_text(left, 14, "Area under the curve, BLEU, one question")]
-    for value in (0, 0.25, 0.5, 0.75, 1):
-        x = left + value * _SIZE
-        parts += [
-            _line(x, 22, x, height - 20, "#ccc" if value == 0.5 else "#eee"),
-            _text(x - 8, height - 6, f"{value:g}"),
-        ]
-    for number, result in enumerate(findings.results):
-        y, colour, auc = 36 + number * step, _COLOURS[number % len(_COLOURS)], result.one["bleu"].auc
-        parts.append(_text(0, y + 4, result.target.label))
-        parts.append(_line(left + auc.low * _SIZE, y, left + auc.high * _SIZE, y, colour, 2))
-        parts.append(f'<circle cx="{left + auc.value * _SIZE:.1f}" cy="{y}" r="4" fill="{colour}"/>')
-        most = ceiling(result, 1)
-        if most is not None:
-            parts.append(_line(left + most * _SIZE, y - 8, left + most * _SIZE, y + 8, "#222", 2))
-    return _svg(left + _SIZE + 20, height, parts)
-
-
-def _curves_plot(findings: Findings) -> str:
-    """Return a plot of true against false positives."""
-    left, top = 40, 22
-    parts = [
-        _text(left, 14, "True positives against false positives, BLEU, one question"),
-        f'<rect x="{left}" y="{top}" width="{_SIZE}" height="{_SIZE}" fill="none" stroke="#999"/>',
-        _line(left, top + _SIZE, left + _SIZE, top, "#ccc"),
-        *(_text(left + v * _SIZE - 4, top + _SIZE + 14, f"{v:g}") for v in (0, 0.5, 1)),
-        *(_text(left - 24, top + (1 - v) * _SIZE + 4, f"{v:g}") for v in (0, 0.5, 1)),
-    ]
-    for number, result in enumerate(findings.results):
-        colour = _COLOURS[number % len(_COLOURS)]
-        points = " ".join(f"{left + x * _SIZE:.1f},{top + (1 - y) * _SIZE:.1f}" for x, y in result.one["bleu"].points)
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
-        parts.append(_text(left + _SIZE + 12, top + 12 + 16 * number, result.target.label, colour))
-    return _svg(left + _SIZE + 210, top + _SIZE + 24, parts)
-
-
-def _svg(width: float, height: float, parts: Sequence[str]) -> str:
-    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size}>{"".join(parts)}</svg>'
-
-
-def _line(x: float, y: float, to_x: float, to_y: float, colour: str, width: float = 1) -> str:
-    ends = f'x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}"'
-    return f'<line {ends} stroke="{colour}" stroke-width="{width:g}"/>'
-
-
-def _text(x: float, y: float, text: str, colour: str = "#222") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}">{html.escape(text)}</text>'
+    Raises:
+        MissingPart: if jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise MissingPart("A report needs jinja2", "eval") from error
+    found = PackageLoader("discreet_lab.attacks", "")
+    options = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    return Environment(loader=found, **options).get_template("report.html")  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ The attacker may choose any questions, and sees the answers. `trial` chooses the
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -38,6 +38,7 @@ from discreet_lab.attacks.targets import (
 from discreet_lab.attacks.trial import choose_canaries, choose_people, to_plant
 from discreet_lab.evaluation.experiment import as_asked
 from discreet_lab.evaluation.metrics import check_installed
+from discreet_lab.steps import count_step
 
 AGAIN = "the other copy: "
 """The prefix of the steps of the second copy."""
@@ -162,7 +163,7 @@ def _asked(
             hidden = [(unit, redacted[text]) for unit, text in copy.texts]
             found = finder(stack.enter_context(rewritten(vault, folder / "redacted", hidden)))
             targets = [replace(target, find=found) if target.name == REDACTED else target for target in targets]
-        count = _counted("asking", len(texts) * len(targets), on_progress)
+        count = count_step("asking", len(texts) * len(targets), on_progress)
         choose = as_asked(made) if decides else None
         said = ask_all(made, targets, texts, attack.options, attack.seed, count, choose)
         return list(zip(targets, said, strict=True))
@@ -201,20 +202,8 @@ def _texts(kept: Sequence[Stored], planted: Sequence[Document]) -> list[tuple[st
 def _redacted(redactor: Redactor, documents: Sequence[tuple[str, str]], on_progress: Told) -> dict[str, str]:
     """Return each text with its redacted form. Redaction is slow, so it runs once for all copies."""
     texts = list(dict.fromkeys(text for _, text in documents))
-    count = _counted("redacting", len(texts), on_progress)
-    return dict(zip(texts, redactor.redact(texts, lambda: count(1)), strict=True))
-
-
-def _counted(step: str, total: int, on_progress: Told) -> Callable[[int], None]:
-    done = 0
-
-    def count(more: int) -> None:
-        nonlocal done
-        done += more
-        on_progress(step, done, total)
-
-    on_progress(step, 0, total)
-    return count
+    count = count_step("redacting", len(texts), on_progress)
+    return dict(zip(texts, redactor.redact(texts, count), strict=True))
 
 
 def _targets(

@@ -90,7 +90,6 @@ def run(
     *,
     draws: int | None = None,
     confidence: float = CONFIDENCE,
-    on_finding: Callable[[Finding], None] = lambda _: None,
     on_progress: ProgressCallback = lambda _: None,
 ) -> list[Finding]:
     """Audit every case; return the findings. All bounds hold together with `confidence`, by a union bound.
@@ -100,7 +99,6 @@ def run(
         noise: the source of randomness of the draws.
         draws: the number of draws of each input; the default of each case if None.
         confidence: the probability that no bound is above the true loss.
-        on_finding: receives each finding when it is complete.
         on_progress: receives the number of further draws that were made.
     """
     found = []
@@ -110,7 +108,6 @@ def run(
         bound = epsilon_at_least(first, second, delta, (1 - confidence) / len(cases))
         fault = case.find_fault(first, second) if isinstance(case, Fallible) else ""
         found.append(Finding(case.name, case.inputs, claimed, delta, bound, len(first), confidence, fault))
-        on_finding(found[-1])
     return found
 
 

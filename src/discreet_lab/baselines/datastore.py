@@ -14,7 +14,7 @@ The folder is as private as the documents. An erasure removes folders of the nam
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,9 @@ def build(
     model: ContextModel,
     transform: Transform,
     entries: int = ENTRIES,
-    progress: Callable[[int], None] = lambda _: None,
 ) -> Datastore:
     """Return a datastore in memory, from the first `entries` positions of the texts, in order."""
-    parts = list(_parts(texts, model, transform, entries, progress))
+    parts = list(_parts(texts, model, transform, entries))
     keys = np.concatenate([np.empty((0, transform.size), np.float32), *(keys for keys, _ in parts)])
     tokens = np.concatenate([np.empty(0, np.int32), *(tokens for _, tokens in parts)])
     return Datastore(transform, Neighbours.of(keys), tokens)
@@ -88,7 +87,7 @@ def kept(
         part.mkdir(parents=True, mode=0o700)
         count = 0
         with (part / "keys.f32").open("wb") as keys_file, (part / "tokens.i32").open("wb") as tokens_file:
-            for keys, tokens in _parts(texts, model, transform, entries, lambda _: None):
+            for keys, tokens in _parts(texts, model, transform, entries):
                 keys_file.write(keys.tobytes())
                 tokens_file.write(tokens.tobytes())
                 count += len(tokens)
@@ -128,7 +127,6 @@ def _parts(
     model: ContextModel,
     transform: Transform,
     entries: int,
-    progress: Callable[[int], None],
 ) -> Iterator[tuple[Vectors, Tokens]]:
     """Yield keys and tokens batch by batch, for the first `entries` positions. A batch has texts of similar length."""
     most = min(TEXT_TOKENS, model.context_length)
@@ -148,7 +146,6 @@ def _parts(
         # The state after all but the last token predicts the next one.
         keys = [states[row, room - len(t) : -1] for row, t in enumerate(batch)]
         yield transform.documents(np.concatenate(keys)), np.array([n for t in batch for n in t[1:]], dtype=np.int32)
-        progress(len(batch))
 
 
 def _about(texts: Sequence[str], model: ContextModel, transform: Transform, entries: int) -> dict[str, Any]:

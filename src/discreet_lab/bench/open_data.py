@@ -14,8 +14,8 @@ from discreet.vault import Vault
 from discreet_lab.attacks.extraction import sensitive_strings
 from discreet_lab.attacks.simulation import private_folder
 from discreet_lab.bench.demo_data import choose_sizes, hospital, hospital_questions, mails
-from discreet_lab.bench.run import OnProgress
 from discreet_lab.bench.table import DEMO, BenchTable, Data
+from discreet_lab.steps import OnProgress, count_step
 
 DELTA = 1e-5
 NEED_NO_QUESTIONS = frozenset(("membership", "knn-lm", "prompting"))
@@ -96,14 +96,8 @@ def open_demo(table: BenchTable, limit: int, model: str, quick: bool, on_progres
                 kind, made = Data.PATIENTS, hospital(sizes)
                 asked = choose_questions(hospital_questions(sizes), limit) if needs_questions(table) else []
                 about = f"{DEMO}: {len(made)} patients of {len(sizes)} diseases"
-            done = 0
-
-            def advance(_step: str, more: int) -> None:
-                nonlocal done
-                done += more
-                on_progress("building a vault", done, len(made))
-
-            vault.add_documents(made, advance)
+            count = count_step("building a vault", len(made), on_progress)
+            vault.add_documents(made, lambda _, more: count(more))
             yield OpenedData(vault, asked, kind, about)
 
 

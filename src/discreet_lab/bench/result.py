@@ -15,8 +15,6 @@ MOST_SHOWN = 3
 """The most figures of the paper for a measure that stand in columns of their own on a screen."""
 NESTED = "curve"
 """A column with a list of points, which is in JSON alone."""
-SOURCE = ("data", "model", "embedder", "seed", "version")
-"""The columns of a CSV file that say where a row comes from."""
 
 
 @dataclass(frozen=True)

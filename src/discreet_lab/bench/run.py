@@ -1,6 +1,6 @@
 """What an experiment is given: the vault, the questions, the values of the sweep, and the settings of the run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,9 +9,7 @@ from discreet.query.known_answers import Question
 from discreet.vault import Vault
 from discreet_lab.bench.table import BenchTable, Data
 from discreet_lab.evaluation.bert_score import PACKAGED
-
-OnProgress = Callable[[str, int, int], None]
-"""Receives a step, the number of items done, and the total of the step."""
+from discreet_lab.steps import Count, OnProgress, count_step
 
 QUICK_TOKENS = 12
 """The longest answer of a quick run, in tokens."""
@@ -93,14 +91,6 @@ class BenchRun:
             **{name: value for name, value in self.given.items() if name not in self.table.settings},
         }
 
-    def count(self, step: str, total: int) -> Callable[[], None]:
+    def count(self, step: str, total: int) -> Count:
         """Return a function that counts the items of a step."""
-        done = 0
-
-        def advance() -> None:
-            nonlocal done
-            done += 1
-            self.on_progress(step, done, total)
-
-        self.on_progress(step, 0, total)
-        return advance
+        return count_step(step, total, self.on_progress)

@@ -11,9 +11,10 @@ from discreet.errors import UsageError
 from discreet_lab.bench.demo_data import EQUAL, hospital_questions
 from discreet_lab.bench.open_data import OpenedData, asked_again, kind_of, open_demo, open_given, read_stream
 from discreet_lab.bench.result import BenchResult, tell_other_kind, with_figures
-from discreet_lab.bench.run import BenchRun, OnProgress
+from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import DEMO, BenchTable, Data, Row, Sweep
 from discreet_lab.evaluation.bert_score import PACKAGED
+from discreet_lab.steps import OnProgress
 
 EXPERIMENTS = {
     "answers": ("answers", "run"),

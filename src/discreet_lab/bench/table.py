@@ -7,8 +7,6 @@ from typing import Any
 
 from discreet.errors import UsageError
 
-Cell = str | int | float | None
-"""A value of a row; None if it was not measured."""
 Sweep = Mapping[str, tuple[Any, ...]]
 """The values of each parameter that a table varies."""
 Row = dict[str, Any]

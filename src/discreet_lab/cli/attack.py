@@ -64,6 +64,7 @@ def attack(
     opened = Vault.open(vault)
     check_model(model)
     if output is not None:
+        report.open_template()  # first: a missing package must show before long work
         check_output_path(output, opened.path, force=force)
     targets = tuple(dict.fromkeys(choose_names(target, plugin) or _choose_targets(opened)))
     check_names(targets)

@@ -137,7 +137,6 @@ def run_answers(
     progress: Callable[[], None] = lambda: None,
     model: CachingModel | None = None,
     public: PublicTexts | None = None,
-    propose: PublicTexts | None = None,
     choose: Choose | None = None,
     first_seed: int = 0,
 ) -> Answers:
@@ -153,7 +152,7 @@ def run_answers(
             chosen = choose(algorithm, question.question)
             outcomes[algorithm].append(
                 [
-                    _answer(vault, model, question, chosen, seed, progress, public, propose)
+                    _answer(vault, model, question, chosen, seed, progress, public)
                     for seed in range(first_seed, first_seed + seeds)
                 ]
             )
@@ -198,13 +197,12 @@ def _answer(
     seed: int,
     progress: Callable[[], None],
     public: PublicTexts | None,
-    propose: PublicTexts | None,
 ) -> Outcome:
     # The cache holds best tokens only; these algorithms need the logits or the states.
     used = vault.model if algorithm.required & {Capability.LOGITS, Capability.STATES} else model
     start = time.perf_counter()
     noise = InsecureSeededNoise(hash_seed(question.id, algorithm, seed))
-    answer = vault.simulate(question.question, algorithm, noise=noise, model=used, public=public, propose=propose)
+    answer = vault.simulate(question.question, algorithm, noise=noise, model=used, public=public)
     seconds = time.perf_counter() - start
     progress()
     receipt = answer.receipt

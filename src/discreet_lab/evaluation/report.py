@@ -53,12 +53,6 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in whole)
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """Return the rows for a page, in Markdown."""
-    headings, lines = tabulate(rows)
-    return "\n".join("| " + " | ".join(line) + " |" for line in (headings, ("---",) * len(headings), *lines))
-
-
 def tabulate(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return headings and rows: likeness if all questions had references, accuracy otherwise; BERTScore if measured."""
     like = [likeness_cells(row, row.likeness) for row in rows if row.likeness]

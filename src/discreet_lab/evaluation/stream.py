@@ -11,7 +11,7 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.baselines.non_rag import NonRAG
 from discreet.errors import BudgetExhausted
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Accountant, Budget, Spending
+from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import AnswerCache
@@ -31,7 +31,6 @@ class Setting:
         algorithm: the algorithm that answers each question.
         epsilon: every unit's budget; None for an algorithm without a guarantee or without costs.
         delta: its delta.
-        accountant: the accountant of the filter.
         reuse: whether released answers are used again.
         note: what else is special about it, for the table.
     """
@@ -39,7 +38,6 @@ class Setting:
     algorithm: Algorithm
     epsilon: float | None = None
     delta: float = 1e-5
-    accountant: Accountant = "renyi"
     reuse: bool = False
     note: str = ""
 
@@ -86,7 +84,6 @@ class Outcome:
         return {
             "label": self.setting.label,
             "epsilon": self.setting.epsilon,
-            "accountant": self.setting.accountant,
             "accuracy": self.accuracy,
             "precision": sum(self.precision) / len(self.precision) if self.precision else None,
             "unpaid": self.unpaid,
@@ -153,7 +150,7 @@ def run_stream(
 
 def _budget(setting: Setting) -> Budget:
     epsilon = setting.epsilon or 1.0
-    return Budget(epsilon, setting.delta, 0.5 * setting.delta, accountant=setting.accountant)
+    return Budget(epsilon, setting.delta, 0.5 * setting.delta)
 
 
 def _answer(

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, groupby
 from operator import itemgetter
 from pathlib import Path
@@ -56,6 +57,7 @@ from discreet_lab.experiments.common import (
     model_name,
     name_part,
     open_vault,
+    vault_at,
     write_table,
 )
 
@@ -147,15 +149,6 @@ def chosen(folder: Path, count: int) -> list[Document]:
     return [Document(row["id"], row["unit"], row["text"]) for row in first]
 
 
-def vault_at(folder: Path, data: Path, documents: int, model: str | None = None) -> Vault:
-    """The vault in `folder`, made of so many documents if it is not there."""
-    if (folder / "vault.json").exists():
-        return open_vault(folder, model)
-    vault = Vault.create(folder, epsilon=20, delta=DELTA, model=model_name(model))
-    vault.add_documents(chosen(data, documents))
-    return vault
-
-
 def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
     """The figures of docs/attacks.md: what leaks from plain RAG, from redacted documents, and from private answers.
 
@@ -214,7 +207,8 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
         print(f"{step} {done} of {total}", file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        vault = vault_at(given.vault or Path(folder) / "vault", given.data, given.documents, given.model)
+        path, found = given.vault or Path(folder) / "vault", partial(chosen, given.data, given.documents)
+        vault = vault_at(path, given.model, lambda made: made.add_documents(found()), epsilon=20, delta=DELTA)
         if given.readings:
             vault.read(lambda done, size: told("reading", done, size))
         findings = run_attack(vault, attack, told)

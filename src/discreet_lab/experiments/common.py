@@ -74,6 +74,15 @@ def open_vault(path: Path, asked: str | None) -> Vault:
     return Vault.open(path, model=load_model(asked)) if asked else Vault.open(path)
 
 
+def vault_at(folder: Path, asked: str | None, fill: Callable[[Vault], object], **settings: Any) -> Vault:
+    """Return the vault in a folder. If it is not there, it is made with these settings, and `fill` adds documents."""
+    if (folder / "vault.json").exists():
+        return open_vault(folder, asked)
+    vault = Vault.create(folder, model=model_name(asked), **settings)
+    fill(vault)
+    return vault
+
+
 def run_alone(work: Callable[..., Found], *arguments: Any) -> Found:
     """Return what `work` finds in a fresh process, whose memory is its own.
 

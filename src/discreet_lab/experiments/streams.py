@@ -38,8 +38,8 @@ from discreet_lab.experiments.common import (
     TableWriter,
     add_csv_option,
     add_model_option,
-    model_name,
     open_vault,
+    vault_at,
     write_table,
 )
 
@@ -81,15 +81,6 @@ def read_note(prompt: str, max_tokens: int) -> str:
 def rule_reader() -> VotingModel:
     """Return the reader as a model."""
     return adapt_completer(FunctionModel(read_note, name="rules", row_independent=True))
-
-
-def vault_at(folder: Path, documents: Path, embedder: str, model: str | None = None) -> Vault:
-    """The vault in `folder`, made if it is not there."""
-    if (folder / "vault.json").exists():
-        return open_vault(folder, model)
-    vault = Vault.create(folder, epsilon=1.0, delta=DELTA, embedder=embedder, model=model_name(model))
-    vault.add(documents)
-    return vault
 
 
 def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int) -> list[Setting]:
@@ -232,7 +223,8 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
     if given.inner == DPSparseVoteRAG.name:
         inner = DPSparseVoteRAG(**common, private_tokens=given.private_tokens)
     with tempfile.TemporaryDirectory() as temporary:
-        vault = vault_at(given.vault or Path(temporary) / "vault", given.documents, given.embedder, given.model)
+        folder, same = given.vault or Path(temporary) / "vault", {"embedder": given.embedder, "delta": DELTA}
+        vault = vault_at(folder, given.model, lambda made: made.add(given.documents), epsilon=1.0, **same)
         if given.rules:
             vault = Vault.open(vault.path, model=rule_reader())
         similarity = tune_similarity(vault, [one.question for one in questions], given.voters)

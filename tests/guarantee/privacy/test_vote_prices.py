@@ -7,7 +7,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.mechanisms.counting import ThresholdedCounts
 from discreet.privacy.mechanisms.optimal_selection import CountedSelection, OptimalSelection
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet_lab.vote_releases import cheapest_release, counted_selection_for, thresholded_counts_for
+from tests.guarantee.privacy.vote_releases import cheapest_release, counted_selection_for, thresholded_counts_for
 
 
 @pytest.mark.parametrize(("units", "epsilon"), [(22, 1.25), (40, 0.64), (80, 0.30), (160, 0.14), (524, 0.04)], ids=str)

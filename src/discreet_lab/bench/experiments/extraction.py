@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import RAG
 from discreet.retrieval.documents import Passage, StoredText
 from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.public import PublicTexts
 from discreet_lab.attacks.exports import SimulatedExport
 from discreet_lab.attacks.extraction import (
     KINDS,
@@ -43,7 +41,6 @@ from discreet_lab.projection import NoisyProjection, Projection, Transform, Unto
 K = 64
 """The dimension of projected vectors, the paper's k."""
 AT_ONCE = 32
-DELTA = 1e-5
 Retrieve = Callable[[str], list[Passage]]
 Surprises = NDArray[np.float32]
 
@@ -212,7 +209,6 @@ def measure_prompting(
     model: TransformersModel,
     embedder: Embedder,
     stored: Sequence[StoredText],
-    corpus: Path | None = None,
 ) -> Iterator[ExtractionRow]:
     """Yield the rows of direct prompting: without documents, and with such as were found under each protection."""
     known = sensitive_strings(tried.texts)
@@ -227,9 +223,6 @@ def measure_prompting(
     for name, transform in protections(embedder.dimension, tried.epsilon, tried.seed):
         projected = ProjectedTexts.of(stored, transform)
         yield row(f"prompting, {name}", lambda text, p=projected: p.nearest(embedder.embed([text])[0], 1))  # type: ignore[misc]
-    if corpus:
-        texts = PublicTexts.read(corpus, embedder)
-        yield row("prompting, synthetic corpus", lambda text: texts.unsealed_passages(text, 1))
 
 
 def _prompted(

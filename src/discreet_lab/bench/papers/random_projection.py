@@ -1,16 +1,26 @@
 """Yao and Li: random projection. Its guarantee does not hold (docs/privacy-details.md)."""
 
+from typing import Any
+
 from discreet_lab.bench.table import BenchTable, Data, Paper, Reported
 
 PAPER = Paper(
     "random-projection", "Yao and Li", "Differentially private retrieval augmented generation with random projection"
 )
 MAILS = "the paper's mails are Enron's and its model is GPT-2; perplexities of two models are not comparable"
-_SAME = {"held_out": 20, "parameters": {"max_tokens": 32}}
-
-
 SENSITIVE = "without sensitive strings"
 """Our column of the paper's Perp.-Sens."""
+_SAME: dict[str, Any] = {
+    "sweep": {"epsilon": (5.051,), "weight": (0.1,), "every": (1,)},
+    "quick": {"every": (4,)},
+    "columns": ("email", "url", "phone", "untargeted", "all", "invented", "perplexity", SENSITIVE),
+    "data": Data.MAILS,
+    "settings": {"held_out": 20, "parameters": {"max_tokens": 32}},
+    "limit": 300,
+    "quick_limit": 80,
+    "seeds": 1,
+}
+"""What both tables on mails have."""
 ALONE = 3.31
 """The perplexity of GPT-2 without documents, in Section 5.2."""
 
@@ -45,9 +55,6 @@ TABLES = (
         where="Table 1",
         shows="strings that come out of kNN-LM, and perplexity, with k = 64 and lambda = 0.1",
         experiment="knn-lm",
-        sweep={"epsilon": (5.051,), "weight": (0.1,), "every": (1,)},
-        quick={"every": (4,)},
-        columns=("email", "url", "phone", "untargeted", "all", "invented", "perplexity", SENSITIVE),
         found="13 links without protection, none projected, 2 of DP-RP-G; perplexity hardly rises with projection.",
         differs=f"{MAILS}.",
         reported=_reported(
@@ -63,11 +70,7 @@ TABLES = (
                 "seconds": (0.793, 0.811),
             },
         ),
-        data=Data.MAILS,
-        settings=_SAME,
-        limit=300,
-        quick_limit=80,
-        seeds=1,
+        **_SAME,
         work="5 configurations; 300 mails read, 30 prompts each",
     ),
     BenchTable(
@@ -76,9 +79,6 @@ TABLES = (
         where="Table 2",
         shows="strings that come out of direct prompting, and perplexity, with k = 64",
         experiment="prompting",
-        sweep={"epsilon": (5.051,), "weight": (0.1,), "every": (1,)},
-        quick={"every": (4,)},
-        columns=("email", "url", "phone", "untargeted", "all", "invented", "perplexity", SENSITIVE),
         found="36 addresses, 56 links and 125 numbers without protection; 3 links projected.",
         differs=f"{MAILS}. Projection changes which passage is read, and hides nothing in it.",
         reported=_reported(
@@ -94,11 +94,7 @@ TABLES = (
                 "seconds": (2.996, 2.975),
             },
         ),
-        data=Data.MAILS,
-        settings=_SAME,
-        limit=300,
-        quick_limit=80,
-        seeds=1,
+        **_SAME,
         work="5 configurations; 30 prompts and 20 mails each",
     ),
     BenchTable(
