@@ -275,7 +275,8 @@ class _Reading:
 
 
 _FRAMES = re.compile(
-    r"\b(?:since|until|have|has|had|did|does|outside|besides|older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|"
+    r"\b(?:since|until|have|has|had|(?:did|does)(?! not)|outside|besides|"
+    r"older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|"
     r"where|why|when|more|most|less|fewer|fewest|than|average|median|percentage|proportion|share of|number of|rate of|"
     r"compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|\b(?:patients|"
     r"people|customers|clients|employees|tenants|users|persons|everyone)\b(?!')|[?!:;]",
