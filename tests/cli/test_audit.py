@@ -93,6 +93,6 @@ def test_without_a_name_everything_is_audited() -> None:
     cases = command._cases([], None, twins=False)
     assert {case.claim[0] > 1.5 for case in cases} == {True, False}
     assert {"noisy-count", "murag-ada"} <= {case.name for case in cases}
-    assert len(command._cases(["algorithms"], None, twins=True)) == 29
+    assert len(command._cases(["algorithms"], None, twins=True)) == 31
     assert len(command._cases(["mechanisms", "murag"], 3.0, twins=False)) == 77 + 9
     assert [case.claim for case in command._cases(["dp-rag-pure"], 3.0, twins=False)] == [(3.0, 0.0)] * 9
