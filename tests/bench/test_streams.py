@@ -10,8 +10,9 @@ from discreet_lab.bench.demo_data import hospital, hospital_questions
 from discreet_lab.bench.experiments import corpora, streams
 from discreet_lab.bench.experiments.streams import precision_of_release
 from discreet_lab.bench.run import BenchRun
-from discreet_lab.bench.table import TOP_K_RELEASE, Data, Row
+from discreet_lab.bench.table import PRECISION, TOP_K_RELEASE, Data, Row
 from discreet_lab.bench.tables import find_table
+from discreet_lab.evaluation.stream import precisions
 
 SIZES = (12, 12)
 WORDS = "salt steam amber wraps copper lung glass knee the treatment is".split()
@@ -70,6 +71,16 @@ def test_release_of_the_nearest_uses_each_unit_so_often(ward: Vault) -> None:
     assert precision_of_release(ward, [question] * 4, 24, 1) == 0.25
     rows = streams.run(given(ward, "murag-precision"))
     assert [row["algorithm"] for row in rows][-1] == TOP_K_RELEASE
+    assert all(row[PRECISION] is None or 0 <= row[PRECISION] <= 1 for row in rows)
+    assert rows[-1][PRECISION] == rows[-1]["precision"]
+
+
+def test_precision_of_those_read_is_that_of_the_paper() -> None:
+    """Of ten units that take part, four are among the eight nearest."""
+    ranked = [bytes([number]) for number in range(20)]
+    assert precisions(ranked[4:14], ranked[:8], all_read=True) == (4 / 8, 4 / 10)
+    assert precisions(ranked[4:14], ranked[:8], all_read=False) == (4 / 8, 4 / 8)
+    assert precisions([], ranked[:8], all_read=True) == (0, None)
 
 
 def test_self_filter_keeps_texts_of_use_for_such_questions(ward: Vault) -> None:

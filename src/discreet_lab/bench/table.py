@@ -13,6 +13,9 @@ Row = dict[str, Any]
 """The cells of a row by their columns."""
 THE_QUESTIONS = "the questions at hand"
 """A task of a synthetic corpus: to answer questions such as the first one."""
+PRECISION = "precision of those read"
+"""Precision as Table 1 of MuRAG has it: the share of the nearest among those that are read. "precision" is the share of
+those that are read among the nearest."""
 TOP_K_RELEASE = "murag-ada, top K released without privacy"
 """The row of a baseline of MuRAG, which is counted and asks no model."""
 _EMBEDDINGS = "no algorithm answers there, since it asks no model and compares embeddings"

@@ -60,6 +60,8 @@ class Outcome:
         setting: the setting.
         scores: the score of each answer, in [0, 1].
         precision: for each question, the share of its nearest units that took part; empty if it is not known.
+        of_paper: precision as Table 1 of MuRAG has it: the share of the nearest among the units that took part, for
+            each question in which some did.
         unpaid: the number of questions that could not be paid, and were answered without documents.
         free: the number of questions with an earlier answer, which is free.
         private: the number of private tokens.
@@ -69,6 +71,7 @@ class Outcome:
     setting: Setting
     scores: list[float] = field(default_factory=list)
     precision: list[float] = field(default_factory=list)
+    of_paper: list[float] = field(default_factory=list)
     unpaid: int = 0
     free: int = 0
     private: int = 0
@@ -85,7 +88,8 @@ class Outcome:
             "label": self.setting.label,
             "epsilon": self.setting.epsilon,
             "accuracy": self.accuracy,
-            "precision": sum(self.precision) / len(self.precision) if self.precision else None,
+            "precision": mean_of(self.precision),
+            "precision of the paper": mean_of(self.of_paper),
             "unpaid": self.unpaid,
             "free": self.free,
             "private": self.private,
@@ -143,7 +147,10 @@ def run_stream(
                 _answer(vault, model, question, outcome, ledger, history, seed)
                 places = outcome.setting.places
                 if outcome.setting.epsilon is not None and places and outcome.free == free:
-                    outcome.precision.append(_precision(ledger, ranked, places))
+                    all_read = getattr(outcome.setting.algorithm, "all_vote", False)
+                    share, of_paper = precisions(_took_part(ledger, ranked), ranked[:places], all_read)
+                    outcome.precision.append(share)
+                    outcome.of_paper += [] if of_paper is None else [of_paper]
                 progress()
     return outcomes
 
@@ -179,9 +186,28 @@ def _answer(
     outcome.private += found.private_tokens
 
 
-def _precision(ledger: WatchedLedger, ranked: Sequence[bytes], places: int) -> float:
+def precisions(took_part: Sequence[bytes], nearest: Sequence[bytes], all_read: bool) -> tuple[float, float | None]:
+    """Return the share of the nearest units that are read, and the share of the nearest among those that are read.
+
+    The second one is the precision of Table 1 of MuRAG. It is None if no unit is read.
+
+    Args:
+        took_part: the units that took part, nearest first.
+        nearest: the units nearest to the question.
+        all_read: whether all that took part are read; else as many as there are `nearest`.
+    """
+    dealt = took_part[: len(nearest)]
+    read, near = took_part if all_read else dealt, set(nearest)
+    return len(near & set(dealt)) / len(nearest), len(near & set(read)) / len(read) if read else None
+
+
+def mean_of(values: Sequence[float]) -> float | None:
+    """Return the mean; None if there are no values."""
+    return sum(values) / len(values) if values else None
+
+
+def _took_part(ledger: WatchedLedger, ranked: Sequence[bytes]) -> list[bytes]:
+    """Return the units that were admitted, nearest first."""
     if ledger.admitted is None:
-        dealt = [unit for unit in ranked if unit not in ledger.excluded]
-    else:
-        dealt = [unit for unit in ranked if unit in ledger.admitted]
-    return len(set(dealt[:places]) & set(ranked[:places])) / places
+        return [unit for unit in ranked if unit not in ledger.excluded]
+    return [unit for unit in ranked if unit in ledger.admitted]

@@ -21,8 +21,8 @@ from discreet_lab.baselines.vote_rag import VoteRAG
 from discreet_lab.bench.experiments.many_questions import find_fitting, priced
 from discreet_lab.bench.measures import columns_on, mean_of_texts
 from discreet_lab.bench.run import BenchRun
-from discreet_lab.bench.table import TOP_K_RELEASE, Row
-from discreet_lab.evaluation.stream import Setting, run_stream
+from discreet_lab.bench.table import PRECISION, TOP_K_RELEASE, Row
+from discreet_lab.evaluation.stream import Setting, mean_of, run_stream
 
 DELTA = 1e-5
 LOOKED_AT = 2000
@@ -41,8 +41,12 @@ def run(given: BenchRun) -> list[Row]:
     columns = columns_on(given.table.columns, given.data)
     rows = []
     for (key, _), outcome in zip(settings, outcomes, strict=True):
-        precision = sum(outcome.precision) / len(outcome.precision) if outcome.precision else None
-        own = {"precision": precision, "unpaid": outcome.unpaid, "free": outcome.free}
+        own = {
+            "precision": mean_of(outcome.precision),
+            PRECISION: mean_of(outcome.of_paper),
+            "unpaid": outcome.unpaid,
+            "free": outcome.free,
+        }
         rows.append(
             key
             | {
@@ -61,7 +65,7 @@ def _released(given: BenchRun) -> list[Row]:
             "algorithm": TOP_K_RELEASE,
             "voters": voters,
             "uses": uses,
-            "precision": precision_of_release(given.vault, asked, voters, uses),
+            **dict.fromkeys(("precision", PRECISION), precision_of_release(given.vault, asked, voters, uses)),
         }
         for voters in given.values["voters"]
         for uses in given.values["uses"]

@@ -1,6 +1,6 @@
 """MuRAG and MuRAG-Ada: one budget of each unit for many questions."""
 
-from discreet_lab.bench.table import TOP_K_RELEASE, BenchTable, Data, Paper, Reported
+from discreet_lab.bench.table import PRECISION, TOP_K_RELEASE, BenchTable, Data, Paper, Reported
 
 PAPER = Paper(
     "murag", "Wu, Wang and Wang", "Beyond Per-Question Privacy: Multi-Query Differential Privacy for RAG Systems"
@@ -50,13 +50,13 @@ TABLES = (
         experiment="stream",
         sweep={"algorithm": ("murag", "murag-ada"), "voters": (50,), "uses": (1,), "epsilon": (10.0,)},
         quick={"voters": (30,)},
-        columns=("precision", "accuracy"),
+        columns=(PRECISION, "precision", "accuracy"),
         found="MuRAG-Ada has the higher precision on all four data sets, by most on dependent questions.",
         differs=f"{PRICE}; units that take part vote, and need not be the nearest.",
         reported=tuple(
             Reported(
                 f"Table 1, {name}",
-                "precision",
+                PRECISION,
                 ("algorithm",),
                 {("murag",): plain, ("murag-ada",): adaptive, (TOP_K_RELEASE,): released},
                 data,
