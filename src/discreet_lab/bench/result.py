@@ -1,6 +1,7 @@
 """The result of a table: its rows, the paper's figures beside them, and where they come from."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,7 @@ class BenchResult:
         quick: whether it was a quick run.
         notes: remarks.
         seconds: the duration.
+        deltas: those of budgets and answers.
     """
 
     table: BenchTable
@@ -60,6 +62,20 @@ class BenchResult:
     quick: bool
     notes: tuple[str, ...]
     seconds: float
+    deltas: tuple[float, ...] = ()
+
+    @property
+    def differs(self) -> str:
+        """Why ours differs: what this run shows, and then what is so in every run."""
+        paper, found = self.table.paper, list[str]()
+        if self.model != "none" and paper.models and not any(_is(self.model, one) for one in paper.models):
+            found.append(f"the model is {self.model}, and the paper's are {', '.join(paper.models)}")
+        if paper.delta is not None and (other := [one for one in self.deltas if one != paper.delta]):
+            found.append(f"delta is {' and '.join(f'{one:g}' for one in other)}, and the paper's is {paper.delta:g}")
+        if self.quick:
+            found.append("the run is quick, with few values and questions and short answers")
+        text = "; ".join([*found, *([self.table.ours] if self.table.ours else [])]) or "nothing that is known"
+        return f"{text[0].upper()}{text[1:]}."
 
     @property
     def columns(self) -> list[str]:
@@ -110,8 +126,12 @@ class BenchResult:
 
     def shown(self) -> "BenchShown":
         """Return the result as it leaves."""
-        table = {name: getattr(self.table, name) for name in ("where", "shows", "found", "differs")}
-        known = table | self.source() | {"table": self.table.name, "paper": self.table.paper.shown()}
+        table = {name: getattr(self.table, name) for name in ("where", "shows", "found")}
+        known = (
+            table
+            | self.source()
+            | {"table": self.table.name, "differs": self.differs, "paper": self.table.paper.shown()}
+        )
         return show_as(BenchShown, self, **known, schema=1, kind=str(self.kind), notice=NOTICE)
 
     def to_pandas(self) -> Any:
@@ -175,6 +195,12 @@ class BenchShown:
     notes: tuple[str, ...]
     seconds: float
     notice: str
+
+
+def _is(model: str, named: str) -> bool:
+    """Return whether the name of a model that was run is that of a paper's: "facebook/opt-1.3b" is "OPT 1.3B"."""
+    plain = [re.sub(r"[^a-z0-9]", "", one.casefold()) for one in (model.rsplit("/", 1)[-1], named)]
+    return plain[1] in plain[0]
 
 
 def name_of(table: BenchTable, one: Any) -> str:

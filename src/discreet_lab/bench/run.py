@@ -34,7 +34,8 @@ class BenchRun:
         quick: whether the run is quick.
         encoder: the name of the model of BERTScore.
         given: parameters in place of the table's settings.
-        delta: of a unit's budget in a stream, of a corpus, and of an answer; that of the table if None.
+        delta: of a unit's budget in a stream, of a corpus, and of an answer; the usual one if None.
+        deltas: those that were used, which experiments add.
     """
 
     table: BenchTable
@@ -52,6 +53,7 @@ class BenchRun:
     encoder: str = PACKAGED
     given: Mapping[str, Any] = field(default_factory=dict)
     delta: float | None = None
+    deltas: set[float] = field(default_factory=set)
 
     @property
     def vault(self) -> Vault:

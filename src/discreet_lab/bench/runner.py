@@ -120,6 +120,7 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             quick=options.quick,
             notes=tuple(run.notes),
             seconds=time.perf_counter() - begin,
+            deltas=tuple(sorted(run.deltas)),
         )
 
 

@@ -1,4 +1,4 @@
-"""A table of a paper as data: what is varied, what is measured, what the paper found, and why ours differs."""
+"""A table of a paper as data: what is varied, what is measured, what the paper found, and what ours does otherwise."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -66,11 +66,15 @@ class Paper:
     Attributes:
         key: a short name.
         authors, title: as in the paper.
+        models: the language models of its experiments.
+        delta: the delta of its experiments; None if it states none.
     """
 
     key: str
     authors: str
     title: str
+    models: tuple[str, ...] = ()
+    delta: float | None = None
 
     def shown(self) -> "PaperShown":
         """Return the paper as it leaves."""
@@ -127,7 +131,7 @@ class BenchTable:
         quick: other values of some parameters, for a run in about a minute.
         columns: the columns that are measured.
         found: what the paper found, in words.
-        differs: why ours differs.
+        ours: what our algorithms and measures do otherwise in every run. What a run shows is not in it.
         reported: the paper's figures.
         data: what it runs on: questions with short answers, mails, or no data.
         settings: what is the same in all rows.
@@ -143,7 +147,7 @@ class BenchTable:
     experiment: str
     columns: tuple[str, ...]
     found: str
-    differs: str
+    ours: str
     sweep: Sweep = field(default_factory=dict)
     quick: Sweep = field(default_factory=dict)
     reported: tuple[Reported, ...] = ()

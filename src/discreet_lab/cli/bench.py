@@ -187,7 +187,7 @@ def _print(result: BenchResult) -> None:
     for number, (column, place) in enumerate(screen.sources.items(), 1):
         out.print(f"[{number}] {column.partition(' (')[0]}: {place}.", markup=False)
     out.print(f"The paper: {one.found}", markup=False)
-    out.print(f"Why ours differs: {one.differs}", markup=False)
+    out.print(f"Why ours differs: {result.differs}", markup=False)
     out.print(
         "; ".join(f"{name} {value}" for name, value in source.items()) + f"; {result.seconds:.0f} s.", markup=False
     )

@@ -24,6 +24,7 @@ def run(given: BenchRun) -> list[Row]:
     """Return a row for each algorithm and each of its parameters; with `by_support`, for each class of questions."""
     settings = {key: one for key, one in settings_of(given).items() if is_affordable(given, key, one)}
     once = list(dict.fromkeys(settings.values()))
+    given.deltas |= {delta for one in once if isinstance(delta := getattr(one, "delta", None), float)}
     advance = given.count("answering", len(given.questions) * len(once) * given.seeds)
     model = CachingModel(given.vault.model)
     found: dict[Algorithm, list[list[Outcome]]] = {one: [] for one in once}

@@ -69,6 +69,7 @@ def read_texts(path: Path) -> list[str]:
 
 def run(given: BenchRun) -> list[Row]:
     """Return a row for each synthetic corpus, and for each algorithm that pays for each question."""
+    given.deltas.add(given.delta or DELTA)
     return [*_query_time(given), *_synthetic(given)]
 
 

@@ -36,6 +36,7 @@ def run(given: BenchRun) -> list[Row]:
         raise UsageError(f"A stream has at least two questions, not {len(given.questions)}. Raise --limit.")
     similarity = tune_similarity(given.vault, [one.question for one in given.questions], max(given.values["voters"]))
     settings = _settings(given, similarity)
+    given.deltas |= {one.delta for _, one in settings if one.epsilon is not None}
     advance = given.count("answering", len(given.questions) * len(settings))
     outcomes = run_stream(given.vault, given.questions, [one for _, one in settings], given.seed, advance)
     columns = columns_on(given.table.columns, given.data)

@@ -3,9 +3,11 @@
 from discreet_lab.bench.table import PRECISION, TOP_K_RELEASE, BenchTable, Data, Paper, Reported
 
 PAPER = Paper(
-    "murag", "Wu, Wang and Wang", "Beyond Per-Question Privacy: Multi-Query Differential Privacy for RAG Systems"
+    "murag",
+    "Wu, Wang and Wang",
+    "Beyond Per-Question Privacy: Multi-Query Differential Privacy for RAG Systems",
+    ("OPT 1.3B", "Pythia 1.4B", "Mistral 7B"),
 )
-MODEL = "the paper's models have 1.3 to 7 billion parameters"
 PRICE = "a Renyi filter for each unit adds up"
 SHARED = {"parameters": {"max_tokens": 16}, "inner": "consensus"}
 _COLUMNS = ("accuracy", "precision", "unpaid")
@@ -36,7 +38,7 @@ TABLES = (
         columns=_COLUMNS,
         found="Both exceed Non-RAG at epsilon 10; the naive algorithm needs more than 1000. MuRAG is better on "
         "independent questions, MuRAG-Ada on dependent ones.",
-        differs=f"{MODEL}; {PRICE}; whole answers (consensus) are ours, tokens are the paper's.",
+        ours=f"{PRICE}; whole answers (consensus) are ours, tokens are the paper's",
         settings=SHARED,
         limit=100,
         quick_limit=6,
@@ -52,7 +54,7 @@ TABLES = (
         quick={"voters": (30,)},
         columns=(PRECISION, "precision", "accuracy"),
         found="MuRAG-Ada has the higher precision on all four data sets, by most on dependent questions.",
-        differs=f"{PRICE}; units that take part vote, and need not be the nearest.",
+        ours=f"{PRICE}; units that take part vote, and need not be the nearest",
         reported=tuple(
             Reported(
                 f"Table 1, {name}",
@@ -83,7 +85,7 @@ TABLES = (
         quick={"epsilon": (10.0,)},
         columns=_COLUMNS,
         found="Precision and accuracy rise with M = 5, and so does the total price. M = 1 has the better trade-off.",
-        differs=f"{MODEL}; {PRICE}; a whole answer needs little epsilon, which favours M = 5.",
+        ours=f"{PRICE}; a whole answer needs little epsilon, which favours M = 5",
         settings=SHARED,
         limit=100,
         quick_limit=6,
@@ -97,7 +99,7 @@ TABLES = (
         experiment="overlap",
         columns=("documents", "share"),
         found="Of independent questions, most documents are near one or two; of dependent ones, many are near several.",
-        differs="Documents and embeddings are those at hand. A model is not asked.",
+        ours="a model is not asked",
         settings={"nearest": 50, "edges": (1, 2, 3, 5, 10, 20)},
         limit=100,
         quick_limit=24,
@@ -120,7 +122,7 @@ TABLES = (
         quick={"voters": (30,), "epsilon_token": (1.0, 2.0)},
         columns=_COLUMNS,
         found="The paper reports the best of these for each method, and no figure for each.",
-        differs=f"{MODEL}; {PRICE}.",
+        ours=PRICE,
         settings={**SHARED, "inner": "dp-sparse-vote-rag"},
         limit=100,
         quick_limit=4,
@@ -141,7 +143,7 @@ TABLES = (
         },
         columns=("accuracy", "precision", "unpaid", "free"),
         found="Proposed, and not measured.",
-        differs="Ours alone.",
+        ours="the paper has no figure",
         settings={**SHARED, "again": True},
         limit=100,
         quick_limit=6,
