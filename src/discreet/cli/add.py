@@ -145,7 +145,7 @@ def add(
     try:
         if code:
             _code(opened)
-    finally:  # what was added stays, and is told, also if the coding fails
+    finally:  # what was added stays, also if the coding fails
         _report(opened, seen, added, coded=code, as_json=as_json)
     return BadData.exit_code if added.bad else 0
 
