@@ -39,7 +39,7 @@ from sqlalchemy import Connection
 from discreet.errors import LedgerError, VaultVersionError
 from discreet.log import chain
 from discreet.log.arrays import Arrays, unpack
-from discreet.log.chain import CORRUPT, GENESIS, Head, Row
+from discreet.log.chain import CORRUPT, GENESIS, Head, LogRow
 from discreet.log.replay import Reached, State
 from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending, Sums
 from discreet.privacy.costs import ORDERS
@@ -279,13 +279,13 @@ class Units(State):
     # What rows do
 
     @classmethod
-    def begin(cls, row: Row) -> Self:
+    def begin(cls, row: LogRow) -> Self:
         """Return the state of a log with its first row alone."""
         state = cls(Grant.parse(row.content[len(GENESIS) :]))
         state.durable = Head(row.id, row.hash, row.content[: len(GENESIS)])
         return state
 
-    def apply(self, row: Row) -> None:
+    def apply(self, row: LogRow) -> None:
         """Add the next row."""
         key = row.question, row.part
         if row.kind == RESERVE:
@@ -579,7 +579,7 @@ def dearest(sums: Iterable[Spending]) -> Spending:
     return found
 
 
-def settled(row: Row) -> tuple[list[dict[str, Any]], int | None]:
+def settled(row: LogRow) -> tuple[list[dict[str, Any]], int | None]:
     """Return the records of a settled part's releases, and the most units that paid for it; None if not known."""
     if not row.content.startswith(b"{"):
         return json.loads(row.content), None
@@ -587,7 +587,7 @@ def settled(row: Row) -> tuple[list[dict[str, Any]], int | None]:
     return found["charges"], found["payers"]
 
 
-def spending(row: Row) -> Spending:
+def spending(row: LogRow) -> Spending:
     """Return the sum of a row."""
     return Spending.unpack(row.loss, row.failure)
 
