@@ -12,7 +12,7 @@ from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import Noise
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.registry import ALGORITHMS, RAG, NonRAG, make_algorithm
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.public import PublicTexts
@@ -193,7 +193,7 @@ def _voted(
     on_progress: Callable[[int], None],
     choose: Choose | None,
 ) -> dict[Algorithm, Said]:
-    asked = [Question(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
+    asked = [KnownQuestion(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
     outcomes = run_answers(copy, asked, algorithms, 1, lambda: on_progress(1), choose=choose)
     found = {}
     for algorithm, groups in outcomes.items():

@@ -17,10 +17,8 @@ from discreet.privacy.noise import Noise
 from discreet.retrieval.vectors import LARGEST
 from discreet.synthesis.aug_pe import AugPE
 from discreet.synthesis.base import SynthesisAlgorithm
-from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_facts import Plan as FactsPlan
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
-from discreet.synthesis.dp_synrag.parameters import Plan as SynRAGPlan
+from discreet.synthesis.dp_facts import DPFacts, FactsPlan
+from discreet.synthesis.dp_synrag.parameters import DPSynRAG, SynRAGPlan
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault

@@ -29,8 +29,7 @@ from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Asked, Found, SealedCorpus
 from discreet.retrieval.unit_records import Fields, Statement, UnitRecord, values_in
-from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_facts import Plan as FactsPlan
+from discreet.synthesis.dp_facts import DPFacts, FactsPlan
 from discreet_lab.attacks.bounds import Key
 from discreet_lab.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
 from discreet_lab.audit.broken_noise import Quiet

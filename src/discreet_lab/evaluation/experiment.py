@@ -11,7 +11,7 @@ from typing import Any
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.generation.capabilities import Capability
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.query.known_answers import Question, matches
+from discreet.query.known_answers import KnownQuestion, matches
 from discreet.retrieval.public import PublicTexts
 from discreet.system.frames import Records
 from discreet.system.output_path import write_private
@@ -108,7 +108,7 @@ Answers = dict[Algorithm, list[list[Outcome]]]
 
 def run_experiment(
     vault: Vault,
-    questions: Sequence[Question],
+    questions: Sequence[KnownQuestion],
     algorithms: Sequence[Algorithm],
     seeds: int,
     output: Path | None = None,
@@ -131,7 +131,7 @@ def run_experiment(
 
 def run_answers(
     vault: Vault,
-    questions: Sequence[Question],
+    questions: Sequence[KnownQuestion],
     algorithms: Sequence[Algorithm],
     seeds: int,
     progress: Callable[[], None] = lambda: None,
@@ -176,7 +176,7 @@ def _itself(algorithm: Algorithm, _: str) -> Algorithm:
 
 
 def _with_bert_score(
-    groups: Sequence[Sequence[Outcome]], questions: Sequence[Question], encoder: TokenEmbedder
+    groups: Sequence[Sequence[Outcome]], questions: Sequence[KnownQuestion], encoder: TokenEmbedder
 ) -> list[list[Outcome]]:
     return [
         [replace(one, bert_score=bert_score(one.answer, question.answers, encoder).f1) for one in group]
@@ -192,7 +192,7 @@ def parameters(algorithm: Algorithm) -> dict[str, Any]:
 def _answer(
     vault: Vault,
     model: CachingModel,
-    question: Question,
+    question: KnownQuestion,
     algorithm: Algorithm,
     seed: int,
     progress: Callable[[], None],
@@ -263,7 +263,7 @@ def _mean_likeness(found: Sequence[Likeness]) -> Likeness | None:
     return Likeness(*(sum(values) / len(found) for values in zip(*map(astuple, found), strict=True)))
 
 
-def _write(path: Path, questions: Sequence[Question], outcomes: Answers, choose: Choose) -> None:
+def _write(path: Path, questions: Sequence[KnownQuestion], outcomes: Answers, choose: Choose) -> None:
     """Write all answers, each with the parameters of the algorithm that gave it."""
     records = (
         {"algorithm": algorithm.name, "parameters": parameters(choose(algorithm, question.question)), **asdict(outcome)}

@@ -15,7 +15,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import AnswerCache
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.system.frames import Records
 from discreet.vault import Vault
@@ -116,7 +116,7 @@ class WatchedLedger(MemoryLedger):
 
 def run_stream(
     vault: Vault,
-    questions: Sequence[Question],
+    questions: Sequence[KnownQuestion],
     settings: Sequence[Setting],
     seed: int = 0,
     progress: Callable[[], None] = lambda: None,
@@ -156,7 +156,7 @@ def _budget(setting: Setting) -> Budget:
 def _answer(
     vault: Vault,
     model: CachingModel,
-    question: Question,
+    question: KnownQuestion,
     outcome: Outcome,
     ledger: WatchedLedger,
     history: AnswerCache | None,

@@ -21,7 +21,7 @@ from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.query.known_answers import Question, read_questions
+from discreet.query.known_answers import KnownQuestion, read_questions
 from discreet.registry import DPRAG, RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
@@ -135,7 +135,7 @@ def write_outcomes(outcomes: list[Outcome], path: Path | None) -> None:
     write_table(columns + ["free", "private tokens"] * reuse, rows, path)
 
 
-def write_kinds(outcomes: list[Outcome], questions: list[Question], path: Path) -> None:
+def write_kinds(outcomes: list[Outcome], questions: list[KnownQuestion], path: Path) -> None:
     """Write the accuracy for each kind of question: questions that begin with the same two words."""
     kinds = [" ".join(question.question.split()[:2]) for question in questions]
     rows = []
@@ -259,7 +259,9 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
         draw(outcomes, given.plot, 10.0)
 
 
-def number_rows(given: argparse.Namespace, vault: Vault, questions: list[Question]) -> Iterator[tuple[str, list[str]]]:
+def number_rows(
+    given: argparse.Namespace, vault: Vault, questions: list[KnownQuestion]
+) -> Iterator[tuple[str, list[str]]]:
     """Yield a row for each way to answer when it is done: its name, and a cell for each number of questions."""
     budget, model = Budget(given.epsilon, given.delta, 0.5 * given.delta), CachingModel(vault.model)
     for corpus in given.corpora:

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.errors import UsageError
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.vault import Vault
 from discreet_lab.bench.measures import columns_on, measured
@@ -83,7 +83,7 @@ def groups_of(given: BenchRun) -> dict[str, list[int]]:
     return found
 
 
-def _classes(edges: Sequence[int], questions: Sequence[Question]) -> Iterator[tuple[str, list[int]]]:
+def _classes(edges: Sequence[int], questions: Sequence[KnownQuestion]) -> Iterator[tuple[str, list[int]]]:
     for low, high in zip(edges, [*edges[1:], None], strict=True):
         ranks = [
             rank

@@ -11,7 +11,7 @@ from discreet.generation.capabilities import require_scores
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.query.known_answers import Question, matches
+from discreet.query.known_answers import KnownQuestion, matches
 from discreet.registry import RAG, make_algorithm
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.base import SynthesisAlgorithm
@@ -55,7 +55,7 @@ def read_corpus(
     return [draft.text for draft in reader.read_all(read, vault.model)]
 
 
-def share_told(texts: Sequence[str], questions: Sequence[Question]) -> float:
+def share_told(texts: Sequence[str], questions: Sequence[KnownQuestion]) -> float:
     """Return the share of questions of which some text holds an acceptable answer: the most there is to find."""
     return sum(any(matches(text, one.answers) for text in texts) for one in questions) / len(questions)
 
