@@ -230,7 +230,7 @@ class Grant:
 
 
 @dataclass(frozen=True)
-class Reservation:
+class ReservedPart:
     """A part that is reserved and not settled: the reserved sum, and the content of its row."""
 
     most: Spending
@@ -265,7 +265,7 @@ class Units(State):
         self.questions = self.payments = self.corpora = 0
         self.earlier = (0, 0)
         self.units_pay = False
-        self.open: dict[tuple[str, int], Reservation] = {}
+        self.open: dict[tuple[str, int], ReservedPart] = {}
         self.transcript = Transcript()
         self._keys, self.count = KeyTable(), 0
         self._readings: Readings = np.zeros((3, _ROOM), dtype=np.int64)
@@ -289,7 +289,7 @@ class Units(State):
         """Add the next row."""
         key = row.question, row.part
         if row.kind == RESERVE:
-            self._reserve(key, Reservation(spending(row), row.content))
+            self._reserve(key, ReservedPart(spending(row), row.content))
         elif row.kind == SETTLE:
             self._settle(key, spending(row), settled(row)[1])
             return  # it is not durable
@@ -311,7 +311,7 @@ class Units(State):
             raise ValueError(row.kind)
         self.durable = Head(row.id, row.hash, self.head.hash)
 
-    def _reserve(self, key: tuple[str, int], part: Reservation) -> None:
+    def _reserve(self, key: tuple[str, int], part: ReservedPart) -> None:
         if key in self.open:
             raise ValueError(key)
         self.payments += 1
@@ -543,7 +543,7 @@ class Units(State):
         for question, part, payers, *state in header.get("payers", ()):
             self.transcript.apart.setdefault(question, {})[part] = payers, FilterState(*state)
         self.open = {
-            (question, part): Reservation(Spending.unpack(_bytes(most), failure), _bytes(payers))
+            (question, part): ReservedPart(Spending.unpack(_bytes(most), failure), _bytes(payers))
             for question, part, most, failure, payers in header["open"]
         }
         for question, part, paid, failure in header["apart"]:

@@ -23,12 +23,12 @@ from discreet.privacy.mechanisms.limited_domain import LimitedDomain
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
-from discreet.privacy.partition import REPLACE_ONE, Member, Rows, together
+from discreet.privacy.partition import REPLACE_ONE, Member, RowShape, together
 from discreet.privacy.private import Change, Private
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Asked, Found, SealedCorpus
-from discreet.retrieval.unit_records import Fields, Statement, UnitRecord, values_in
+from discreet.retrieval.unit_records import Fields, TextStatement, UnitRecord, values_in
 from discreet.synthesis.dp_facts import DPFacts, FactsPlan
 from discreet_lab.attacks.bounds import Key
 from discreet_lab.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
@@ -240,7 +240,7 @@ class BrokenPayment(MemoryLedger):
 class BrokenRows(SealedCorpus):
     """BROKEN: the nearest units have the rows, and one that moves up is charged as if it came."""
 
-    def partition_to_rows(self, found: Private[Found], rows: Rows, noise: Noise) -> Private[tuple[Passage, ...]]:
+    def partition_to_rows(self, found: Private[Found], rows: RowShape, noise: Noise) -> Private[tuple[Passage, ...]]:
         """Give the rows to the nearest units, and state that units come and go."""
         return together([self.partition_to_voters(found, rows.number, 1)])
 
@@ -248,10 +248,10 @@ class BrokenRows(SealedCorpus):
 class BrokenCoins(SealedCorpus):
     """BROKEN: the coin of a row follows from the unit's name, so that it is the same in every question."""
 
-    def partition_to_rows(self, found: Private[Found], rows: Rows, noise: Noise) -> Private[tuple[Passage, ...]]:
+    def partition_to_rows(self, found: Private[Found], rows: RowShape, noise: Noise) -> Private[tuple[Passage, ...]]:
         """Give a row to each unit whose name says so, if all of these have rows."""
         taking = found.keep(lambda member: _coin_of(member.value.unit) < rows.weight)
-        return super().partition_to_rows(taking, Rows(rows.number, rows.number), noise)
+        return super().partition_to_rows(taking, RowShape(rows.number, rows.number), noise)
 
 
 def _coin_of(unit: str) -> int:
@@ -266,7 +266,7 @@ class BrokenNames(SealedCorpus):
         """Return the records with the more common values."""
         given = Counter(one.value for record in self._records.now().records.values() for one in record.statements)
 
-        def named(one: Statement) -> Statement:
+        def named(one: TextStatement) -> TextStatement:
             alike = [value for value in sorted(given) if value.split()[:1] == one.value.split()[:1]]
             return replace(one, value=max([one.value, *alike], key=given.__getitem__))
 
