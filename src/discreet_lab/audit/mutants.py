@@ -31,13 +31,13 @@ from discreet.retrieval.sealed_corpus import Asked, Found, SealedCorpus
 from discreet.retrieval.unit_records import Fields, TextStatement, UnitRecord, values_in
 from discreet.synthesis.dp_facts import DPFacts, FactsPlan
 from discreet_lab.attacks.bounds import Key
-from discreet_lab.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
+from discreet_lab.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, AuditSetting, settings
 from discreet_lab.audit.broken_noise import Quiet
 from discreet_lab.audit.case import DELTA, FAILURE, Case, rho_of
 from discreet_lab.audit.corpora import PAIRS as CORPUS_PAIRS
 from discreet_lab.audit.corpora import CorpusCase, SmallFacts, corpora
 from discreet_lab.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases
-from discreet_lab.audit.pairs import DATE, YEAR, Pair
+from discreet_lab.audit.pairs import DATE, YEAR, VaultPair
 from discreet_lab.audit.statistics import CODE
 from discreet_lab.audit.vote_mutants import vote_twins
 
@@ -331,7 +331,7 @@ class BrokenReading(SealedCorpus):
         return documents.map(read)
 
 
-INDEXED = Pair(
+INDEXED = VaultPair(
     "a unit goes that pulled a list towards the question",
     {
         "u0": ["fever fever say: y ."],
@@ -340,12 +340,12 @@ INDEXED = Pair(
     },
     goes="u0",
 )
-RANKED = Pair(
+RANKED = VaultPair(
     "the nearest unit goes",
     {f"u{n}": [f"fever {'cough ' * n}say: {'xy'[n % 2]} ."] for n in range(17)},
     goes="u0",
 )
-CROWDED = Pair(
+CROWDED = VaultPair(
     "the nearest unit goes",
     {f"u{n}": [f"fever {'cough ' * n}say: {'x' if n < 3 else 'y'} ."] for n in range(30)},
     goes="u0",
@@ -356,23 +356,25 @@ SEATS = 4
 """The rows of the twin with keyed coins."""
 NAMED = sorted((f"u{n}" for n in range(4000)), key=_coin_of)[: SEATS + 1]
 """Units whose names let them take part in every question: one more than there are rows."""
-FULL = Pair("a unit goes, and the others fill all rows", {name: ["fever say: x ."] for name in NAMED}, goes=NAMED[0])
-NAMED_ONCE = Pair(
+FULL = VaultPair(
+    "a unit goes, and the others fill all rows", {name: ["fever say: x ."] for name in NAMED}, goes=NAMED[0]
+)
+NAMED_ONCE = VaultPair(
     "a unit goes that names a value as another one does",
     {f"u{n}": [f"fever say: x {n or 1} ."] for n in range(MANY)},
     goes="u0",
 )
-FIRST = Pair(
+FIRST = VaultPair(
     "the unit with the first date goes",
     {f"u{n}": [f"fever{' cough' * (n > 0)} say: x ."] for n in range(MANY)},
     goes="u0",
 )
-RARE = Pair(
+RARE = VaultPair(
     "a unit goes with a code that just enough units have",
     {f"u{n}": ["fever say: y ."] for n in range(MANY)},
     goes="u0",
 )
-SAID = Pair(
+SAID = VaultPair(
     "a unit goes that alone says no more than y",
     {f"u{n}": [f"fever say: {'x, y' if n else 'y'} ."] for n in range(MANY)},
     goes="u0",
@@ -393,13 +395,13 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
     yield AlgorithmCase("consensus-choices", _alone(choosing(4), granted), index, corpus=BrokenIndex)
     yield AlgorithmCase("consensus-choices", _alone(choosing(8, 2), granted), dealt, corpus=BrokenDeal)
     murag = MuRAG(inner=choosing(1), similarity=-1.0, uses=1)
-    yield AlgorithmCase("murag", Setting(murag, granted), paid, ledger=BrokenPayment, draws=3000)
+    yield AlgorithmCase("murag", AuditSetting(murag, granted), paid, ledger=BrokenPayment, draws=3000)
     failing = replace(granted, delta=FAILURE, failures=FAILURE)
     three = MuRAG(inner=choosing(1), similarity=-1.0, uses=1, rows=3)
     moves_up = _named(CROWDED, "units that move up")
-    yield AlgorithmCase("murag-all-vote", Setting(three, failing), moves_up, corpus=BrokenRows, draws=6000)
+    yield AlgorithmCase("murag-all-vote", AuditSetting(three, failing), moves_up, corpus=BrokenRows, draws=6000)
     coins = _named(FULL, "a coin that follows from the unit's name")
-    seats = Setting(replace(three, rows=SEATS), failing)
+    seats = AuditSetting(replace(three, rows=SEATS), failing)
     yield AlgorithmCase("murag-all-vote", seats, coins, corpus=BrokenCoins, draws=3000)
     known = settings(epsilon)
     for name, mistake, pair, corpus in (
@@ -411,11 +413,11 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
         yield AlgorithmCase(name, replace(known[name], crowd=0), _named(pair, mistake), corpus=corpus)
 
 
-def _alone(algorithm: Consensus, granted: Budget) -> Setting:
-    return Setting(algorithm, replace(granted, delta=DELTA, failures=0.0, accountant="renyi"))
+def _alone(algorithm: Consensus, granted: Budget) -> AuditSetting:
+    return AuditSetting(algorithm, replace(granted, delta=DELTA, failures=0.0, accountant="renyi"))
 
 
-def _named(pair: Pair, name: str) -> Pair:
+def _named(pair: VaultPair, name: str) -> VaultPair:
     return replace(pair, name=f"{name} ({pair.name})")
 
 

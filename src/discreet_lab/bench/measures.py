@@ -6,7 +6,7 @@ from typing import Any
 from discreet.query.known_answers import KnownQuestion, matches
 from discreet_lab.bench.table import Data
 from discreet_lab.evaluation.bert_score import PACKAGED, bert_score, open_token_embedder
-from discreet_lab.evaluation.experiment import Outcome
+from discreet_lab.evaluation.experiment import ScoredAnswer
 from discreet_lab.evaluation.metrics import levenshtein, mean_and_margin, rouge_1, rouge_l, token_f1
 
 Measure = Callable[[str, Sequence[str]], float]
@@ -19,7 +19,7 @@ TEXT_MEASURES: dict[str, Measure] = {
     "Levenshtein": lambda said, answers: max(levenshtein(said, one) for one in answers),
 }
 """Measures of a text against the answers of its question."""
-OUTCOME_MEASURES: dict[str, Callable[[Outcome], float]] = {
+OUTCOME_MEASURES: dict[str, Callable[[ScoredAnswer], float]] = {
     "tokens": lambda one: one.tokens,
     "private tokens": lambda one: one.private_tokens,
     "passed": lambda one: float(one.released),
@@ -43,7 +43,7 @@ def columns_on(columns: Sequence[str], data: Data) -> tuple[str, ...]:
 def measured(
     columns: Sequence[str],
     questions: Sequence[KnownQuestion],
-    outcomes: Sequence[Sequence[Outcome]],
+    outcomes: Sequence[Sequence[ScoredAnswer]],
     encoder: str = PACKAGED,
 ) -> dict[str, Any]:
     """Return the means of each column over questions, each with answers of several seeds."""
@@ -62,7 +62,7 @@ def measured(
     return {name: found[name] for name in columns}
 
 
-def _value(name: str, question: KnownQuestion, outcome: Outcome, encoder: str) -> float:
+def _value(name: str, question: KnownQuestion, outcome: ScoredAnswer, encoder: str) -> float:
     if name in OUTCOME_MEASURES:
         return OUTCOME_MEASURES[name](outcome)
     return measure_text(name, outcome.answer, question.answers, encoder)

@@ -53,7 +53,7 @@ class Setting:
 
 
 @dataclass
-class Outcome:
+class StreamResult:
     """The result of a stream.
 
     Attributes:
@@ -121,13 +121,13 @@ def run_stream(
     seed: int = 0,
     progress: Callable[[], None] = lambda: None,
     model: CachingModel | None = None,
-) -> Records[Outcome]:
+) -> Records[StreamResult]:
     """Answer the questions in order, in each of the settings. Nothing is paid by the vault; noise is seeded.
 
     `progress` is called after each answer. `model` is the vault's model, with what it knows from earlier streams.
     """
     model = model or CachingModel(vault.model)
-    outcomes = Records(Outcome(setting) for setting in settings)
+    outcomes = Records(StreamResult(setting) for setting in settings)
     ledgers = [WatchedLedger(_budget(setting)) for setting in settings]
     secret = vault.corpus.secret
     with tempfile.TemporaryDirectory() as folder:
@@ -157,7 +157,7 @@ def _answer(
     vault: Vault,
     model: CachingModel,
     question: KnownQuestion,
-    outcome: Outcome,
+    outcome: StreamResult,
     ledger: WatchedLedger,
     history: AnswerCache | None,
     seed: int,

@@ -14,7 +14,7 @@ from discreet_lab.bench.measures import columns_on, measured
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import Row
 from discreet_lab.evaluation.caching_model import CachingModel
-from discreet_lab.evaluation.experiment import Outcome, run_answers
+from discreet_lab.evaluation.experiment import ScoredAnswer, run_answers
 
 Settings = dict[tuple[tuple[str, Any], ...], Algorithm]
 """Algorithms by the cells that identify their rows."""
@@ -26,7 +26,7 @@ def run(given: BenchRun) -> list[Row]:
     once = list(dict.fromkeys(settings.values()))
     advance = given.count("answering", len(given.questions) * len(once) * given.seeds)
     model = CachingModel(given.vault.model)
-    found: dict[Algorithm, list[list[Outcome]]] = {one: [] for one in once}
+    found: dict[Algorithm, list[list[ScoredAnswer]]] = {one: [] for one in once}
     for question in given.questions:
         answers = run_answers(given.vault, [question], once, given.seeds, advance, model, first_seed=given.seed)
         for one in once:

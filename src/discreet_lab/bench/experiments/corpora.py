@@ -23,7 +23,7 @@ from discreet_lab.bench.experiments.answers import groups_of, is_affordable
 from discreet_lab.bench.measures import columns_on, measured
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import THE_QUESTIONS, Row
-from discreet_lab.evaluation.experiment import Outcome, run_answers
+from discreet_lab.evaluation.experiment import ScoredAnswer, run_answers
 
 DELTA = 1e-5
 
@@ -129,17 +129,19 @@ def keep_useful(given: BenchRun, texts: Sequence[str]) -> list[str]:
     return [text for text, use in zip(texts, kept, strict=True) if use]
 
 
-def _answers_of(given: BenchRun, texts: Sequence[str]) -> list[list[Outcome]]:
+def _answers_of(given: BenchRun, texts: Sequence[str]) -> list[list[ScoredAnswer]]:
     public = PublicTexts(list(texts) or [""], given.vault.embedder)
     asked = [one.question for one in given.questions]
     said = read_corpus(given.vault, public, asked, 1, given.parameters.get("max_tokens", 32))
     return [
-        [Outcome(one.id, 0, text, "end", matches(text, one.answers), 0, 0, False, None, 0.0)]
+        [ScoredAnswer(one.id, 0, text, "end", matches(text, one.answers), 0, 0, False, None, 0.0)]
         for one, text in zip(given.questions, said, strict=True)
     ]
 
 
-def _grouped(given: BenchRun, key: Row, columns: Sequence[str], outcomes: Sequence[Sequence[Outcome]]) -> list[Row]:
+def _grouped(
+    given: BenchRun, key: Row, columns: Sequence[str], outcomes: Sequence[Sequence[ScoredAnswer]]
+) -> list[Row]:
     rows = []
     for name, ranks in groups_of(given).items():
         group = {"documents an answer": name, "questions": len(ranks)} if name else {}
