@@ -14,7 +14,7 @@ from tests.docs.test_style import BANNED
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "examples" / "notebooks").glob("*.ipynb"))
 SHOWN = {
     "analyst": {"Answer", "DataFrame"},
-    "custodian": {"Plan", "Answer", "Receipt", "BudgetReport", "DataFrame"},
+    "custodian": {"GrantPlan", "Answer", "Receipt", "BudgetReport", "DataFrame"},
     "researcher": {"DataFrame", "BudgetReport"},
 }
 

@@ -34,7 +34,7 @@ ROOM = 2 * 10**9
 
 
 @dataclass(frozen=True)
-class Kind:
+class JobKind:
     """A kind of job, and how much of it fits into some hours.
 
     Attributes:
@@ -96,23 +96,23 @@ class Job:
         return f"{self.share:.0f}" + (f"; needs at least {self.needs:.0f}" if self.needs else "")
 
 
-def _load(name: str, arguments: str) -> Kind:
+def _load(name: str, arguments: str) -> JobKind:
     """Return a kind of load, whose size is its seconds; less than a minute shows nothing."""
-    return Kind(name, EXPERIMENTS, arguments, share=4 / 32, an_hour=3600, least=60, in_memory=False)
+    return JobKind(name, EXPERIMENTS, arguments, share=4 / 32, an_hour=3600, least=60, in_memory=False)
 
 
 KINDS = (
     # Of mechanisms, no fewer draws than without --draws.
-    Kind("audit", "discreet", "audit mechanisms --draws {size} --seed {seed} --markdown", 2 / 32, 600_000, 10_000),
+    JobKind("audit", "discreet", "audit mechanisms --draws {size} --seed {seed} --markdown", 2 / 32, 600_000, 10_000),
     # Of the others, so many that outcomes that two neighbours never share are flagged at a claim of 2.
-    Kind(
+    JobKind(
         "audit-algorithms", "discreet", "audit algorithms --draws {size} --seed {seed} --markdown", 5 / 32, 3_600, 200
     ),
-    Kind("audit-corpora", "discreet", "audit corpora --draws {size} --seed {seed} --markdown", 2 / 32, 4_800, 150),
+    JobKind("audit-corpora", "discreet", "audit corpora --draws {size} --seed {seed} --markdown", 2 / 32, 4_800, 150),
     # Each twin has as many draws as it needs to be flagged, so all of them are one piece of eight minutes.
-    Kind("twins", "discreet", "audit --twins --seed {seed} --markdown", 3 / 32, 7.5, 1),
+    JobKind("twins", "discreet", "audit --twins --seed {seed} --markdown", 3 / 32, 7.5, 1),
     # Each target has a part, and some have twenty sound inputs, which come first.
-    Kind(
+    JobKind(
         "fuzz",
         EXPERIMENTS,
         "audits fuzz --inputs {size} --seed {seed} --crashes {out}/crashes",

@@ -13,7 +13,7 @@ from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import MuRAGAda
 from discreet.retrieval.codebook import Attribute, Codebook
 from discreet.retrieval.documents import Document
-from discreet.retrieval.unit_records import Statement
+from discreet.retrieval.unit_records import TextStatement
 from discreet.synthesis import readings
 from discreet.synthesis.asked_statements import asked
 from discreet.vault import Vault
@@ -135,8 +135,8 @@ def test_copy_is_read_under_the_schema_of_the_vault(notes: Vault, monkeypatch: p
         found = copy.components.readings
         assert found.schema == vault.components.readings.schema
         assert read == [later.text]
-        assert found.load().of("person d1", texts["d1"]) == (Statement("treatment", "sand"),)
-        assert found.load().of("person x", later.text) == (Statement("treatment", "steam"),)
+        assert found.load().of("person d1", texts["d1"]) == (TextStatement("treatment", "sand"),)
+        assert found.load().of("person x", later.text) == (TextStatement("treatment", "steam"),)
 
 
 def test_question_decides_by_what_it_is_answered(notes: Vault) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import UnknownName, UsageError
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.registry import ALGORITHMS
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
@@ -124,7 +124,7 @@ def test_figures_stand_right_after_ours_on_the_papers_kind_of_data() -> None:
 
 def test_kind_of_data_is_that_of_all_its_questions() -> None:
     def kind(*names: str) -> Data:
-        return kind_of([Question("", "?", ("yes",), kind=name) for name in names])
+        return kind_of([KnownQuestion("", "?", ("yes",), kind=name) for name in names])
 
     assert kind("general-knowledge", "general-knowledge") is Data.KNOWLEDGE
     assert kind("disease-to-symptoms", "treatment") is Data.PATIENTS

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
 from discreet.demo.corpus import documents
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.vault import Vault
 
 
@@ -27,7 +27,9 @@ def notes(vault: Vault) -> Path:
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
     path = tmp_path / "questions.jsonl"
-    path.write_text(json.dumps(asdict(Question("1", "What is the treatment for Winter Hand?", ("ginger gloves",)))))
+    path.write_text(
+        json.dumps(asdict(KnownQuestion("1", "What is the treatment for Winter Hand?", ("ginger gloves",))))
+    )
     return path
 
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from discreet.registry import NonRAG
-from discreet_lab.evaluation.experiment import Outcome, summary
+from discreet_lab.evaluation.experiment import ScoredAnswer, summary
 from discreet_lab.evaluation.report import HEADINGS, cells, table, tabulate
 
 
-def answered(correct: bool) -> list[Outcome]:
+def answered(correct: bool) -> list[ScoredAnswer]:
     """A question that was answered once, by the model alone."""
-    return [Outcome("What helps?", 0, "steam", "end", correct, 3, 0, False, None, 1.0)]
+    return [ScoredAnswer("What helps?", 0, "steam", "end", correct, 3, 0, False, None, 1.0)]
 
 
 def test_one_question_has_no_margin() -> None:

@@ -8,7 +8,7 @@ from discreet_lab.attacks.bounds import epsilon_at_least
 from discreet_lab.audit.algorithms import algorithm_cases
 from discreet_lab.audit.case import CONFIDENCE, FAILURE
 from discreet_lab.audit.corpora import corpus_cases
-from discreet_lab.nightly import KINDS, Job, Kind, jobs, run
+from discreet_lab.nightly import KINDS, Job, JobKind, jobs, run
 
 
 def size_of(job: Job) -> int:
@@ -47,7 +47,7 @@ def test_twins_say_that_they_need_more_than_a_short_share(tmp_path: Path) -> Non
 
 
 def test_arguments_keep_a_folder_with_a_space(tmp_path: Path) -> None:
-    job = Kind("a", "b", "--out {out}/crashes", 1.0, 1.0, 1.0).fit(1.0, 7, tmp_path / "a folder")
+    job = JobKind("a", "b", "--out {out}/crashes", 1.0, 1.0, 1.0).fit(1.0, 7, tmp_path / "a folder")
     assert job.arguments == ["--out", f"{tmp_path}/a folder/crashes"]
 
 

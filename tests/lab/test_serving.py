@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from discreet.vault import Vault
-from discreet_lab.experiments.serving import Asker, ask_all, check
+from discreet_lab.experiments.serving import KeyClient, ask_all, check
 from discreet_lab.experiments.serving_processes import (
     Client,
     middle_and_slow,
@@ -53,12 +53,12 @@ def test_waiting_question_is_sent_between_the_times() -> None:
 
 def test_charges_are_the_same_everywhere(short_path: Path) -> None:
     with started(short_path, quantum=0.0) as server:
-        askers = list[Asker]()
+        askers = list[KeyClient]()
         for number in range(3):
             secret = server.key(f"asker-{number}", 1.0)
             key = server.accounts.find(secret)
             assert key is not None
-            askers.append(Asker(key.id, secret, 1.0))
+            askers.append(KeyClient(key.id, secret, 1.0))
         assert {name: len(found) for name, found in ask_all(server, askers, 1.0).items()} == {"front": 3, "keeper": 3}
         vault = Vault.open(short_path / "v")
         checked = check(server.accounts, vault, askers)

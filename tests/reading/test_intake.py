@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import BadData, UsageError
 from discreet.reading import sandbox
 from discreet.reading.fields import NO_UNIT
-from discreet.reading.intake import Intake, Judge, Known
+from discreet.reading.intake import Intake, Known, RecordJudge
 from discreet.reading.records import BadRecord, ReadingOptions
 from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document
@@ -287,7 +287,7 @@ def test_unreadable_parts_are_in_preview_and_reading(tmp_path: Path) -> None:
     files = folder(tmp_path / "files", a_dot_txt="A.", b_dot_xyz="x")
     found = intake(files, each_file=True)
     assert [bad.where for bad in found.preview.refused] == ["b.xyz"]
-    judge = Judge(Known())
+    judge = RecordJudge(Known())
     assert [document.text for document, _ in found.documents(judge)] == ["A."]
     assert [bad.where for bad in judge.left[BadRecord]] == ["b.xyz"]
 
@@ -298,7 +298,7 @@ def test_office_documents_are_read_by_the_preview(tmp_path: Path) -> None:
     files = folder(tmp_path / "files", ada_1_dot_html="<p>She is well.</p>", ada_2_dot_pdf="not a PDF")
     found = intake(files, pattern="{unit}_*")
     assert (found.preview.records, [bad.where for bad in found.preview.refused]) == (1, ["ada_2.pdf"])
-    judge = Judge(Known())
+    judge = RecordJudge(Known())
     assert [document.text.strip() for document, _ in found.documents(judge)] == ["She is well."]
     assert [bad.where for bad in judge.left[BadRecord]] == ["ada_2.pdf"]
 

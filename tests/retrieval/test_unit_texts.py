@@ -14,10 +14,10 @@ from discreet.retrieval.postgres_store import PostgresStore
 from discreet.retrieval.store import Piece, Store
 from discreet.retrieval.unit_records import (
     Moment,
+    StoredUnit,
     TextReader,
     UnitRecord,
     UnitRecords,
-    UnitTexts,
     gather,
     read_unit_texts,
 )
@@ -164,8 +164,8 @@ def test_store_in_postgresql_reads_the_same(theirs: PostgresStore, tmp_path: Pat
     found = read_unit_texts(theirs)
     assert found.units == read_unit_texts(ours).units
     assert found.units["unit 1"].fields_of == ({"ward": "north"}, {"ward": "north"}, {"age": 1.0})
-    bare = {unit: UnitTexts(own.texts, own.fields) for unit, own in found.units.items()}
-    assert bare == {unit: UnitTexts(own.texts, own.fields) for unit, own in listed(theirs).units.items()}
+    bare = {unit: StoredUnit(own.texts, own.fields) for unit, own in found.units.items()}
+    assert bare == {unit: StoredUnit(own.texts, own.fields) for unit, own in listed(theirs).units.items()}
     assert found.units["unit 1"].texts == ("first", "second", "text 1")
 
 

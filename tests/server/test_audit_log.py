@@ -14,7 +14,7 @@ from sqlalchemy import select
 from discreet.errors import DiscreetError, UsageError
 from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain
-from discreet.log.chain import LOG, Row, hash_of
+from discreet.log.chain import LOG, LogRow, hash_of
 from discreet.log.sqlite import SqliteFile
 from discreet.privacy.accounting import Budget
 from discreet.server.audit_log import AuditLog, AuditLogError
@@ -72,13 +72,13 @@ def test_empty_log_has_a_head(log: AuditLog) -> None:
         log.verify()
 
 
-def written(log: AuditLog) -> list[Row]:
+def written(log: AuditLog) -> list[LogRow]:
     """Return the rows of the newest file."""
     with SqliteFile(log.files()[-1]).reading() as connection:
-        return list(map(Row._make, connection.execute(select(LOG).order_by(LOG.c.id))))
+        return list(map(LogRow._make, connection.execute(select(LOG).order_by(LOG.c.id))))
 
 
-def rewrite(log: AuditLog, rows: Sequence[Row]) -> None:
+def rewrite(log: AuditLog, rows: Sequence[LogRow]) -> None:
     """Put rows in place of those of a file, as a person who may write the file can do."""
     with closing(sqlite3.connect(log.files()[-1])) as database, database:
         for (trigger,) in database.execute("select name from sqlite_master where type = 'trigger'").fetchall():
@@ -87,26 +87,26 @@ def rewrite(log: AuditLog, rows: Sequence[Row]) -> None:
         database.executemany(f"insert into log values ({', '.join('?' * 9)})", rows)
 
 
-def changed(row: Row) -> Row:
+def changed(row: LogRow) -> LogRow:
     return row._replace(content=row.content.replace(b"2.5", b"0.5"))
 
 
-def numbered(rows: Sequence[Row]) -> list[Row]:
+def numbered(rows: Sequence[LogRow]) -> list[LogRow]:
     """Return the rows with numbers that follow one another."""
     return [row._replace(id=number, part=max(0, number - 1)) for number, row in enumerate(rows, 1)]
 
 
-def rehashed(row: Row, before: Row) -> Row:
+def rehashed(row: LogRow, before: LogRow) -> LogRow:
     """A changed row whose own hash is right: then the next row does not follow."""
     return changed(row)._replace(hash=hash_of(changed(row), before.hash))
 
 
-def said(row: Row, content: bytes) -> Row:
+def said(row: LogRow, content: bytes) -> LogRow:
     return row._replace(content=content)
 
 
 # The first row opens the log, and the rows after it are the lines from 1 on.
-FAULTS: dict[str, tuple[Callable[[list[Row]], list[Row]], int]] = {
+FAULTS: dict[str, tuple[Callable[[list[LogRow]], list[LogRow]], int]] = {
     "changed": (lambda rows: [*rows[:3], changed(rows[3]), *rows[4:]], 3),
     "rehashed": (lambda rows: [*rows[:3], rehashed(rows[3], rows[2]), *rows[4:]], 4),
     "removed": (lambda rows: [*rows[:3], *rows[4:]], 3),

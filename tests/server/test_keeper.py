@@ -24,7 +24,6 @@ from discreet.server.wire import (
     Answered,
     Catalog,
     Catalogued,
-    Charge,
     Condense,
     Condensed,
     Estimate,
@@ -33,6 +32,7 @@ from discreet.server.wire import (
     Ready,
     Refused,
     Turn,
+    UnitCharge,
 )
 from discreet.vault import Vault
 from tests.server.keepers import (
@@ -75,7 +75,7 @@ def test_question_is_paid_under_its_own_id_and_given_again_free(keeper: Keeper) 
     released = exchange(keeper.config, Estimate(ask(question.question)))
     assert released == Estimated(estimated.most, True, "records", understood)  # the ceiling of a new answer
     again = exchange(keeper.config, ask(question.question))
-    assert (again.answer["receipt"]["payment"], again.spent) == ("nobody", Charge.nothing())
+    assert (again.answer["receipt"]["payment"], again.spent) == ("nobody", UnitCharge.nothing())
     anew = exchange(keeper.config, Estimate(ask(question.question, anew=True)))
     assert not anew.free
 
@@ -112,7 +112,7 @@ def test_id_that_was_paid_is_refused_with_what_it_paid(keeper: Keeper) -> None:
 def test_refusal_is_a_code_and_nothing_is_paid(keeper: Keeper, question: object, code: str) -> None:
     refused = exchange(keeper.config, question)  # type: ignore[arg-type]
     assert isinstance(refused, Refused)
-    assert (refused.code, refused.paid) == (code, Charge.nothing())
+    assert (refused.code, refused.paid) == (code, UnitCharge.nothing())
     assert not Vault.open(Path(keeper.config.vaults[0].path)).ledger.began(question.id)  # type: ignore[attr-defined]
 
 
@@ -124,7 +124,7 @@ def test_catalog_has_private_models_and_free_ones_alone(keeper: Keeper) -> None:
     assert {"", "consensus", "dp-ksa", "free", "triage"} <= models.keys()
     assert not {"rag", "vote-rag", "ksa", "projection-rag", "knn-lm", "public"} & models.keys()
     assert [name for name, model in models.items() if not model.private] == ["free"]
-    assert models["free"].most == Charge.nothing()
+    assert models["free"].most == UnitCharge.nothing()
     assert (card.unit, card.epsilon, card.payment) == ("patient", 200, "unit")
     assert 1.9 < models["triage"].most.epsilon <= 2.0
 
@@ -148,7 +148,7 @@ def test_preset_of_the_custodian_answers_with_its_choices(keeper: Keeper) -> Non
 
 def test_free_model_reads_no_document_and_pays_nothing(keeper: Keeper) -> None:
     answered = exchange(keeper.config, ask("How many thumbs are numb?", model="free", epsilon=3))
-    assert (answered.answer["text"], answered.spent) == ("yes", Charge.nothing())
+    assert (answered.answer["text"], answered.spent) == ("yes", UnitCharge.nothing())
 
 
 def follow_up(said: str, vault: str = "v") -> Condense:
@@ -272,11 +272,11 @@ def test_caller_asks_estimates_and_reads_the_catalog(keeper: Keeper) -> None:
 def test_question_above_its_ceiling_is_refused_unpaid(keeper: Keeper) -> None:
     question = ask("Which disease makes the thumbs of cooks numb?")
     ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
-    assert exchange(keeper.config, replace(question, ceiling=Charge.nothing())) == Refused("price_changed")
+    assert exchange(keeper.config, replace(question, ceiling=UnitCharge.nothing())) == Refused("price_changed")
     assert not ledger.began(question.id)
     estimated = exchange(keeper.config, Estimate(question))
     assert isinstance(exchange(keeper.config, replace(question, ceiling=estimated.most)), Answered)
-    again = replace(ask(question.question), ceiling=Charge.nothing())
+    again = replace(ask(question.question), ceiling=UnitCharge.nothing())
     assert isinstance(exchange(keeper.config, again), Answered)  # from the history, for nothing
 
 

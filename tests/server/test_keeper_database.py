@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.wire import Answered, Charge, Refused
+from discreet.server.wire import Answered, Refused, UnitCharge
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import Server, server_of_our_own
 from tests.server.keepers import ask, config_of, exchange, keeping, make_vault
@@ -25,8 +25,8 @@ def test_question_while_the_database_is_away_costs_nothing(tmp_path: Path, datab
         answered = exchange(config, first)
         assert isinstance(answered, Answered)
         database.cut()
-        assert exchange(config, second) == Refused("ledger_unavailable", paid=Charge.nothing())
-        assert exchange(config, first) == Refused("ledger_unavailable", paid=Charge.nothing())  # the front asks on
+        assert exchange(config, second) == Refused("ledger_unavailable", paid=UnitCharge.nothing())
+        assert exchange(config, first) == Refused("ledger_unavailable", paid=UnitCharge.nothing())  # the front asks on
         database.start()
         again = exchange(config, first)
         assert again == Refused("interrupted", paid=again.paid)

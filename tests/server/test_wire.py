@@ -24,7 +24,6 @@ from discreet.server.wire import (
     Call,
     Catalog,
     Catalogued,
-    Charge,
     Condense,
     Condensed,
     Estimate,
@@ -34,10 +33,11 @@ from discreet.server.wire import (
     Readied,
     Ready,
     Refused,
-    Reply,
     Turn,
+    UnitCharge,
     VaultCard,
     WireError,
+    WireReply,
     decode,
     encode,
     reply_of,
@@ -49,7 +49,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 names = st.text("abcdefgh-", min_size=1, max_size=20)
 sizes = st.floats(0, 1e6)
 charges = st.builds(
-    Charge,
+    UnitCharge,
     epsilon=sizes,
     delta=st.floats(0, 1),
     loss_nano=st.lists(st.integers(0, CUT), min_size=3, max_size=3).map(
@@ -116,7 +116,7 @@ def spell(fields: dict[str, Any]) -> bytes:
 
 
 @given(messages)
-def test_message_survives_the_wire(message: Call[Any] | Reply) -> None:
+def test_message_survives_the_wire(message: Call[Any] | WireReply) -> None:
     assert decode(type(message), encode(message)) == message
 
 
@@ -142,7 +142,7 @@ def test_refusal_of_a_value_does_not_repeat_it() -> None:
 
 
 @given(messages, st.data())
-def test_decode_refuses_a_field_too_many_or_too_few(message: Call[Any] | Reply, data: st.DataObject) -> None:
+def test_decode_refuses_a_field_too_many_or_too_few(message: Call[Any] | WireReply, data: st.DataObject) -> None:
     fields = json.loads(encode(message))
     with pytest.raises(WireError):
         decode(type(message), spell(fields | {"secret": 1}))
@@ -251,12 +251,12 @@ def test_decode_refuses_numbers_without_an_end(word: str) -> None:
 
 def test_charge_is_a_spending_under_the_grant() -> None:
     budget, spending = Budget(20, 1e-6, 5e-7), Spending.of(Pure(2.0, 1e-9))
-    charge = Charge.of(spending, budget)
+    charge = UnitCharge.of(spending, budget)
     assert charge.spending == spending
     assert charge.epsilon == budget.spent(spending)
     assert charge.is_something
-    assert not Charge.nothing().is_something
-    too_often = Charge.of(Spending(spending.loss_nano, ATTO), budget)
+    assert not UnitCharge.nothing().is_something
+    too_often = UnitCharge.of(Spending(spending.loss_nano, ATTO), budget)
     assert math.isfinite(too_often.epsilon)
     assert decode(Estimated, encode(Estimated(too_often, False, "voters"))) == Estimated(too_often, False, "voters")
 
@@ -266,13 +266,13 @@ def test_answer_passes_the_wall_with_these_fields_alone(tmp_path: Path) -> None:
     found = describe(vault.ask("Which disease makes thumbs numb?"))
     schema = make_schema("answer")
     assert found.keys() == {*schema["required"], "text"}
-    assert decode(Answered, encode(Answered(found, Charge.nothing()))) == Answered(found, Charge.nothing())
+    assert decode(Answered, encode(Answered(found, UnitCharge.nothing()))) == Answered(found, UnitCharge.nothing())
     again = describe(vault.ask("Which disease makes thumbs numb?"))  # free, and of the moment of its release
     assert again.keys() == {*schema["required"], "text", "released_at"}
-    assert decode(Answered, encode(Answered(again, Charge.nothing()))) == Answered(again, Charge.nothing())
+    assert decode(Answered, encode(Answered(again, UnitCharge.nothing()))) == Answered(again, UnitCharge.nothing())
     for wrong in WRONG_ANSWERS:
         with pytest.raises(ValidationError) as caught:
-            Answered(merged(found, wrong), Charge.nothing())
+            Answered(merged(found, wrong), UnitCharge.nothing())
         assert "winterhand" not in str(caught.value).lower()
 
 

@@ -18,7 +18,7 @@ from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise, Whole
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.retrieval.documents import Document
-from discreet.synthesis.aug_pe import AugPE, Plan, vote, whole
+from discreet.synthesis.aug_pe import AugPE, AugPEPlan, vote, whole
 from discreet.synthesis.base import SynthesisAlgorithm, SynthesisInputs, SyntheticText
 from discreet.synthesis.checkpoint import RunCheckpoint
 from discreet.synthesis.dp_facts import DPFacts
@@ -296,7 +296,7 @@ def interrupted(vault: Vault, method: SynthesisAlgorithm[Any], ledger: MemoryLed
 class PaysAsItGoes(AugPE):
     """The broken twin: each generation is charged when it is drawn. One that is kept is then not counted among them."""
 
-    def make(self, inputs: SynthesisInputs[Plan]) -> list[SyntheticText]:
+    def make(self, inputs: SynthesisInputs[AugPEPlan]) -> list[SyntheticText]:
         each, public = inputs.plan.votes.each, inputs.public
         texts = self.population(0, [], public.model, QUIET)
         for generation in range(self.generations):

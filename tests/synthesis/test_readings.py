@@ -13,7 +13,7 @@ from discreet.errors import StoreError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.registry import ListValues, MuRAGAda, Summary
 from discreet.retrieval.documents import Document
-from discreet.retrieval.unit_records import Statement, UnitRecord
+from discreet.retrieval.unit_records import TextStatement, UnitRecord
 from discreet.synthesis.extraction_cache import digest
 from discreet.synthesis.read_statements import Done, ReadStatements, name_of
 from discreet.synthesis.readings import DONE, Readings, by_model
@@ -116,7 +116,7 @@ def test_later_text_has_no_statement_before_it_is_read(filled: Vault) -> None:
     assert readings.load().of("three", later) == ()
     assert stated(filled) == ALL
     filled.read()
-    assert readings.load().of("three", later) == (Statement("treatment", "cold"),)
+    assert readings.load().of("three", later) == (TextStatement("treatment", "cold"),)
 
 
 def test_statements_are_erased_with_their_text_alone(filled: Vault) -> None:
@@ -153,15 +153,15 @@ def test_same_text_of_a_later_unit_has_no_statement_before_it_is_read(filled: Va
     filled.add_documents([Document("copy", "later", TREATED)])
     read = filled.components.readings.load()
     assert read.of("later", TREATED) == ()
-    assert read.of("one", TREATED) == (Statement("treatment", "sand"),)
+    assert read.of("one", TREATED) == (TextStatement("treatment", "sand"),)
     records = filled.corpus._records.now().records
     assert (len(records["one"].statements), len(records["later"].statements)) == (1, 0)
     told: list[int] = []
     filled.read(lambda done, _: told.append(done))
     assert told == [3]  # no text is read twice
-    assert filled.components.readings.load().of("later", TREATED) == (Statement("treatment", "sand"),)
+    assert filled.components.readings.load().of("later", TREATED) == (TextStatement("treatment", "sand"),)
     filled.remove_unit("one")
-    assert filled.components.readings.load().of("later", TREATED) == (Statement("treatment", "sand"),)
+    assert filled.components.readings.load().of("later", TREATED) == (TextStatement("treatment", "sand"),)
     assert filled.components.readings.load().of("one", TREATED) == ()
 
 
@@ -186,7 +186,7 @@ def test_erasure_puts_one_reading_in_the_place_of_another_at_one_moment(filled: 
     assert not old.exists()
     assert readings.done.file != before.file
     assert readings.complete
-    assert readings.load().of("two", STEAMED) == (Statement("treatment", "steam"),)
+    assert readings.load().of("two", STEAMED) == (TextStatement("treatment", "steam"),)
 
 
 def test_erasure_during_a_reading_stops_it(filled: Vault) -> None:

@@ -22,7 +22,7 @@ from discreet.questions.router import Router
 from discreet.registry import ListValues, MuRAGAda, Typical
 from discreet.retrieval.codebook import FILE, Attribute, Codebook, CodedValue
 from discreet.retrieval.documents import Document
-from discreet.retrieval.unit_records import Statement
+from discreet.retrieval.unit_records import TextStatement
 from discreet.synthesis.asked_statements import asked, statements_said
 from discreet.synthesis.asked_values import values_said
 from discreet.synthesis.readings import DONE
@@ -115,7 +115,7 @@ def use(vault: Vault, book: Codebook | Path | None) -> None:
     vault.read()
 
 
-def of(vault: Vault, unit: str, text: str) -> list[Statement]:
+def of(vault: Vault, unit: str, text: str) -> list[TextStatement]:
     return list(vault.components.readings.load().of(unit, text))
 
 
@@ -124,11 +124,11 @@ def of(vault: Vault, unit: str, text: str) -> list[Statement]:
 
 def test_attributes_are_asked_of_each_text(read: Vault) -> None:
     assert of(read, "u1", NOTE) == [
-        Statement("disease", "winter hand"),
-        Statement("age", "43", number=43.0, unit="years"),
-        Statement("seen", "2026-05-03"),
+        TextStatement("disease", "winter hand"),
+        TextStatement("age", "43", number=43.0, unit="years"),
+        TextStatement("seen", "2026-05-03"),
     ]
-    assert of(read, "u0", OTHER) == [Statement("disease", "glass knee")]
+    assert of(read, "u0", OTHER) == [TextStatement("disease", "glass knee")]
     assert read.components.readings.schema == STATED
     codes = read.components.codes.load()
     assert [codes.coded(unit, text) for unit, text in (("u1", NOTE), ("u0", OTHER), ("u1", OTHER))] == [
@@ -242,7 +242,7 @@ def test_other_schema_is_another_reading(read: Vault) -> None:
     assert read.components.readings.schema == STATED  # the former reading counts
     assert len(of(read, "u1", NOTE)) == 3
     read.read()  # the vault's book is the other one now
-    assert of(read, "u1", NOTE) == [Statement("ward", "north")]
+    assert of(read, "u1", NOTE) == [TextStatement("ward", "north")]
     use(read, SCHEMA)
     assert len(of(read, "u1", NOTE)) == 3
     assert "not declared" in " ".join(read.components.readings.assumed)  # it stays so, whatever is declared later

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from sqlalchemy import create_engine
 
-from discreet.system.sharing import Turn, pool
+from discreet.system.sharing import TurnLock, pool
 
-MAKERS: dict[str, Callable[[], object]] = {"turns": Turn, "engines": lambda: pool(create_engine("sqlite://"))}
+MAKERS: dict[str, Callable[[], object]] = {"turns": TurnLock, "engines": lambda: pool(create_engine("sqlite://"))}
 FORKS, HELD = 30, 20
 
 

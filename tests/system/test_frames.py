@@ -7,7 +7,7 @@ import pytest
 from discreet.algorithms.common.algorithm import Answer, Figure
 from discreet.errors import MissingPart
 from discreet.generation.toy import ToyModel
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.system.frames import frame
@@ -15,7 +15,9 @@ from discreet.vault import Vault
 from discreet_lab.evaluation.experiment import run_experiment
 from discreet_lab.evaluation.stream import Setting, run_stream
 
-QUESTIONS = [Question(str(number), f"What helps against numb thumbs {number}?", ("ginger",)) for number in range(2)]
+QUESTIONS = [
+    KnownQuestion(str(number), f"What helps against numb thumbs {number}?", ("ginger",)) for number in range(2)
+]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from discreet.generation.toy import ToyModel
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder
-from discreet.system.sharing import Turn
+from discreet.system.sharing import TurnLock
 from discreet.vault import Vault
 from tests.docs.pages import ROOT
 from tests.system.forking import MAKERS
@@ -24,7 +24,7 @@ THREADS = 16
 ALGORITHM = MuRAGAda(inner=Consensus(voters=20, max_tokens=3), epsilon=2.0, lowest=0.0, bins=4)
 
 
-class NoTurn(Turn):
+class NoTurn(TurnLock):
     """BROKEN: whoever comes is inside at once."""
 
     def __enter__(self) -> None:
@@ -93,8 +93,8 @@ def test_another_thread_than_the_one_that_opened_it_may_ask(tmp_path: Path) -> N
     assert answer.receipt.epsilon > 0
 
 
-@pytest.mark.parametrize(("turn", "met"), [(Turn, False), (NoTurn, True)])
-def test_turn_admits_one_thread_at_a_time(tmp_path: Path, turn: type[Turn], met: bool) -> None:
+@pytest.mark.parametrize(("turn", "met"), [(TurnLock, False), (NoTurn, True)])
+def test_turn_admits_one_thread_at_a_time(tmp_path: Path, turn: type[TurnLock], met: bool) -> None:
     watching = Watching()
     vault = Vault.open(hospital(tmp_path / "v", 1).path, embedder=watching)
     vault.turn = turn()
@@ -162,8 +162,8 @@ def test_fork_hooks_run_while_another_thread_opens_vaults(kind: str) -> None:
 
 FORK = """
 import os, threading, time
-from discreet.system.sharing import Turn, at_fork
-turn, inner, inside = Turn(), threading.Lock(), threading.Event()
+from discreet.system.sharing import TurnLock, at_fork
+turn, inner, inside = TurnLock(), threading.Lock(), threading.Event()
 at_fork(inner.acquire, inner.release)
 
 def work():
@@ -190,8 +190,8 @@ def test_fork_takes_inner_locks_after_all_turns() -> None:
 
 TWO_TURNS = """
 import os, sys, threading
-from discreet.system.sharing import Turn
-outer, inner = sorted((Turn(), Turn()), key=id, reverse=sys.argv[1] == "inner first")
+from discreet.system.sharing import TurnLock
+outer, inner = sorted((TurnLock(), TurnLock()), key=id, reverse=sys.argv[1] == "inner first")
 held, forking = threading.Event(), threading.Event()
 
 def work():

@@ -15,12 +15,12 @@ from discreet.query.latency import at_a_multiple
 from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.front.asking import error_of
 from discreet.server.front.errors import FrontError
-from discreet.server.front.replies import Outcome, no_answer
+from discreet.server.front.replies import AnsweredQuestion, no_answer
 from discreet.server.front.requests import parse_chat
 from discreet.server.keeper.answering import refusal
 from discreet.server.keeper.presets import FREE, NoSuchModel
 from discreet.server.keeper.served import Served
-from discreet.server.wire import Answered, Charge, Estimated, Question, Refused
+from discreet.server.wire import Answered, Estimated, Question, Refused, UnitCharge
 from discreet.vault import Vault
 
 _NAME = "vault"
@@ -127,7 +127,7 @@ class VaultSource(Reopened):
         words = f"The vault has no model of this name. Leave it out, or name one of: {known}. Nothing was paid."
         return Reply.of_refusal(words, "model_not_found", epsilon=0.0)
 
-    def _paid(self, asked: Question) -> Charge | None:
+    def _paid(self, asked: Question) -> UnitCharge | None:
         """Return what a question cost, at most; None if neither the ledger nor an estimate tells."""
         with suppress(Exception):
             return self._served.paid(asked.id)
@@ -143,7 +143,7 @@ class VaultSource(Reopened):
 
     def _answered(self, found: Answered, asked: Question) -> Reply:
         unit, free = self._vault.settings.unit_field, self._model == FREE
-        outcome = Outcome(asked.id, 0, self._model, unit, free, found.answer)
+        outcome = AnsweredQuestion(asked.id, 0, self._model, unit, free, found.answer)
         paid = outcome.receipt["payment"] != "nobody"
         about = {
             **found.answer,

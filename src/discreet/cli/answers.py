@@ -222,7 +222,7 @@ Ask = Callable[[str], Answer]
 
 
 @dataclass(frozen=True)
-class Shown:
+class AnswerForm:
     """The form in which answers are printed.
 
     Attributes:
@@ -239,7 +239,7 @@ class Shown:
 
 
 def ask_each(
-    vault: Vault, given: Sequence[str], ask: Ask, check: Check | None = None, *, shown: Shown | None = None
+    vault: Vault, given: Sequence[str], ask: Ask, check: Check | None = None, *, shown: AnswerForm | None = None
 ) -> int:
     """Ask the questions in turn with one loaded model, and print the answers.
 
@@ -259,7 +259,7 @@ def ask_each(
         DiscreetError: if the only question cannot be answered.
         Interrupted: if Ctrl-C was pressed.
     """
-    shown = shown or Shown()
+    shown = shown or AnswerForm()
     questions = [question for one in given for question in (_lines() if one == "-" else [one])]
     if not questions:
         raise UsageError("Standard input has no question. Write one question a line.")
@@ -299,7 +299,7 @@ def answered(vault: Vault, question: str, ask: Ask, check: Check | None = None) 
     raise Interrupted(0.0)
 
 
-def _show(answer: Answer, question: str | None, shown: Shown) -> None:
+def _show(answer: Answer, question: str | None, shown: AnswerForm) -> None:
     if shown.as_json:
         print_json(answer.shown(shown.public, question))
     else:

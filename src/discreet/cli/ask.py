@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.algorithms.common.algorithm import Answer
-from discreet.cli.answers import Shown, TableFiles, ask_each
+from discreet.cli.answers import AnswerForm, TableFiles, ask_each
 from discreet.cli.app import Json, VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn
 from discreet.cli.kinds import Chooser, print_plan
@@ -84,7 +84,7 @@ def ask(
     """
     algorithm = choose_name(algorithm, plugin)
     given = {"epsilon": epsilon, "choices": tuple(choice) if choice else None, "max_tokens": max_tokens}
-    opened, shown = Vault.open(vault), Shown(as_json, show_public, verbose, named=after is not None)
+    opened, shown = Vault.open(vault), AnswerForm(as_json, show_public, verbose, named=after is not None)
     question = _completed(opened, [*(question or ()), *map(_request, request or ())], after)
     if corpus is not None:
         flags = {

@@ -76,7 +76,7 @@ def demo(
     )
 
 
-def _print(comparison: run.Shown) -> None:
+def _print(comparison: run.ThreeAnswers) -> None:
     out.print(f"[bold]{comparison.asked.question}[/]  [dim]({comparison.asked.note})[/]")
     table = Table("", "answer", "", show_lines=False)
     rows = (

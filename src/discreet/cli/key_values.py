@@ -14,7 +14,7 @@ from discreet.server.config import AUDIT_LOG, find_accounts
 
 
 @dataclass(frozen=True)
-class Served:
+class VaultOfKeys:
     """A vault as the server knows it.
 
     Attributes:
@@ -64,7 +64,7 @@ def make_accounts(vault: Path, state: Path | None) -> tuple[Accounts, AuditLog]:
     return Accounts(find_accounts(folder)), AuditLog(folder / AUDIT_LOG)
 
 
-def served(vault: Path) -> Served:
+def served(vault: Path) -> VaultOfKeys:
     """Return what the server knows of a vault.
 
     Raises:
@@ -74,4 +74,4 @@ def served(vault: Path) -> Served:
     ledger = open_ledger(vault, settings)
     grant = ledger.budget
     name, paid = vault.absolute().resolve().name, ledger.reached().questions > 0
-    return Served(name, grant, usual_charge(settings.payment, grant), paid, settings.payment == "unit", settings)
+    return VaultOfKeys(name, grant, usual_charge(settings.payment, grant), paid, settings.payment == "unit", settings)

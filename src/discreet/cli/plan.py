@@ -9,7 +9,7 @@ from rich.table import Table
 from discreet.cli.app import Json, app
 from discreet.cli.output import explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.planning.plan import USED, Plan, Row, make_plan
+from discreet.planning.plan import USED, GrantPlan, Row, make_plan
 from discreet.planning.plot import check_plot, draw_plan
 
 _WIDTH = 40
@@ -47,7 +47,7 @@ def plan(
         out.print(f"\nThe plot is in {plot}.", markup=False)
 
 
-def _show(plan: Plan) -> None:
+def _show(plan: GrantPlan) -> None:
     out.print(
         f"Grant: epsilon {plan.epsilon:g}, delta {plan.delta:g}, for each of about {plan.people:,} people. "
         f"Suggested delta: at most {plan.suggested:g}, the largest power of ten up to 1/(10 people^1.1)."
@@ -82,7 +82,7 @@ def _show(plan: Plan) -> None:
         out.print(_wanted(plan))
 
 
-def _questions(plan: Plan) -> Table:
+def _questions(plan: GrantPlan) -> Table:
     table = _table("algorithm", "question", "epsilon", "a person", "in all", "half", "most")
     for row in plan.rows:
         cost = f"{row.epsilon:.3g}" if row.times else "-"
@@ -91,7 +91,7 @@ def _questions(plan: Plan) -> Table:
     return table
 
 
-def _statistics(plan: Plan) -> Table:
+def _statistics(plan: GrantPlan) -> Table:
     table = _table("statistic", "", "epsilon", "a person", "within")
     for row in plan.statistics:
         cost = f"{row.epsilon:.3g}" if row.times else "-"
@@ -100,14 +100,14 @@ def _statistics(plan: Plan) -> Table:
     return table
 
 
-def _odds(plan: Plan) -> Table:
+def _odds(plan: GrantPlan) -> Table:
     table = Table("believed before", "after one answer, at most", "after all, at most", box=None)
     for odds in plan.odds:
         table.add_row(_percent(odds.prior), _percent(odds.one_answer), _percent(odds.all_answers))
     return table
 
 
-def _wanted(plan: Plan) -> Table:
+def _wanted(plan: GrantPlan) -> Table:
     table = _table("algorithm", "question", "a person", "epsilon", "half", "or a grant")
     for row, wanted in zip(plan.rows, plan.wanted, strict=True):
         cost = "-" if wanted.epsilon is None else f"{wanted.epsilon:.3g}"
@@ -116,7 +116,7 @@ def _wanted(plan: Plan) -> Table:
     return table
 
 
-def _bars(plan: Plan) -> None:
+def _bars(plan: GrantPlan) -> None:
     """Print the number of questions in all, as bars."""
     most = max(1, *(row.vault for row in plan.rows))
     out.print("\nQuestions in all:")

@@ -52,7 +52,7 @@ _PRINTED = {
     "list-batches": "cli.listing:BatchList",
     "list-documents": "cli.listing:DocumentList",
     "list-units": "cli.listing:UnitList",
-    "plan": "planning.plan:Plan",
+    "plan": "planning.plan:GrantPlan",
     "public": "cli.public:PublicCorpus",
     "code": "cli.code:RecordsCoded",
     "codebook-check": "cli.codebook:CodesChecked",

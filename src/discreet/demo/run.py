@@ -19,7 +19,7 @@ NOTE_TOKENS = 72
 
 
 @dataclass(frozen=True)
-class Shown:
+class ThreeAnswers:
     """A question, its three answers, and the patients' names in the answers."""
 
     asked: DemoQuestion
@@ -78,7 +78,7 @@ def build_vault(folder: Path, progress: Progress | None = None) -> Vault:
 
 def compare(
     vault: Vault, epsilon: float | None = None, on_progress: Callable[[str], None] = lambda _: None
-) -> list[Shown]:
+) -> list[ThreeAnswers]:
     """Ask each question of the demonstration in three ways. `on_progress` receives a question before it is asked."""
     names = [document.unit for document in documents()]
     shown = []
@@ -92,7 +92,7 @@ def compare(
             vault.ask(asked.question, private),
         )
         leaked, leaked_privately = (_names_in(answer.text_or_public, names) for answer in (answers[1], answers[2]))
-        shown.append(Shown(asked, *answers, leaked, leaked_privately))
+        shown.append(ThreeAnswers(asked, *answers, leaked, leaked_privately))
     return shown
 
 

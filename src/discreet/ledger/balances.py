@@ -39,7 +39,7 @@ from sqlalchemy import Connection
 from discreet.errors import LedgerError, VaultVersionError
 from discreet.log import chain
 from discreet.log.arrays import Arrays, unpack
-from discreet.log.chain import CORRUPT, GENESIS, Head, Row
+from discreet.log.chain import CORRUPT, GENESIS, Head, LogRow
 from discreet.log.replay import Reached, State
 from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending, Sums
 from discreet.privacy.costs import ORDERS
@@ -230,7 +230,7 @@ class Grant:
 
 
 @dataclass(frozen=True)
-class Reservation:
+class ReservedPart:
     """A part that is reserved and not settled: the reserved sum, and the content of its row."""
 
     most: Spending
@@ -265,7 +265,7 @@ class Units(State):
         self.questions = self.payments = self.corpora = 0
         self.earlier = (0, 0)
         self.units_pay = False
-        self.open: dict[tuple[str, int], Reservation] = {}
+        self.open: dict[tuple[str, int], ReservedPart] = {}
         self.transcript = Transcript()
         self._keys, self.count = KeyTable(), 0
         self._readings: Readings = np.zeros((3, _ROOM), dtype=np.int64)
@@ -279,17 +279,17 @@ class Units(State):
     # What rows do
 
     @classmethod
-    def begin(cls, row: Row) -> Self:
+    def begin(cls, row: LogRow) -> Self:
         """Return the state of a log with its first row alone."""
         state = cls(Grant.parse(row.content[len(GENESIS) :]))
         state.durable = Head(row.id, row.hash, row.content[: len(GENESIS)])
         return state
 
-    def apply(self, row: Row) -> None:
+    def apply(self, row: LogRow) -> None:
         """Add the next row."""
         key = row.question, row.part
         if row.kind == RESERVE:
-            self._reserve(key, Reservation(spending(row), row.content))
+            self._reserve(key, ReservedPart(spending(row), row.content))
         elif row.kind == SETTLE:
             self._settle(key, spending(row), settled(row)[1])
             return  # it is not durable
@@ -311,7 +311,7 @@ class Units(State):
             raise ValueError(row.kind)
         self.durable = Head(row.id, row.hash, self.head.hash)
 
-    def _reserve(self, key: tuple[str, int], part: Reservation) -> None:
+    def _reserve(self, key: tuple[str, int], part: ReservedPart) -> None:
         if key in self.open:
             raise ValueError(key)
         self.payments += 1
@@ -543,7 +543,7 @@ class Units(State):
         for question, part, payers, *state in header.get("payers", ()):
             self.transcript.apart.setdefault(question, {})[part] = payers, FilterState(*state)
         self.open = {
-            (question, part): Reservation(Spending.unpack(_bytes(most), failure), _bytes(payers))
+            (question, part): ReservedPart(Spending.unpack(_bytes(most), failure), _bytes(payers))
             for question, part, most, failure, payers in header["open"]
         }
         for question, part, paid, failure in header["apart"]:
@@ -579,7 +579,7 @@ def dearest(sums: Iterable[Spending]) -> Spending:
     return found
 
 
-def settled(row: Row) -> tuple[list[dict[str, Any]], int | None]:
+def settled(row: LogRow) -> tuple[list[dict[str, Any]], int | None]:
     """Return the records of a settled part's releases, and the most units that paid for it; None if not known."""
     if not row.content.startswith(b"{"):
         return json.loads(row.content), None
@@ -587,7 +587,7 @@ def settled(row: Row) -> tuple[list[dict[str, Any]], int | None]:
     return found["charges"], found["payers"]
 
 
-def spending(row: Row) -> Spending:
+def spending(row: LogRow) -> Spending:
     """Return the sum of a row."""
     return Spending.unpack(row.loss, row.failure)
 

@@ -46,7 +46,7 @@ from discreet.ledger.balances import (
 )
 from discreet.ledger.records import LogStart, QuestionRecord
 from discreet.log import arrays, chain
-from discreet.log.chain import CORRUPT, Entry, Row
+from discreet.log.chain import CORRUPT, Entry, LogRow
 from discreet.log.postgres import PostgresSchema, alone_by_server
 from discreet.log.replay import COUNTER, Counter, Log, Place, Transaction
 from discreet.log.sqlite import SqliteFile, alone_by_file
@@ -355,7 +355,7 @@ class LogLedger(Log[Units]):
             file.make(lambda target: chain.copy(target, self._rows(found.connection), simulation))
         return LogLedger(file)
 
-    def _rows(self, connection: Connection) -> Iterator[Row]:
+    def _rows(self, connection: Connection) -> Iterator[LogRow]:
         with self.place.explained():  # around reading only: errors of the copy are those of another database
             yield from chain.read(connection)
 
@@ -390,7 +390,7 @@ class LogLedger(Log[Units]):
                 raise
         return keep is True or self.place.forget_deleted()
 
-    def _continue(self, found: Transaction[Units], rows: Callable[[], Iterator[Row]], *, keep: bool) -> None:
+    def _continue(self, found: Transaction[Units], rows: Callable[[], Iterator[LogRow]], *, keep: bool) -> None:
         """Put a new log with the state in the place of the log."""
         records, made = list_records(rows(), self.budget), list_corpora(rows(), self.budget)
         header, content = found.state.close(
@@ -459,13 +459,13 @@ class Costs:
     dearest of them. The settlement of a part that a closed log reserved counts nothing: the reservation counted there.
     """
 
-    def __init__(self, rows: Iterable[Row] = ()) -> None:
+    def __init__(self, rows: Iterable[LogRow] = ()) -> None:
         self._parts = defaultdict[str, dict[tuple[str, int], Spending]](dict)
         self._charges = defaultdict[str, int](int)
         for row in rows:
             self.add(row)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: LogRow) -> None:
         """Add the next row."""
         key, parts = (RESERVE, row.part), self._parts
         if row.kind == SETTLE:
@@ -494,9 +494,9 @@ class Costs:
         return list(self._parts)
 
 
-def list_records(rows: Iterable[Row], budget: Budget) -> list[QuestionRecord]:
+def list_records(rows: Iterable[LogRow], budget: Budget) -> list[QuestionRecord]:
     """Return the questions in the order of their arrival, with their payments."""
-    costs, began, ends = Costs(), list[Row](), dict[str, str]()
+    costs, began, ends = Costs(), list[LogRow](), dict[str, str]()
     for row in rows:
         costs.add(row)
         if row.kind == BEGIN:
@@ -506,7 +506,7 @@ def list_records(rows: Iterable[Row], budget: Budget) -> list[QuestionRecord]:
     return [_record(row, ends.get(row.question), costs, budget) for row in began]
 
 
-def list_corpora(rows: Iterable[Row], budget: Budget) -> list[Corpus]:
+def list_corpora(rows: Iterable[LogRow], budget: Budget) -> list[Corpus]:
     """Return the synthetic corpora that were paid for, the oldest first."""
     costs, asked = Costs(), set[str]()
     times, mechanisms = dict[str, str](), defaultdict[str, list[str]](list)
@@ -526,7 +526,7 @@ def list_corpora(rows: Iterable[Row], budget: Budget) -> list[Corpus]:
     ]
 
 
-def _record(row: Row, stopped: str | None, costs: Costs, budget: Budget) -> QuestionRecord:
+def _record(row: LogRow, stopped: str | None, costs: Costs, budget: Budget) -> QuestionRecord:
     about, spent = _parsed(row), costs.spent(row.question)
     try:
         return QuestionRecord(
@@ -544,14 +544,14 @@ def _record(row: Row, stopped: str | None, costs: Costs, budget: Budget) -> Ques
         raise LedgerError(CORRUPT) from None
 
 
-def _parsed(row: Row) -> Any:
+def _parsed(row: LogRow) -> Any:
     try:
         return json.loads(row.content)
     except (ValueError, RecursionError):
         raise LedgerError(CORRUPT) from None
 
 
-def time_of(row: Row) -> str:
+def time_of(row: LogRow) -> str:
     """Return the time of a row, UTC, ISO 8601."""
     return datetime.fromtimestamp(row.time, UTC).isoformat(timespec="seconds")
 

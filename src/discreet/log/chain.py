@@ -67,7 +67,7 @@ class Entry(NamedTuple):
     content: bytes = b""
 
 
-class Row(NamedTuple):
+class LogRow(NamedTuple):
     """A row of a log: an entry with its number, its time (whole seconds since 1970), and its hash."""
 
     id: int
@@ -134,7 +134,7 @@ _CLOSED = {
 }
 
 
-class Statement:
+class LogStatement:
     """A statement with `:named` values, run by the driver: SQLAlchemy would take longer than the database."""
 
     def __init__(self, sql: str) -> None:
@@ -146,13 +146,13 @@ class Statement:
         return driver.execute(self._sqlite if connection.dialect.name == "sqlite" else self._postgres, values)
 
 
-_FIELDS = ", ".join(Row._fields)
-_READ = Statement(f"select {_FIELDS} from log where id >= :start order by id limit {_PAGE}")
-_FIRST = Statement(f"select {_FIELDS} from log order by id limit 1")
-_OF_QUESTION = Statement(f"select {_FIELDS} from log where question = :question order by id")
-_ONE = Statement(f"select {_FIELDS} from log where question = :question and kind = :kind and part = :part")
-_HASH = Statement("select hash from log where id = :id")
-_APPEND = Statement(f"insert into log ({_FIELDS}) values ({', '.join(f':{name}' for name in Row._fields)})")
+_FIELDS = ", ".join(LogRow._fields)
+_READ = LogStatement(f"select {_FIELDS} from log where id >= :start order by id limit {_PAGE}")
+_FIRST = LogStatement(f"select {_FIELDS} from log order by id limit 1")
+_OF_QUESTION = LogStatement(f"select {_FIELDS} from log where question = :question order by id")
+_ONE = LogStatement(f"select {_FIELDS} from log where question = :question and kind = :kind and part = :part")
+_HASH = LogStatement("select hash from log where id = :id")
+_APPEND = LogStatement(f"insert into log ({_FIELDS}) values ({', '.join(f':{name}' for name in LogRow._fields)})")
 
 
 def now() -> int:
@@ -173,7 +173,7 @@ def make(connection: Connection, content: bytes, after: Head | None = None) -> H
     return append(connection, before, Entry("", OPEN, content=before.hash + content))
 
 
-def copy(connection: Connection, rows: Iterable[Row], content: bytes | None = None) -> None:
+def copy(connection: Connection, rows: Iterable[LogRow], content: bytes | None = None) -> None:
     """Make the table with the rows of another log, which were checked.
 
     Args:
@@ -202,13 +202,13 @@ def append(connection: Connection, head: Head, entry: Entry, at: int | None = No
     The row counts only after the commit. A caller forgets all that it derived from it if the commit fails.
     """
     question, kind, part, loss, failure, content = entry
-    row = Row(head.id + 1, question, kind, part, now() if at is None else at, loss, failure, content, b"")
+    row = LogRow(head.id + 1, question, kind, part, now() if at is None else at, loss, failure, content, b"")
     row = row._replace(hash=hash_of(row, head.hash))
     _APPEND.run(connection, row._asdict())
     return Head(row.id, row.hash, head.hash)
 
 
-def hash_of(row: Row, before: bytes) -> bytes:
+def hash_of(row: LogRow, before: bytes) -> bytes:
     """Return the SHA-256 of a row's fields, with their lengths, after the hash of the row before.
 
     Raises:
@@ -220,7 +220,7 @@ def hash_of(row: Row, before: bytes) -> bytes:
     return hashlib.sha256(before + _LENGTHS.pack(*map(len, fields)) + b"".join(fields)).digest()
 
 
-def read(connection: Connection, head: Head | None = None) -> Iterator[Row]:
+def read(connection: Connection, head: Head | None = None) -> Iterator[LogRow]:
     """Yield the rows after `head`, or all rows, in their order. Each is checked against the hash of the row before.
 
     The row `head` itself is read and checked again, too.
@@ -232,7 +232,7 @@ def read(connection: Connection, head: Head | None = None) -> Iterator[Row]:
     start, before = (0, None) if head is None else (head.id, head.before)
     known = head
     while rows := _READ.run(connection, {"start": start}).fetchall():
-        for row in map(Row._make, rows):
+        for row in map(LogRow._make, rows):
             if known is not None and (row.id, row.hash) != known[:2]:
                 raise ReplacedError
             if before is None:
@@ -250,7 +250,7 @@ def read(connection: Connection, head: Head | None = None) -> Iterator[Row]:
         raise LedgerError(CORRUPT)
 
 
-def before_first(row: Row) -> bytes:
+def before_first(row: LogRow) -> bytes:
     """Return the hash before the first row of a log.
 
     Raises:
@@ -261,7 +261,7 @@ def before_first(row: Row) -> bytes:
     return row.content[: len(GENESIS)]
 
 
-def first(connection: Connection) -> Row:
+def first(connection: Connection) -> LogRow:
     """Return the first row, checked against its hash.
 
     Raises:
@@ -270,22 +270,22 @@ def first(connection: Connection) -> Row:
     found = _FIRST.run(connection, {}).fetchone()
     if found is None:
         raise LedgerError(CORRUPT)
-    row = Row._make(found)
+    row = LogRow._make(found)
     if row.hash != hash_of(row, before_first(row)):
         raise LedgerError(CORRUPT)
     return row
 
 
-def rows_of(connection: Connection, questions: Collection[str]) -> Iterator[Row]:
+def rows_of(connection: Connection, questions: Collection[str]) -> Iterator[LogRow]:
     """Yield the rows of questions, found by the index."""
     for question in questions:
-        yield from map(Row._make, _OF_QUESTION.run(connection, {"question": question}).fetchall())
+        yield from map(LogRow._make, _OF_QUESTION.run(connection, {"question": question}).fetchall())
 
 
-def find(connection: Connection, question: str, kind: str, part: int = 0) -> Row | None:
+def find(connection: Connection, question: str, kind: str, part: int = 0) -> LogRow | None:
     """Return the row with this question, kind and part, found by the index; None if there is none."""
     found = _ONE.run(connection, {"question": question, "kind": kind, "part": part}).fetchone()
-    return None if found is None else Row._make(found)
+    return None if found is None else LogRow._make(found)
 
 
 def hash_at(connection: Connection, number: int) -> bytes | None:

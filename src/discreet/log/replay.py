@@ -32,7 +32,7 @@ from sqlalchemy import Connection
 from discreet.errors import DiscreetError, LedgerError
 from discreet.log import arrays, chain
 from discreet.log.arrays import Arrays
-from discreet.log.chain import CORRUPT, GENESIS, Entry, Head, ReplacedError, Row, before_first, first, read
+from discreet.log.chain import CORRUPT, GENESIS, Entry, Head, LogRow, ReplacedError, before_first, first, read
 from discreet.log.postgres import PostgresSchema
 from discreet.log.sqlite import SqliteFile
 from discreet.system.sharing import at_fork, members
@@ -51,7 +51,7 @@ class State:
     """What the rows of a log give: the base class of a ledger's and of the accounts'.
 
     Attributes:
-        head: the last row that the state has. `Replay` sets it.
+        head: the last row that the state has. `LogReplay` sets it.
     """
 
     head: Head
@@ -62,11 +62,11 @@ class State:
         return Reached(0, 0, self.head.id, self.head.hash.hex())
 
     @classmethod
-    def begin(cls, row: Row) -> Self:
+    def begin(cls, row: LogRow) -> Self:
         """Return the state after the first row."""
         raise NotImplementedError
 
-    def apply(self, row: Row) -> None:
+    def apply(self, row: LogRow) -> None:
         """Add the next row. An error leaves a state that must not be used."""
         raise NotImplementedError
 
@@ -82,7 +82,7 @@ class State:
 S = TypeVar("S", bound=State)
 
 
-class Replay(Generic[S]):
+class LogReplay(Generic[S]):
     """The state of a log. Threads may share it; a child of a fork inherits it."""
 
     def __init__(self, kind: type[S], snapshot: Path | None = None) -> None:
@@ -200,7 +200,7 @@ class Replay(Generic[S]):
             return None
         return state
 
-    def _start(self, row: Row) -> S:
+    def _start(self, row: LogRow) -> S:
         state = self._kind.begin(row)
         state.head = Head(row.id, row.hash, before_first(row))
         return state
@@ -237,7 +237,7 @@ class LateCheck(Thread):
             del self._check  # it has the log, whose connections are closed when nothing has it any more
 
 
-def _apply(state: S, row: Row) -> S:
+def _apply(state: S, row: LogRow) -> S:
     """Add a row to a state. A row that the chain accepts and the state does not is corrupt, too."""
     before = state.head.hash
     try:
@@ -318,7 +318,7 @@ class Log(Generic[S]):
             LedgerError: if it is missing, corrupt or out of reach.
             VaultVersionError: if it has another format.
         """
-        self.place, self.replay = place, Replay(kind, snapshot)
+        self.place, self.replay = place, LogReplay(kind, snapshot)
         self.counter: Counter | None = None
         if place.check_open() >= LARGE:
             self.replay.check_meanwhile(lambda: self._check(large=True))
@@ -525,8 +525,8 @@ class Counter:
         os.ftruncate(file, _WIDTH)  # a damaged file may be longer
 
 
-_REPLAYS: "weakref.WeakSet[Replay[Any]]" = weakref.WeakSet()
-_held: list[Replay[Any]] = []
+_REPLAYS: "weakref.WeakSet[LogReplay[Any]]" = weakref.WeakSet()
+_held: list[LogReplay[Any]] = []
 
 
 def _before_fork() -> None:

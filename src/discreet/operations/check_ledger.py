@@ -13,7 +13,7 @@ from discreet.config import FORMAT, VaultConfig
 from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.balances import BEGIN, Units
 from discreet.log.chain import CORRUPT, hash_at, missing
-from discreet.log.replay import COUNTER, Counter, Reached, Replay
+from discreet.log.replay import COUNTER, Counter, LogReplay, Reached
 from discreet.log.sqlite import check_file, explained
 from discreet.operations.findings import Finding, problem, sound, warning
 from discreet.operations.read_only import as_sqlalchemy, looking
@@ -74,7 +74,7 @@ def look_at(folder: Path, settings: VaultConfig) -> Seen:
     """
     known = Counter(folder / COUNTER).read()  # first, since others may pay meanwhile
     with reading(folder, settings) as connection:
-        state = Replay(Units).check(connection)
+        state = LogReplay(Units).check(connection)
         latest = connection.execute(text("select max(time) from log where kind = :kind"), {"kind": BEGIN}).scalar()
         found = None if known is None else hash_at(connection, known.row)
         is_other = known is not None and found is not None and found.hex() != known.hash

@@ -12,7 +12,7 @@ from discreet.errors import UsageError
 from discreet.ledger.balances import BEGIN, RESERVE, Units, payers_of
 from discreet.ledger.ledger import list_corpora, open_ledger, time_of
 from discreet.log.chain import first, list_closed, read
-from discreet.log.replay import Replay
+from discreet.log.replay import LogReplay
 from discreet.operations.check_ledger import LEDGER, reading
 from discreet.retrieval.embedded_store import TEXTS
 from discreet.system.output_path import check_output_path
@@ -65,7 +65,7 @@ def look(vault: Path, keep: Path | None) -> ClosedLog:
     _check_unused(vault, settings)
     rows = questions = shares = 0
     with reading(vault, settings) as connection:
-        state = Replay(Units).check(connection)
+        state = LogReplay(Units).check(connection)
         for row in read(connection):
             rows, questions = rows + 1, questions + (row.kind == BEGIN)
             shares += len(payers_of(row.content)) if row.kind == RESERVE and row.content else 0

@@ -13,7 +13,7 @@ from discreet.planning.prices import (
     LIKELY,
     SURELY,
     VOCABULARY,
-    Kind,
+    QuestionKind,
     agreement,
     grant_for,
     price,
@@ -57,7 +57,7 @@ _MOST_QUESTIONS = 10_000
 
 @dataclass(frozen=True)
 class Row(Sparse):
-    """The questions of one kind that a grant pays for. Its first three fields are those of `Kind`.
+    """The questions of one kind that a grant pays for. Its first three fields are those of `QuestionKind`.
 
     Attributes:
         name, what: the algorithm, and the description of the kind.
@@ -117,7 +117,7 @@ class Odds:
 
 
 @dataclass(frozen=True)
-class Plan:
+class GrantPlan:
     """The plan of a grant.
 
     Attributes:
@@ -151,7 +151,9 @@ class Plan:
         return plan_html(self.describe())
 
 
-def make_plan(people: int, epsilon: float, delta: float | None = None, *, questions: int = 0, used: int = USED) -> Plan:
+def make_plan(
+    people: int, epsilon: float, delta: float | None = None, *, questions: int = 0, used: int = USED
+) -> GrantPlan:
     """Return the plan of a grant.
 
     Args:
@@ -179,10 +181,10 @@ def make_plan(people: int, epsilon: float, delta: float | None = None, *, questi
     one = min(epsilon, rows[0].epsilon if rows[0].times else PRICE)
     odds = tuple(Odds(prior, posterior(prior, one, delta), posterior(prior, epsilon, delta)) for prior in PRIORS)
     statistics = statistic_rows(budget, people)
-    return Plan(people, epsilon, delta, suggested, used, rows, odds, questions, wanted, statistics)
+    return GrantPlan(people, epsilon, delta, suggested, used, rows, odds, questions, wanted, statistics)
 
 
-def _row(kind: Kind, budget: Budget, people: int, used: int) -> Row:
+def _row(kind: QuestionKind, budget: Budget, people: int, used: int) -> Row:
     algorithm, voters = kind.algorithm, kind.algorithm.inner.voters
     try:
         inner, rounds = _fitting(algorithm, budget).count_votes(budget, VOCABULARY)
@@ -211,7 +213,7 @@ def _fitting(algorithm: PrivateRAG, budget: Budget) -> PrivateRAG:
     return replace(algorithm, epsilon=None, uses=1)
 
 
-def _wanted(kind: Kind, budget: Budget, people: int, used: int, questions: int) -> Wanted:
+def _wanted(kind: QuestionKind, budget: Budget, people: int, used: int, questions: int) -> Wanted:
     uses = questions if kind.everybody else max(1, -(-questions * used // people))
     grant = grant_for(kind.algorithm, budget, uses)
     try:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import MissingPart, UsageError
-from discreet.planning.plan import PRIORS, Plan, make_plan, posterior
+from discreet.planning.plan import PRIORS, GrantPlan, make_plan, posterior
 from discreet.system.progress import stage
 
 _POINTS = 30
@@ -27,7 +27,7 @@ def check_plot(out: Path) -> None:
         raise MissingPart("Plots need matplotlib", "eval")
 
 
-def draw_plan(plan: Plan, out: Path) -> None:
+def draw_plan(plan: GrantPlan, out: Path) -> None:
     """Write the plot of a plan to a file.
 
     Raises:
@@ -50,7 +50,7 @@ def draw_plan(plan: Plan, out: Path) -> None:
         figure.savefig(out, metadata={"Date": None} if out.suffix.lower() == ".svg" else None)
 
 
-def _questions(axes: Any, plan: Plan, grants: list[float]) -> None:
+def _questions(axes: Any, plan: GrantPlan, grants: list[float]) -> None:
     """Draw the number of questions that the whole vault can answer, by kind."""
     plans = []
     with stage("Computing the plans of other grants", len(grants)) as advance:
@@ -65,7 +65,7 @@ def _questions(axes: Any, plan: Plan, grants: list[float]) -> None:
     axes.legend(fontsize=7)
 
 
-def _odds(axes: Any, plan: Plan, grants: list[float]) -> None:
+def _odds(axes: Any, plan: GrantPlan, grants: list[float]) -> None:
     """Draw the bound on the attacker's belief, by their belief before the first answer."""
     for prior in PRIORS:
         believed = [100 * posterior(prior, grant, plan.delta) for grant in grants]

@@ -35,7 +35,7 @@ _LARGE = 700.0
 
 
 @dataclass(frozen=True)
-class Kind:
+class QuestionKind:
     """A kind of question.
 
     Attributes:
@@ -53,12 +53,12 @@ class Kind:
 
 
 KINDS = (
-    Kind("murag-ada", "short answer, default", MuRAGAda()),
-    Kind("murag-ada", ", ".join(_CHOICES), MuRAGAda(inner=Consensus(choices=_CHOICES))),
-    Kind("murag", "short answer", MuRAG()),
-    Kind("naive-multi-rag", "short answer", NaiveMultiRAG(), everybody=True),
-    Kind("consensus", "short answer", NaiveMultiRAG(epsilon=Consensus().epsilon), everybody=True),
-    Kind("dp-vote-rag", "text, 8 tokens", NaiveMultiRAG(inner=DPVoteRAG(), epsilon=10.0), everybody=True),
+    QuestionKind("murag-ada", "short answer, default", MuRAGAda()),
+    QuestionKind("murag-ada", ", ".join(_CHOICES), MuRAGAda(inner=Consensus(choices=_CHOICES))),
+    QuestionKind("murag", "short answer", MuRAG()),
+    QuestionKind("naive-multi-rag", "short answer", NaiveMultiRAG(), everybody=True),
+    QuestionKind("consensus", "short answer", NaiveMultiRAG(epsilon=Consensus().epsilon), everybody=True),
+    QuestionKind("dp-vote-rag", "text, 8 tokens", NaiveMultiRAG(inner=DPVoteRAG(), epsilon=10.0), everybody=True),
 )
 """The kinds of question that a plan prices."""
 

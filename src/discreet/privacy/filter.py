@@ -313,7 +313,7 @@ def exhausted(budget: Budget, spent: Spending, total: Spending) -> BudgetExhaust
     )
 
 
-class Reservation:
+class ReservationLedger:
     """The amount reserved for a part of a question, as the ledger of the filter that spends it.
 
     Attributes:
@@ -613,12 +613,12 @@ class PrivacyFilter:
         It draws from `noise`, or from this filter's noise if None. It writes to no ledger. So it may be used in another
         thread, if no other thread draws from its noise.
         """
-        paid = Reservation(most, self._ledger.budget, simulation=self._ledger.simulation)
+        paid = ReservationLedger(most, self._ledger.budget, simulation=self._ledger.simulation)
         return PrivacyFilter(paid, self._ledger.budget, self._question, unit=self._unit, noise=noise or self._noise)
 
     def note_payers(self, most: int) -> None:
         """Note the most units that paid what this filter spends. It must follow from released values alone."""
-        if isinstance(self._ledger, Reservation):
+        if isinstance(self._ledger, ReservationLedger):
             self._ledger.payers = most
 
     def fits(self, mechanisms: Sequence[Priced], change: Change) -> bool:
@@ -646,7 +646,7 @@ class PrivacyFilter:
         charge = Charge(self._question, len(self._charges), str(mechanism), change, mechanism.cost(change))
         total = self._spent + Spending.of(charge.cost)
         if not self.ceiling.admits(total):
-            reserved = self._ledger.most if isinstance(self._ledger, Reservation) else None
+            reserved = self._ledger.most if isinstance(self._ledger, ReservationLedger) else None
             raise CeilingReached(self.ceiling, self._spent, total, reserved)
         if not self._ledger.charge(charge) and not self._again:
             # A second draw for one payment would average the noise away.

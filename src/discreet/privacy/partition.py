@@ -22,7 +22,7 @@ Count = NoisyCount | GaussianCount
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowShape:
     """The shape of one question: public.
 
     Attributes:
@@ -75,12 +75,12 @@ class RowRule:
         overflow = crowding = failure / 2
         return RowRule(replace(count, failure=failure), count.tail(overflow), crowding, most)
 
-    def rows(self, counted: int) -> Rows:
+    def rows(self, counted: int) -> RowShape:
         """Return the shape that follows from the released count."""
         units = max(1, counted + self.tail)
         if units <= self.most:
-            return Rows(units, units)
-        return Rows(self.most, units, coin_weight(units, self.most, self.crowding))
+            return RowShape(units, units)
+        return RowShape(self.most, units, coin_weight(units, self.most, self.crowding))
 
     def hold(self, units: int, votes: int) -> bool:
         """Return whether so many of the admitted units take part on average, if the count has no noise."""
@@ -188,7 +188,7 @@ def partition_to_voters(
     return Private(unseal(members, dealt), REPLACE_ONE)
 
 
-def partition_to_rows(members: Private[Member[S]], rows: Rows, noise: Noise) -> Private[tuple[S, ...]]:
+def partition_to_rows(members: Private[Member[S]], rows: RowShape, noise: Noise) -> Private[tuple[S, ...]]:
     """Give each member a row of its own, in a uniformly random order; return all rows, most of one value or empty.
 
     If a member is removed, its row is empty, and no other member moves up. So a unit is added or removed, for a release

@@ -18,7 +18,7 @@ from typing import TypeVar
 from discreet.errors import DiscreetError
 from discreet.privacy.account import PayingUnits, must_pay
 from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.filter import APART, PrivacyFilter, Receipt, Reservation, UnitLedger
+from discreet.privacy.filter import APART, PrivacyFilter, Receipt, ReservationLedger, UnitLedger
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private, unseal
@@ -56,7 +56,7 @@ class UnitAccount:
         if not (self.noise.secure or ledger.simulation):
             raise DiscreetError("Insecure noise is for simulations; a real vault needs `SystemNoise`.")
         self._ledger, self._question, self._unit = ledger, question, unit
-        self._parts: dict[int, Reservation] = {}
+        self._parts: dict[int, ReservationLedger] = {}
         self._every_unit = False
 
     @property
@@ -133,18 +133,18 @@ class UnitAccount:
             noise=type(self.noise).__name__,
             payment="every unit" if self._every_unit else "each unit that took part",
             each=self._most_charges(),
-            spending=self._of_one_unit(Reservation.kept),
+            spending=self._of_one_unit(ReservationLedger.kept),
         )
 
     def spent(self) -> Spending:
         """Return the most that any one unit has paid so far."""
-        return self._of_one_unit(Reservation.spent)
+        return self._of_one_unit(ReservationLedger.spent)
 
     def reserved(self) -> Spending:
         """Return the most that was reserved of any one unit. It stays paid if the question is not settled."""
         return self._of_one_unit(lambda reservation: reservation.most)
 
-    def _of_one_unit(self, paid: Callable[[Reservation], Spending]) -> Spending:
+    def _of_one_unit(self, paid: Callable[[ReservationLedger], Spending]) -> Spending:
         together, disjoint = Spending.nothing(), Spending.nothing()
         for part, reservation in self._parts.items():
             if part >= APART:
@@ -162,5 +162,5 @@ class UnitAccount:
         return len(self._parts) + (APART if disjoint else 0)
 
     def _part(self, part: int, most: Spending) -> PrivacyFilter:
-        self._parts[part] = reservation = Reservation(most, self.budget, simulation=self._ledger.simulation)
+        self._parts[part] = reservation = ReservationLedger(most, self.budget, simulation=self._ledger.simulation)
         return PrivacyFilter(reservation, self.budget, self._question, unit=self._unit, noise=self.noise)

@@ -13,7 +13,7 @@ from discreet.system.jsonl import numbered, value_of
 
 
 @checked_dataclass(frozen=True, config={"coerce_numbers_to_str": True})
-class Question:
+class KnownQuestion:
     """A question, the answers that count (any one does), and how many units support them, if known."""
 
     id: str
@@ -23,7 +23,7 @@ class Question:
     kind: str = ""
 
 
-def read_questions(path: Path, limit: int | None = None, *, answered: bool = True) -> list[Question]:
+def read_questions(path: Path, limit: int | None = None, *, answered: bool = True) -> list[KnownQuestion]:
     """Return the questions of a JSONL file; with `limit`, so many of them, spread evenly over the file.
 
     Args:
@@ -56,7 +56,7 @@ def matches(answer: str, acceptable: Iterable[str]) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(text)}(?!\w)", answer, re.IGNORECASE) for text in acceptable)
 
 
-def _parse(path: Path, number: int, line: str, answered: bool) -> Question:
+def _parse(path: Path, number: int, line: str, answered: bool) -> KnownQuestion:
     try:
         found = _QUESTION.validate_python({"id": str(number)} | value_of(line))
         if answered and not found.answers:
@@ -70,4 +70,4 @@ def _parse(path: Path, number: int, line: str, answered: bool) -> Question:
         ) from None
 
 
-_QUESTION = TypeAdapter(Question)
+_QUESTION = TypeAdapter(KnownQuestion)

@@ -29,7 +29,7 @@ from discreet.generation.remote.endpoint import PARSER_KEY, KeyRefused, ServerGo
 from discreet.generation.remote.openai_address import EXAMPLE, OpenAIAddress
 from discreet.questions.request import Request, parse_request
 from discreet.retrieval.codebook import Codebook
-from discreet.system.sharing import Turn
+from discreet.system.sharing import TurnLock
 
 VARIABLE = "DISCREET_PARSER"
 """The environment variable with the model's name."""
@@ -119,7 +119,7 @@ class ModelParser:
         if not address.model:
             raise UsageError(f"{VARIABLE} names a server without a model. Write it as {EXAMPLE}")
         self.address, self._endpoint = address, replace(address.endpoint, key=PARSER_KEY)
-        self._file, self._turn = file, Turn()
+        self._file, self._turn = file, TurnLock()
         self._made: dict[str, str] = {}
         self._known, self._rests_until = 0, 0.0
 

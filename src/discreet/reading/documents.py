@@ -24,7 +24,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from discreet.reading.records import Extracted, ReadingOptions, SheetRows, Unreadable, decode
+from discreet.reading.records import ExtractedText, ReadingOptions, SheetRows, Unreadable, decode
 
 DAMAGED = "damaged, or of another format than its suffix states"
 ENCRYPTED = "encrypted: save it without a password"
@@ -44,11 +44,11 @@ _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40}
 _TICKED, _EMPTY = "\u2612", "\u2610"
 
 
-def read_html(data: bytes, options: ReadingOptions) -> Iterator[Extracted]:
+def read_html(data: bytes, options: ReadingOptions) -> Iterator[ExtractedText]:
     """Yield the text of a page without scripts and styles. Links are not followed."""
     text, encoding = _decoded(data, options.encoding)
     page = Page(text)
-    yield Extracted(page.text, encoding, forms=page.forms)
+    yield ExtractedText(page.text, encoding, forms=page.forms)
 
 
 def _decoded(data: bytes, encoding: str | None) -> tuple[str, str]:
@@ -148,7 +148,7 @@ _QUOTE = re.compile(
 )
 
 
-def read_eml(data: bytes, options: ReadingOptions) -> Iterator[Extracted]:
+def read_eml(data: bytes, options: ReadingOptions) -> Iterator[ExtractedText]:
     """Yield the header and text of a mail."""
     mail = message_from_bytes(data, policy=policy.default)
     if not isinstance(mail, EmailMessage) or not any(name in mail for name in _HEADER):
@@ -167,7 +167,7 @@ def read_eml(data: bytes, options: ReadingOptions) -> Iterator[Extracted]:
     )
 
 
-def read_mbox(data: bytes, options: ReadingOptions) -> Iterator[Extracted]:
+def read_mbox(data: bytes, options: ReadingOptions) -> Iterator[ExtractedText]:
     """Yield the mails of a box: each begins with a line `From `."""
     starts = [*_START.finditer(data)]
     if not starts:
@@ -177,7 +177,7 @@ def read_mbox(data: bytes, options: ReadingOptions) -> Iterator[Extracted]:
         yield from read_eml(re.sub(rb"(?m)^>(>*From )", rb"\1", data[start.end() : end]), options)
 
 
-def _read_part(part: EmailMessage, options: ReadingOptions) -> Extracted:
+def _read_part(part: EmailMessage, options: ReadingOptions) -> ExtractedText:
     """Return the text of a part of a mail, and of those in it. What is no text is an attachment."""
     kind = part.get_content_type()
     if kind.startswith("multipart/") and not part.is_multipart():
@@ -190,26 +190,26 @@ def _read_part(part: EmailMessage, options: ReadingOptions) -> Extracted:
         if kind == "multipart/alternative":  # the longest form of one text: the plain one may be only a hint
             forms = [(one.get_content_type() != "text/calendar", text) for one, text in zip(parts, texts, strict=True)]
             texts = [text for _, text in sorted(forms, key=lambda form: (form[0], len(form[1])), reverse=True)[:1]]
-        return Extracted(
+        return ExtractedText(
             "\n\n".join(filter(None, texts)),
             next((one.encoding for one in found if one.encoding), ""),
             attachments=sum(one.attachments for one in found),
             forms=int(any(one.forms for one in found)),
         )
     if kind.startswith("image/") and "Content-ID" in part and part.get_content_disposition() != "attachment":
-        return Extracted("")  # a picture in the text, such as a logo: pictures are read from no document
+        return ExtractedText("")  # a picture in the text, such as a logo: pictures are read from no document
     is_body = kind in ("text/plain", "text/html") or not part.get_filename()
     if part.get_content_disposition() == "attachment" or not kind.startswith("text/") or not is_body:
-        return Extracted("", attachments=1)
+        return ExtractedText("", attachments=1)
     data = part.get_payload(decode=True)
     if not isinstance(data, bytes):
-        return Extracted("")
+        return ExtractedText("")
     text, encoding = decode(data, options.encoding or part.get_content_charset("us-ascii"))
     text = text.replace("\r\n", "\n")
     page = Page(text, without_quotes=options.without_quotes) if kind == "text/html" else None
     text = page.text if page else text
     own = _own_words(text) if options.without_quotes else text
-    return Extracted(own.strip(), "" if encoding.startswith("utf-8") else encoding, forms=page.forms if page else 0)
+    return ExtractedText(own.strip(), "" if encoding.startswith("utf-8") else encoding, forms=page.forms if page else 0)
 
 
 def _repaired(part: EmailMessage) -> EmailMessage:
@@ -259,7 +259,7 @@ _PACKED = {
 """Of each format the folder of its parts, those with text in the order in which they are read, and the main one."""
 
 
-def _read_packed(kind: str, data: bytes, _: ReadingOptions) -> Iterator[Extracted]:
+def _read_packed(kind: str, data: bytes, _: ReadingOptions) -> Iterator[ExtractedText]:
     """Yield the text of a file of Word or OpenDocument, or of a presentation with the notes of its slides."""
     folder, order, main = _PACKED[kind]
     if data.startswith(_OLD):
@@ -279,7 +279,7 @@ def _read_packed(kind: str, data: bytes, _: ReadingOptions) -> Iterator[Extracte
     sheets = sum(bool(_CHART.fullmatch(name)) for name in names)
     embedded = max(0, sum(bool(_EMBEDDED.fullmatch(name)) for name in names) - sheets)
     # The header of the first page and that of the others are often equal.
-    yield Extracted("\n\n".join(dict.fromkeys(filter(None, map(_tidied, texts)))), attachments=embedded)
+    yield ExtractedText("\n\n".join(dict.fromkeys(filter(None, map(_tidied, texts)))), attachments=embedded)
 
 
 def _is_encrypted(archive: zipfile.ZipFile) -> bool:
@@ -475,7 +475,7 @@ _SIDE = 2000
 """The longer side of the picture of a page, in pixels: so many has a page of A4 at 170 a inch."""
 
 
-def read_pdf(data: bytes, options: ReadingOptions) -> Iterator[Extracted | dict[str, object]]:
+def read_pdf(data: bytes, options: ReadingOptions) -> Iterator[ExtractedText | dict[str, object]]:
     """Yield `{"page": number}` for each page that was recognized, and then the text of a PDF."""
     import pypdfium2
 
@@ -506,7 +506,7 @@ def read_pdf(data: bytes, options: ReadingOptions) -> Iterator[Extracted | dict[
     attached = max(attached + document.count_attachments(), len(_EMBEDDED_FILE.findall(data)))
     document.close()
     text = "\n\n".join(filter(None, [*texts, *noted]))
-    yield Extracted(text, pages=blank, recognized=recognized, attachments=attached, forms=forms)
+    yield ExtractedText(text, pages=blank, recognized=recognized, attachments=attached, forms=forms)
 
 
 def _annotations(document: Any, page: Any) -> tuple[list[str], int]:
@@ -586,4 +586,4 @@ READERS: dict[str, Callable[[bytes, ReadingOptions], Iterator[Any]]] = {
     "mbox": read_mbox,
     "xlsx": read_xlsx,
 }
-"""The readers by format: of the bytes of a file, they yield `Extracted` or `SheetRows`; and plain data for progress."""
+"""The readers by format: of a file's bytes they yield `ExtractedText` or `SheetRows`, and plain data for progress."""

@@ -26,7 +26,7 @@ from discreet.reading.records import (
     DAMAGED,
     LONGEST,
     BadRecord,
-    Extracted,
+    ExtractedText,
     FoundFile,
     NoText,
     PartLeftOut,
@@ -175,7 +175,7 @@ _SCANNED = "no text: it may be scanned. --ocr reads scanned pages"
 def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
     """Yield the text of a file that contains one, and the parts that cannot be read."""
     source, kind = file.source, kind_of(file.path)
-    (found,) = [_plain_text(file.path, options)] if kind in _PLAIN else sandbox.read(Extracted, file, options)
+    (found,) = [_plain_text(file.path, options)] if kind in _PLAIN else sandbox.read(ExtractedText, file, options)
     if found.text.strip():
         read_by = f"{counted(found.recognized, 'scanned page')} read by OCR" if found.recognized else ""
         written = told(found.encoding) or read_by
@@ -187,7 +187,7 @@ def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
     yield from _left_out(found, source, kind, options)
 
 
-def _plain_text(path: Path, options: ReadingOptions) -> Extracted:
+def _plain_text(path: Path, options: ReadingOptions) -> ExtractedText:
     if path.stat().st_size > LONGEST:
         raise Unreadable(f"larger than {LONGEST >> 20} MiB: split it into several files")
     encoding = options.encoding or detect_encoding(lambda: path.open("rb"))
@@ -197,20 +197,20 @@ def _plain_text(path: Path, options: ReadingOptions) -> Extracted:
         raise Unreadable(f"not {encoding.upper()}. Give the encoding: --encoding NAME") from None
     if "\0" in text:
         raise Unreadable("not a text: it contains zero bytes")
-    return Extracted(text, encoding)
+    return ExtractedText(text, encoding)
 
 
 def read_mails(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
     """Yield the mails of a box, each with the fields of its header: `from` is the address of the sender."""
     source = file.source
-    for number, found in enumerate(sandbox.read(Extracted, file, options), 1):
+    for number, found in enumerate(sandbox.read(ExtractedText, file, options), 1):
         where = f"{source} mail {number}"
         fields = {**found.fields, "id": found.fields.get("message-id", ""), "text": found.text}
         yield Record(fields, where, source, written=told(found.encoding))
         yield from _left_out(found, where, "eml", options)
 
 
-def _left_out(found: Extracted, where: str, kind: str, options: ReadingOptions) -> Iterator[BadRecord]:
+def _left_out(found: ExtractedText, where: str, kind: str, options: ReadingOptions) -> Iterator[BadRecord]:
     """Yield the parts of a document that were not read."""
     left_out = PartLeftOut if found.text.strip() else BadRecord
     thing, whole, remedy = _THINGS.get(kind, _OBJECT)

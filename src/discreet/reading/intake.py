@@ -1,6 +1,6 @@
 """The files of one addition: a preview before anything is written, then their documents.
 
-A preview is the addition without writing: the same `Judge` says what becomes of each document.
+A preview is the addition without writing: the same `RecordJudge` says what becomes of each document.
 """
 
 import re
@@ -176,7 +176,7 @@ _REASONS = {
 _AT_ONCE = 256
 
 
-class Judge:
+class RecordJudge:
     """What becomes of the records of one addition, before anything is written.
 
     Args:
@@ -412,7 +412,7 @@ class Intake:
         Raises:
             UsageError, BadData: if units are not named, or if a field is missing. Nothing was written.
         """
-        judge, survey, many = Judge(self._known), _Survey(self._options.named), len(self.files) > 1
+        judge, survey, many = RecordJudge(self._known), _Survey(self._options.named), len(self.files) > 1
         name = "Checking the files" if many else "Checking the records of the file"
         with stage(name, len(self.files) if many else None) as done:  # only a single file is counted by its records
             for _ in judge.admit(self.read(survey, done if many else ignore_progress)):
@@ -441,14 +441,14 @@ class Intake:
             notes=(*survey.notes, *self._notes(judge)),
         )
 
-    def documents(self, judge: Judge | None = None) -> Iterator[tuple[Document, Fate]]:
+    def documents(self, judge: RecordJudge | None = None) -> Iterator[tuple[Document, Fate]]:
         """Return the documents to add, and those that are stored. `judge` keeps what cannot be added.
 
         Raises:
             UsageError, BadData: see `preview`, which runs first.
         """
         _ = self.preview
-        return (judge or Judge(self._known)).admit(self.read())
+        return (judge or RecordJudge(self._known)).admit(self.read())
 
     def read(self, survey: _Survey | None = None, file_done: Advance = ignore_progress) -> Iterator[Read | BadRecord]:
         """Yield all documents and refused records. With a `survey`, check that records and files name their units."""
@@ -543,7 +543,7 @@ class Intake:
                 f"'{source}' becomes '{taken}', but could be '{other}'. Use [0-9] or ???? instead of *."
             )
 
-    def _notes(self, judge: Judge) -> Iterator[str]:
+    def _notes(self, judge: RecordJudge) -> Iterator[str]:
         for name, number in judge.dropped.items():
             yield f"The field '{name}' is left out of {counted(number, 'document')}, as its value has another type."
         if judge.beside:

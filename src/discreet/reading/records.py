@@ -137,7 +137,7 @@ def _has(column: str, wanted: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Extracted:
+class ExtractedText:
     """A document's text, with counts of the parts that were not read.
 
     Attributes:

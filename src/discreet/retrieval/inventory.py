@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 
 from discreet.errors import UsageError
 from discreet.retrieval.documents import canonical_unit
-from discreet.retrieval.store import ALL, BatchEntry, Catalog, DocumentEntry, Store, UnitEntry
+from discreet.retrieval.store import ALL, BatchEntry, DocumentEntry, Store, StoreCatalog, UnitEntry
 
 
 class Inventory:
@@ -23,7 +23,7 @@ class Inventory:
         self._store, self._erasing = store, erasing
 
     @property
-    def _catalog(self) -> Catalog:
+    def _catalog(self) -> StoreCatalog:
         catalog = self._store.catalog
         if catalog is None:
             raise UsageError("The store of this vault has no lists of units, documents or batches.")

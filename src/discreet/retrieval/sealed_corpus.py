@@ -17,13 +17,20 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.privacy.noise import Noise
-from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Member, Rows, partition_to_rows, partition_to_voters
+from discreet.privacy.partition import (
+    ADD_REMOVE_ONE,
+    REPLACE_ONE,
+    Member,
+    RowShape,
+    partition_to_rows,
+    partition_to_voters,
+)
 from discreet.privacy.private import Change, Private
 from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.embedding import Embedder, meaning
 from discreet.retrieval.store import Hit, Scored, Store, Vector
-from discreet.retrieval.unit_records import Built, Statement, UnitRecord, UnitRecords
+from discreet.retrieval.unit_records import Built, TextStatement, UnitRecord, UnitRecords
 
 LEAST_FIT = 0.2
 """The least similarity of a kind to a question: below it, a text says nothing about the question."""
@@ -99,7 +106,7 @@ class SealedCorpus:
         """
         return partition_to_voters(found, voters, units_per_voter, lambda hit: hit.unit).map_batch(self._read)
 
-    def partition_to_rows(self, found: Private[Found], rows: Rows, noise: Noise) -> Private[tuple[Passage, ...]]:
+    def partition_to_rows(self, found: Private[Found], rows: RowShape, noise: Noise) -> Private[tuple[Passage, ...]]:
         """Give each found unit a row of its own, or none if its coin says so. Return the passage of each row, sealed.
 
         There are always `rows.number` rows, most with one passage or none. Only the texts of units in rows are read. A
@@ -240,7 +247,7 @@ class StatementFit:
         asked = _whole(vector)
         self._fit = {kind: int(np.dot(asked, own)) / _ONE**2 for kind, own in kinds.items()}
 
-    def value(self, text: str, statements: Sequence[Statement]) -> str:
+    def value(self, text: str, statements: Sequence[TextStatement]) -> str:
         """Return the value of the statement that fits best; "" if the text is about another subject, or none fits.
 
         A kind of which the question itself has a value is given, and not asked for. Such a text has the subject.
@@ -260,7 +267,7 @@ class StatementFit:
         words = set(self._words(value))
         return bool(words) and words <= self._asked
 
-    def _has_subject(self, text: str, best: Statement) -> bool:
+    def _has_subject(self, text: str, best: TextStatement) -> bool:
         wanted = self._asked - set(self._words(best.attribute))
         there = set(self._words(text))
         return len(wanted & there) >= SUBJECT_SHARE * len(wanted)

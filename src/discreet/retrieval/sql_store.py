@@ -36,7 +36,7 @@ from discreet.retrieval.sql_tables import (
     parts,
 )
 from discreet.retrieval.store import ALL, BatchEntry, DocumentEntry, Hit, Piece, Store, UnitEntry, Vector, digest
-from discreet.retrieval.unit_records import Moment, UnitTexts, gather
+from discreet.retrieval.unit_records import Moment, StoredUnit, gather
 from discreet.retrieval.vectors import ChunkScores, Numbers, Ranks, UnitNames, scale_of
 
 _CHANGES = 1024
@@ -495,8 +495,8 @@ class SqlStore(Store):
             if before:  # an earlier mark may need these names
                 self._names_since = mark.changes
             self._names |= there
-            texts = {name: UnitTexts(()) for name in before.values() if name is not None}
-            texts |= {name: UnitTexts(()) for name in there.values()}
+            texts = {name: StoredUnit(()) for name in before.values() if name is not None}
+            texts |= {name: StoredUnit(()) for name in there.values()}
             return Moment(mark, texts | dict(self._gathered(mark, list(there)).units), whole=False)
 
     def _changed(self, since: Mark, now: Mark) -> list[int] | None:

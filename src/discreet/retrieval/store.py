@@ -129,7 +129,7 @@ class Scored(Protocol):
         """Return the `count` nearest units (fewer if there are fewer), nearest first."""
 
 
-class Catalog(Protocol):
+class StoreCatalog(Protocol):
     """Lists of the contents of a store, for the custodian. No released answer depends on them."""
 
     def list_units(self, limit: int = ALL, skip: int = 0) -> list[UnitEntry]:
@@ -183,7 +183,7 @@ class Store(Protocol):
         """Return every chunk of every document, in a fixed order: for readers of the whole vault."""
 
     @property
-    def catalog(self) -> Catalog | None:
+    def catalog(self) -> StoreCatalog | None:
         """The lists of units, documents and batches; None if the store has none."""
 
     # -- erasure ---------------------------------------------------------------------------------------------

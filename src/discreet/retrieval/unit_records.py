@@ -28,7 +28,7 @@ Owned = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class UnitTexts:
+class StoredUnit:
     """What is stored of one unit, in an order that depends on it alone.
 
     Attributes:
@@ -56,7 +56,7 @@ class Moment:
     """
 
     mark: object
-    units: Mapping[str, UnitTexts] = field(repr=False)
+    units: Mapping[str, StoredUnit] = field(repr=False)
     whole: bool = True
 
 
@@ -99,12 +99,12 @@ def gather(
     for unit, own, _ in fields:
         fields_of[unit].append(own)
 
-    def of_unit(unit: str, own: list[tuple[str, object]]) -> UnitTexts:
+    def of_unit(unit: str, own: list[tuple[str, object]]) -> StoredUnit:
         own.sort(key=lambda one: (one[0], str(one[1])))
         numbers = {document: number for number, document in enumerate(dict.fromkeys(document for _, document in own))}
         documents = () if None in numbers else tuple(numbers[document] for _, document in own)
         beside = tuple(named.get(document, {}) for _, document in own) if unit in fields_of else ()
-        return UnitTexts(tuple(text for text, _ in own), tuple(fields_of.get(unit, ())), beside, documents)
+        return StoredUnit(tuple(text for text, _ in own), tuple(fields_of.get(unit, ())), beside, documents)
 
     return Moment(mark, {unit: of_unit(unit, own) for unit, own in texts_of.items()})
 
@@ -115,7 +115,7 @@ def _fields_of(store: Store) -> list[tuple[str, Fields, object]]:
 
 
 @dataclass(frozen=True)
-class Statement:
+class TextStatement:
     """A statement that the model read in a text: "the treatment is warm oil". Its subject is the unit of the text.
 
     Attributes:
@@ -148,13 +148,13 @@ class UnitRecord:
 
     texts: tuple[str, ...] = field(repr=False)
     fields: tuple[Fields, ...] = field(default=(), repr=False)
-    statements: Sequence[Statement] = field(default=(), repr=False)
+    statements: Sequence[TextStatement] = field(default=(), repr=False)
     fields_of: tuple[Fields, ...] = field(default=(), repr=False)
     document_of: tuple[int, ...] = field(default=(), repr=False)
     said: dict[object, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @staticmethod
-    def of(unit: str, stored: UnitTexts, looked: "Looked") -> "UnitRecord":
+    def of(unit: str, stored: StoredUnit, looked: "Looked") -> "UnitRecord":
         """Return the record of a unit from its texts, and from the codes and statements that were read in them."""
         statements = () if looked.lookup is None else LazyStatements(unit, stored.texts, looked.lookup)
         fields, beside = stored.fields, stored.fields_of
@@ -201,7 +201,7 @@ def values_in(own: Fields, name: str) -> tuple[str, ...]:
     return found if isinstance(found, tuple) else (str(found),)
 
 
-def _with_codes(unit: str, stored: UnitTexts, codes: "Codes") -> tuple[tuple[Fields, ...], tuple[Fields, ...]]:
+def _with_codes(unit: str, stored: StoredUnit, codes: "Codes") -> tuple[tuple[Fields, ...], tuple[Fields, ...]]:
     """Return the fields of each record of a unit, and those beside each text, with the codes of the record's texts."""
     numbers = stored.document_of or range(len(stored.texts))
     found: dict[int, Mapping[str, tuple[str, ...]]] = {}
@@ -227,7 +227,7 @@ class Lookup(Protocol):
     def kinds(self) -> Set[str]:
         """The kinds of all statements. No result depends on kinds that a text lacks."""
 
-    def of(self, unit: str, text: str) -> Sequence[Statement]:
+    def of(self, unit: str, text: str) -> Sequence[TextStatement]:
         """Return the statements of a unit's text; none if it was not read."""
 
 
@@ -264,7 +264,7 @@ class Statements(Protocol):
         """Return the statements of this moment."""
 
 
-class LazyStatements(Sequence[Statement]):
+class LazyStatements(Sequence[TextStatement]):
     """The statements that were read in the texts of one unit, each once; looked up at first use."""
 
     def __init__(self, unit: str, texts: Sequence[str], lookup: Lookup) -> None:
@@ -275,19 +275,19 @@ class LazyStatements(Sequence[Statement]):
         return LazyStatements(self._unit, texts, self._lookup)
 
     @cached_property
-    def _found(self) -> tuple[Statement, ...]:
+    def _found(self) -> tuple[TextStatement, ...]:
         return tuple(dict.fromkeys(one for text in self._texts for one in self._lookup.of(self._unit, text)))
 
     def __len__(self) -> int:
         return len(self._found)
 
     @overload
-    def __getitem__(self, place: int) -> Statement: ...
+    def __getitem__(self, place: int) -> TextStatement: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Statement]: ...
+    def __getitem__(self, place: slice) -> Sequence[TextStatement]: ...
 
-    def __getitem__(self, place: int | slice) -> Statement | Sequence[Statement]:
+    def __getitem__(self, place: int | slice) -> TextStatement | Sequence[TextStatement]:
         return self._found[place]
 
 
@@ -319,7 +319,7 @@ class Looked:
         """The kinds of all statements."""
         return self.lookup.kinds if self.lookup else frozenset()
 
-    def of(self, unit: str, text: str) -> Sequence[Statement]:
+    def of(self, unit: str, text: str) -> Sequence[TextStatement]:
         """Return the statements of a unit's text."""
         return self.lookup.of(unit, text) if self.lookup else ()
 

@@ -27,7 +27,7 @@ from sqlalchemy import Connection, select, text
 
 from discreet.errors import DiscreetError, LedgerError, UsageError, VaultVersionError
 from discreet.log import chain
-from discreet.log.chain import CORRUPT, GENESIS, LOG, OPEN, Head, Row
+from discreet.log.chain import CORRUPT, GENESIS, LOG, OPEN, Head, LogRow
 from discreet.log.sqlite import SqliteFile, make_log, making
 
 Detail = str | int | float | bool | None
@@ -164,7 +164,7 @@ class AuditLog:
         """Yield all lines as plain data, the oldest first. They are not checked."""
         for path in self.files():
             with self._explained(), self._file(path).reading() as connection:
-                yield from (_line(Row._make(row)) for row in connection.execute(_ACTS))
+                yield from (_line(LogRow._make(row)) for row in connection.execute(_ACTS))
 
     def newest(self, most: int) -> list[dict[str, Any]]:
         """Return the newest lines as plain data, the newest first. They are not checked."""
@@ -172,7 +172,7 @@ class AuditLog:
         for path in reversed(self.files()):
             with self._explained(), self._file(path).reading() as connection:
                 rows = connection.execute(_NEWEST_ACTS.limit(most - len(found)))
-                found += [_line(Row._make(row)) for row in rows]
+                found += [_line(LogRow._make(row)) for row in rows]
             if len(found) == most:
                 break
         return found
@@ -252,7 +252,7 @@ class _Checked:
         self.hash, self.last, self.first = GENESIS, -1, 0
         self._head, self.seen = head, head is None
 
-    def add(self, row: Row) -> None:
+    def add(self, row: LogRow) -> None:
         """Add a row whose hash was checked.
 
         Raises:
@@ -281,14 +281,14 @@ def _read_last(connection: Connection) -> tuple[Head, int, str]:
         LedgerError: if the last row is damaged, or if the file is another log.
     """
     start = _read_mark(chain.first(connection))
-    rows = [Row._make(row) for row in connection.execute(_NEWEST)]
+    rows = [LogRow._make(row) for row in connection.execute(_NEWEST)]
     last, before = rows[0], chain.before_first(rows[0]) if len(rows) == 1 else rows[1].hash
     if last.hash != chain.hash_of(last, before):
         raise LedgerError(CORRUPT)
     return Head(last.id, last.hash, before), start if last.kind == OPEN else last.part, last.kind
 
 
-def _read_mark(row: Row) -> int:
+def _read_mark(row: LogRow) -> int:
     """Return how many acts the files before had."""
     content = row.content[len(GENESIS) :]
     if not content.startswith(_MARK):
@@ -296,7 +296,7 @@ def _read_mark(row: Row) -> int:
     return int(content[len(_MARK) :])
 
 
-def _line(row: Row) -> dict[str, Any]:
+def _line(row: LogRow) -> dict[str, Any]:
     told = json.loads(row.content)
     return {"seq": row.part, "time": row.time, **told, "of": row.question, "hash": row.hash.hex()}
 

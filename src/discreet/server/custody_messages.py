@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from discreet.privacy.accounting import Budget
-from discreet.server.wire import Call, Charge, Id, Message, Population, T, Value, Whole, Wire
+from discreet.server.wire import Call, Id, Message, Population, T, UnitCharge, Value, Whole, Wire
 
 PAGE = 50
 """So many entries a page of a list has."""
@@ -80,7 +80,7 @@ class VaultState(Message):
     name: str
     unit: str
     grant: Budget
-    usual: Charge | None
+    usual: UnitCharge | None
     spent: Value
     odometer: Value | None
     more: Whole | None

@@ -179,7 +179,7 @@ class AnswerFields(TypedDict):
 # --- what is replied --------------------------------------------------------------------------------------------------
 
 
-class Charge(Message):
+class UnitCharge(Message):
     """What any one unit pays at most, in whole numbers: `privacy.accounting.Spending`.
 
     Attributes:
@@ -197,14 +197,14 @@ class Charge(Message):
     failure_atto: Annotated[int, Field(ge=0, le=ATTO)]
 
     @classmethod
-    def of(cls, spending: Spending, budget: Budget) -> "Charge":
+    def of(cls, spending: Spending, budget: Budget) -> "UnitCharge":
         """Return the charge of a spending under the grant `budget`."""
         losses = tuple(int(loss) for loss in spending.loss_nano)
         epsilon = min(float(budget.spent(spending)), LARGEST_EPSILON)
         return cls(epsilon, float(spending.delta), losses, int(spending.failure_atto))
 
     @classmethod
-    def nothing(cls) -> "Charge":
+    def nothing(cls) -> "UnitCharge":
         """Return the charge of what is free."""
         return cls(0.0, 0.0, (0,) * len(ORDERS), 0)
 
@@ -229,7 +229,7 @@ class Estimated(Message):
         understood: what is asked, as a request in words; "" for a question to the public corpus.
     """
 
-    most: Charge
+    most: UnitCharge
     free: bool
     lane: Lane
     understood: Text = ""
@@ -244,7 +244,7 @@ class Answered(Message):
     """
 
     answer: Annotated[dict[str, Any], GetPydanticSchema(lambda _, schema: schema(AnswerFields))]
-    spent: Charge
+    spent: UnitCharge
 
 
 class Condensed(Message):
@@ -291,7 +291,7 @@ class Refused(Message):
     left: Epsilon | None = None
     would_fit: Epsilon | None = None
     kind: Annotated[str, Field(pattern="^[a-z-]{0,40}$")] = ""
-    paid: Charge = field(default_factory=Charge.nothing)
+    paid: UnitCharge = field(default_factory=UnitCharge.nothing)
 
 
 class ModelCard(Message):
@@ -307,7 +307,7 @@ class ModelCard(Message):
     name: Word
     algorithm: Word
     private: bool
-    most: Charge
+    most: UnitCharge
 
 
 class FieldCard(Message):
@@ -369,7 +369,7 @@ class Readied(Message):
     ledger_writable: bool
 
 
-Reply = Answered | Estimated | Condensed | Catalogued | Readied | Refused
+WireReply = Answered | Estimated | Condensed | Catalogued | Readied | Refused
 
 
 # --- what is asked ----------------------------------------------------------------------------------------------------
@@ -403,7 +403,7 @@ class Question(Call[Answered]):
     epsilon: AskedEpsilon | None = None
     max_tokens: Annotated[int, Field(ge=1, le=MOST_TOKENS)] | None = None
     anew: bool = False
-    ceiling: Charge | None = None
+    ceiling: UnitCharge | None = None
     begun: Size = 0.0
     quantum: Size = 0.0
     lane: Lane = "voters"

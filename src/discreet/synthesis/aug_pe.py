@@ -42,7 +42,7 @@ from discreet.synthesis.dp_synrag.select import of_use
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugPE(SynthesisAlgorithm["Plan"]):
+class AugPE(SynthesisAlgorithm["AugPEPlan"]):
     """Parameters of Algorithm 1. All of them are public, and so is every text before it is voted on.
 
     Attributes:
@@ -78,15 +78,15 @@ class AugPE(SynthesisAlgorithm["Plan"]):
         write_layout(public.model, self.about, self.tokens)
         vary_layout(public.model, self.tokens, self.tokens)
 
-    def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
+    def steps(self, rho: float, delta: float, dimension: int, length: int) -> "AugPEPlan":
         """Return the plan: the price, in equal parts, for the votes of the generations."""
         population = self.texts * (self.variations + 1)
-        return Plan(
+        return AugPEPlan(
             rho=rho,
             votes=Votes(NoisySum.calibrated(rho / self.generations, population, 1, ADD_REMOVE_ONE), self.generations),
         )
 
-    def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
+    def make(self, inputs: SynthesisInputs["AugPEPlan"]) -> list[SyntheticText]:
         """Run Algorithm 1. Texts are kept like votes: a vote refers to the texts of its generation."""
         votes, public, once = inputs.plan.votes, inputs.public, inputs.checkpoint.once
         paid = inputs.privacy.within(inputs.privacy.pay(votes, ADD_REMOVE_ONE))
@@ -151,7 +151,7 @@ class Votes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(CorpusPlan):
+class AugPEPlan(CorpusPlan):
     """The votes of a run, with their noise."""
 
     votes: Votes

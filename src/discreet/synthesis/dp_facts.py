@@ -43,7 +43,7 @@ KEYWORD_SHARE = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPFacts(SynthesisAlgorithm["Plan"]):
+class DPFacts(SynthesisAlgorithm["FactsPlan"]):
     """Parameters.
 
     Attributes:
@@ -87,9 +87,9 @@ class DPFacts(SynthesisAlgorithm["Plan"]):
         """Check that the prompt fits the model."""
         rewrite_layout(public.model, self.text_tokens, self.tokens)
 
-    def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
+    def steps(self, rho: float, delta: float, dimension: int, length: int) -> "FactsPlan":
         """Return the plan: the price, divided between the two counts."""
-        return Plan(
+        return FactsPlan(
             rho=rho,
             counts=KeywordCounts.calibrated(KEYWORD_SHARE * rho, delta / 2, self.keywords, ADD_REMOVE_ONE),
             stated=KeywordCounts.calibrated(
@@ -98,7 +98,7 @@ class DPFacts(SynthesisAlgorithm["Plan"]):
             first=self.first,
         )
 
-    def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
+    def make(self, inputs: SynthesisInputs["FactsPlan"]) -> list[SyntheticText]:
         """Count keywords, count facts, and write the released facts as texts."""
         plan, privacy, once, model = inputs.plan, inputs.privacy, inputs.checkpoint.once, inputs.public.model
         for_keywords, for_facts = (privacy.pay(counted, ADD_REMOVE_ONE) for counted in (plan.counts, plan.stated))
@@ -134,7 +134,7 @@ def texts(order: Sequence[str], counts: Mapping[str, int]) -> list[SyntheticText
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(CorpusPlan):
+class FactsPlan(CorpusPlan):
     """The two counts of a run, with their noise.
 
     Attributes:

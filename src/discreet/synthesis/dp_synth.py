@@ -38,7 +38,7 @@ from discreet.synthesis.dp_synrag.select import of_use
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPSynth(SynthesisAlgorithm["Plan"]):
+class DPSynth(SynthesisAlgorithm["SynthPlan"]):
     """Parameters.
 
     Attributes:
@@ -69,13 +69,13 @@ class DPSynth(SynthesisAlgorithm["Plan"]):
         """Check that the prompt fits the model."""
         rewrite_layout(public.model, self.text_tokens, self.tokens)
 
-    def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
+    def steps(self, rho: float, delta: float, dimension: int, length: int) -> "SynthPlan":
         """Return the plan: the price, in equal parts, for the tokens of a subset; a token costs c^2/2."""
         clip = math.sqrt(2 * rho / self.tokens)
         each = InEachCluster("texts of random subsets", ((TokenPrice(clip), self.tokens),), overlap=1)
-        return Plan(rho=rho, each=each, subsets=self.subsets, clip=clip)
+        return SynthPlan(rho=rho, each=each, subsets=self.subsets, clip=clip)
 
-    def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
+    def make(self, inputs: SynthesisInputs["SynthPlan"]) -> list[SyntheticText]:
         """Deal units to subsets, and write the texts of each subset."""
         plan, model = inputs.plan, inputs.public.model
         members = partition_by_cluster(
@@ -107,7 +107,7 @@ class DPSynth(SynthesisAlgorithm["Plan"]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(CorpusPlan):
+class SynthPlan(CorpusPlan):
     """The draws of a run, with their noise.
 
     Attributes:

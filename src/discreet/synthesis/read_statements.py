@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.algorithms.text.phrases import is_denied_in, sentences_of
 from discreet.retrieval.codebook import Codebook
-from discreet.retrieval.unit_records import Statement
+from discreet.retrieval.unit_records import TextStatement
 from discreet.synthesis.asked_values import stands_in
 from discreet.synthesis.copying import as_written
 from discreet.synthesis.extraction_cache import digest
@@ -102,7 +102,7 @@ class ReadStatements:
             return frozenset(one.name for one in self.done.schema.attributes)
         return frozenset(one.attribute for name in self._lines for one in self.named(name))
 
-    def named(self, name: str) -> tuple[Statement, ...]:
+    def named(self, name: str) -> tuple[TextStatement, ...]:
         """Return the statements of the text with this name, as the model wrote them; none if it was not read."""
         return _parse(self._lines.get(name, "[]"))
 
@@ -125,7 +125,7 @@ class ReadStatements:
             self._values[line] = found
         return found
 
-    def of(self, unit: str, text: str) -> tuple[Statement, ...]:
+    def of(self, unit: str, text: str) -> tuple[TextStatement, ...]:
         """Return the statements of a unit's text; none if the reading does not cover it.
 
         Without a schema, a line does not tell whether the text denies the statement. So the text is asked here, by the
@@ -155,14 +155,14 @@ def _lines(about: Sequence[Any], content: bytes) -> Iterator[tuple[str, str]]:
             yield line[len(start) : size], line[size + 3 : -1]
 
 
-def _as_written(one: Statement, text: str) -> Statement:
+def _as_written(one: TextStatement, text: str) -> TextStatement:
     """Return a statement with the words of its text, where the model misspelled them."""
     if one.number is not None or stands_in(one.value, None, text):
         return one
     return replace(one, value=as_written(one.value, text))
 
 
-def _parse(line: str) -> tuple[Statement, ...]:
+def _parse(line: str) -> tuple[TextStatement, ...]:
     """Return the statements of a line; none if it is damaged."""
     with suppress(ValueError, TypeError, RecursionError):
         return tuple(_statement(*one) for one in json.loads(line))
@@ -171,5 +171,7 @@ def _parse(line: str) -> tuple[Statement, ...]:
 
 def _statement(
     attribute: str, value: str, negated: bool = False, number: float | None = None, unit: str = ""
-) -> Statement:
-    return Statement(str(attribute), str(value), bool(negated), None if number is None else float(number), str(unit))
+) -> TextStatement:
+    return TextStatement(
+        str(attribute), str(value), bool(negated), None if number is None else float(number), str(unit)
+    )

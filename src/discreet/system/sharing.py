@@ -32,7 +32,7 @@ def members(of: WeakSet[T]) -> list[T]:
             continue
 
 
-class Turn:
+class TurnLock:
     """A reentrant lock. A process forks only while no other thread holds one."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Turn:
 class InTurns(Protocol):
     """An object that one thread at a time uses."""
 
-    turn: Turn
+    turn: TurnLock
 
 
 K = TypeVar("K", bound=type[InTurns])
@@ -124,7 +124,7 @@ def at_fork(before: Callable[[], None], after: Callable[[], None]) -> None:
     _INNER.append((before, after))
 
 
-_TURNS: "WeakSet[Turn]" = WeakSet()
+_TURNS: "WeakSet[TurnLock]" = WeakSet()
 _INNER: list[tuple[Callable[[], None], Callable[[], None]]] = []
 _ENGINES: "WeakSet[Engine]" = WeakSet()
 _HELD = threading.local()
@@ -142,10 +142,10 @@ def _prepare_fork() -> None:
         engine.dispose()
 
 
-def _enter_all(turns: list[Turn]) -> list[Turn]:
+def _enter_all(turns: list[TurnLock]) -> list[TurnLock]:
     """Take all locks. None is held while another one is waited for: its holder may want the first one, too."""
     while True:
-        entered = list[Turn]()
+        entered = list[TurnLock]()
         for turn in turns:
             if not turn.enter_now():
                 break

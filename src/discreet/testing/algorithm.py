@@ -105,7 +105,7 @@ class WatchedUnitAccount(_Watched, UnitAccount):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AlgorithmRun:
     """One run of an algorithm.
 
     Attributes:
@@ -233,7 +233,7 @@ def run(
     texts: Sequence[str],
     seed: int = 0,
     poor: Sequence[str] = (),
-) -> Outcome:
+) -> AlgorithmRun:
     """Answer one question with seeded noise.
 
     Args:
@@ -261,7 +261,7 @@ def run(
     except DiscreetError as refusal:
         raise AssertionError(f"The account refused the algorithm: {refusal}") from refusal
     payer.settle()
-    return Outcome(generated, payer.receipt(), ledger.taken, payer.unpaid_calls + corpus.clear_reads)
+    return AlgorithmRun(generated, payer.receipt(), ledger.taken, payer.unpaid_calls + corpus.clear_reads)
 
 
 def open_account(

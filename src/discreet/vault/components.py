@@ -59,7 +59,7 @@ from discreet.synthesis.readings import CODES, FOLDERS, Readings
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.runner import SynthesisRunner
 from discreet.system.atomic_write import replace_file
-from discreet.system.sharing import Turn
+from discreet.system.sharing import TurnLock
 from discreet.system.words import quoted
 
 if TYPE_CHECKING:
@@ -483,7 +483,7 @@ class VaultParts:
     """
 
     def __init__(self, components: VaultComponents) -> None:
-        self.components, self.turn = components, Turn()
+        self.components, self.turn = components, TurnLock()
 
     @property
     def path(self) -> Path:

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 from discreet.errors import UsageError
 from discreet.planning.prices import no_longer_empty
 from discreet.reading.fields import Read
-from discreet.reading.intake import Intake, Judge, Known
+from discreet.reading.intake import Intake, Known, RecordJudge
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions
 from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document, canonical_unit
@@ -66,7 +66,7 @@ class How(TypedDict, total=False):
 
 def _index(
     indexer: Indexer,
-    judge: Judge,
+    judge: RecordJudge,
     admitted: Iterable[tuple[Document, Fate]],
     told: Progress,
     begin: Callable[[], int] | None = None,
@@ -132,7 +132,7 @@ class VaultDocuments(VaultParts):
         ):
 
             def add() -> Added:
-                judge = Judge(Known(self.store))
+                judge = RecordJudge(Known(self.store))
                 with self.components.unfinished.addition(self.store, intake.files) as begin:
                     return _index(indexer, judge, intake.documents(judge), told, begin)
 
@@ -144,7 +144,7 @@ class VaultDocuments(VaultParts):
         with reported("Embedding documents", progress) as told:
 
             def add() -> Added:
-                judge = Judge(Known(self.store))
+                judge = RecordJudge(Known(self.store))
                 return _index(self.components.indexer, judge, judge.admit(read), told)
 
             return self._added(add)

@@ -101,7 +101,7 @@ _PATTERNS = {
 
 
 @dataclass(frozen=True)
-class Extracted:
+class ExtractedStrings:
     """The strings that came out of all answers.
 
     Attributes:
@@ -147,7 +147,7 @@ def sensitive_strings(texts: Iterable[str]) -> dict[str, set[str]]:
 
 def extracted(
     answers: Sequence[tuple[AttackPrompt, str]], known: Mapping[str, set[str]], planted: frozenset[str] = frozenset()
-) -> Extracted:
+) -> ExtractedStrings:
     """Count the strings of the documents in the answers. A string in the prompt of an answer does not count.
 
     Args:
@@ -169,7 +169,7 @@ def extracted(
             untargeted |= held
     said = set().union(*sensitive_strings(answer for _, answer in answers).values())
     counts = {kind: len(values) for kind, values in targeted.items()}
-    return Extracted(counts, len(untargeted), len(everything), len(said - planted.union(*known.values())))
+    return ExtractedStrings(counts, len(untargeted), len(everything), len(said - planted.union(*known.values())))
 
 
 def marked(model: VotingModel, text: str) -> tuple[list[int], NDArray[np.bool_]]:

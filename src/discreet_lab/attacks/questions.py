@@ -12,12 +12,12 @@ from discreet_lab.attacks.extraction import (
     PROMPTS,
     UNTARGETED,
     AttackPrompt,
-    Extracted,
+    ExtractedStrings,
     extracted,
     sensitive_strings,
 )
 from discreet_lab.attacks.membership import MEASURES, Membership, likeness, measure_membership
-from discreet_lab.attacks.targets import Said, Target
+from discreet_lab.attacks.targets import Target, TargetAnswers
 from discreet_lab.attacks.trial import Trial
 
 BY_NAME = 5
@@ -41,7 +41,7 @@ class Result:
     one: dict[str, Membership]
     many: dict[str, Membership]
     canaries: CanariesOut
-    extracted: Extracted
+    extracted: ExtractedStrings
     asked: tuple[int, int, int]
     private: int | None = None
 
@@ -97,8 +97,10 @@ class Questions:
         """The other questions."""
         return [*self.canaries, *(prompt.text for prompt in self.prompts)]
 
-    def judged(self, vault: Vault, target: Target, answers: Sequence[Said], canaries: Sequence[Canary]) -> Result:
-        """Return the results from the answers of a target, one `Said` for each copy."""
+    def judged(
+        self, vault: Vault, target: Target, answers: Sequence[TargetAnswers], canaries: Sequence[Canary]
+    ) -> Result:
+        """Return the results from the answers of a target, one `TargetAnswers` for each copy."""
         people, each = len(self.pairs), len(self.pairs[0])
         about = [text for said in answers for text in said.texts[: people * each]]
         rest = answers[0].texts[people * each :]

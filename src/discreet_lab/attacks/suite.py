@@ -26,8 +26,8 @@ from discreet_lab.attacks.simulation import Stored, copied, documents_of, privat
 from discreet_lab.attacks.targets import (
     CORPUS,
     REDACTED,
-    Said,
     Target,
+    TargetAnswers,
     algorithms_called,
     ask_all,
     finder,
@@ -150,7 +150,7 @@ def _asked(
     texts: Sequence[str],
     redacted: Mapping[str, str] | None,
     on_progress: Told,
-) -> list[tuple[Target, Said]]:
+) -> list[tuple[Target, TargetAnswers]]:
     """Return the targets in a temporary copy of the vault, each with its answers."""
     with ExitStack() as stack:
         folder = stack.enter_context(private_folder())

@@ -12,7 +12,7 @@ from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import Noise
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.registry import ALGORITHMS, RAG, NonRAG, make_algorithm
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.public import PublicTexts
@@ -136,7 +136,7 @@ def reading(texts: PublicTexts) -> Find:
 
 
 @dataclass(frozen=True)
-class Said:
+class TargetAnswers:
     """The answers of a target.
 
     Attributes:
@@ -156,7 +156,7 @@ def ask_all(
     seed: int = 0,
     on_progress: Callable[[int], None] = lambda _: None,
     choose: Choose | None = None,
-) -> list[Said]:
+) -> list[TargetAnswers]:
     """Return the answers of every target to all questions, in their order. See `run_answers` for `choose`.
 
     Private algorithms run one after the other, so that a document is read once for several epsilons.
@@ -172,7 +172,7 @@ def ask_all(
         find = target.find or (
             _nothing if target.algorithm is not None and target.algorithm.private else finder(copy, reader.units)
         )
-        found.append(Said(read_all(copy.model, reader, questions, find, on_progress)))
+        found.append(TargetAnswers(read_all(copy.model, reader, questions, find, on_progress)))
     return found
 
 
@@ -192,14 +192,14 @@ def _voted(
     seed: int,
     on_progress: Callable[[int], None],
     choose: Choose | None,
-) -> dict[Algorithm, Said]:
-    asked = [Question(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
+) -> dict[Algorithm, TargetAnswers]:
+    asked = [KnownQuestion(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
     outcomes = run_answers(copy, asked, algorithms, 1, lambda: on_progress(1), choose=choose)
     found = {}
     for algorithm, groups in outcomes.items():
         answers = [answer for answer, *_ in groups]
         private = sum(bool(answer.released or answer.private_tokens) for answer in answers)
-        found[algorithm] = Said([answer.answer for answer in answers], private if algorithm.private else None)
+        found[algorithm] = TargetAnswers([answer.answer for answer in answers], private if algorithm.private else None)
     return found
 
 

@@ -45,7 +45,7 @@ from discreet.retrieval.unit_records import UnitRecords
 from discreet.vault import Vault
 from discreet_lab.attacks.bounds import Key
 from discreet_lab.audit.case import DELTA, FAILURE, ProgressCallback
-from discreet_lab.audit.pairs import Pair
+from discreet_lab.audit.pairs import VaultPair
 from discreet_lab.audit.statistics import BOOK, CROWD, WordCoder, audited_list, audited_statistics, large_rows
 
 WORDS = "x y z w who knows"
@@ -55,12 +55,12 @@ QUESTIONS = ("fever", "fever again", "fever once more", "fever at last", "fever 
 """The questions. Each unit with a document about fever is near to each of them."""
 
 PAIRS = (
-    Pair(
+    VaultPair(
         "a unit goes, the only one that says y",
         {"u1": ["fever say: x ."], "u2": ["fever cough say: x ."], "u3": ["fever cough cough say: y ."]},
         goes="u3",
     ),
-    Pair(
+    VaultPair(
         "a unit goes, and another moves in",
         {
             "u1": ["fever say: x ."],
@@ -70,18 +70,18 @@ PAIRS = (
         },
         goes="u2",
     ),
-    Pair(
+    VaultPair(
         "a unit comes",
         {"u1": ["fever say: x ."], "u2": ["fever cough say: x ."]},
         comes={"u3": ["fever cough cough say: x ."]},
     ),
-    Pair(
+    VaultPair(
         "a unit becomes another",
         {"u1": ["fever say: x ."], "u2": ["fever cough say: x ."], "u3": ["fever cough cough say: x ."]},
         goes="u3",
         comes={"u4": ["fever cough cough say: y ."]},
     ),
-    Pair(
+    VaultPair(
         "a unit with three documents goes",
         {
             "u1": ["fever say: y .", "fever cough say: y .", "fever cough cough say: y ."],
@@ -90,7 +90,7 @@ PAIRS = (
         },
         goes="u1",
     ),
-    Pair(
+    VaultPair(
         "one of six goes that are equally near",
         {
             "u1": ["fever say: x ."],
@@ -102,14 +102,14 @@ PAIRS = (
         },
         goes="u6",
     ),
-    Pair("the only unit goes: fewer units than voters", {"u1": ["fever say: x ."]}, goes="u1"),
-    Pair(
+    VaultPair("the only unit goes: fewer units than voters", {"u1": ["fever say: x ."]}, goes="u1"),
+    VaultPair(
         "a unit goes; three questions, for which nobody can pay to the end",
         {"u1": ["fever say: x ."], "u2": ["fever cough say: y ."], "u3": ["fever cough cough say: z ."]},
         goes="u1",
         asked=QUESTIONS[:3],
     ),
-    Pair(
+    VaultPair(
         "a unit goes; of those near the second question some have paid for the first; the third was asked before",
         {
             "u1": ["rash say: x .", "fever say: y ."],
@@ -124,7 +124,7 @@ PAIRS = (
 
 
 @dataclass(frozen=True)
-class Setting:
+class AuditSetting:
     """An algorithm with the parameters of its audit.
 
     Attributes:
@@ -160,8 +160,8 @@ class AlgorithmCase:
     """
 
     name: str
-    setting: Setting
-    pair: Pair
+    setting: AuditSetting
+    pair: VaultPair
     corpus: type[SealedCorpus] = SealedCorpus
     ledger: Callable[[Budget], MemoryLedger] = MemoryLedger
     draws: int = 1000
@@ -179,7 +179,7 @@ class AlgorithmCase:
 
     def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[list[Key], list[Key]]:
         """Return `draws` transcripts of each vault."""
-        crowd = Pair("", {f"crowd {n}": ["fever say: x ."] for n in range(self.setting.crowd)})
+        crowd = VaultPair("", {f"crowd {n}": ["fever say: x ."] for n in range(self.setting.crowd)})
         pair, crowd = (self.pair.stating(), crowd.stating()) if self.setting.read else (self.pair, crowd)
         return pair.sample(crowd.units, lambda vault: self._transcripts(vault, pair, draws, noise, on_progress))
 
@@ -197,7 +197,7 @@ class AlgorithmCase:
         return f"No draw of '{self.name}' released anything, though its plan has a cost."
 
     def _transcripts(
-        self, vault: Vault, pair: Pair, draws: int, noise: Noise, on_progress: ProgressCallback
+        self, vault: Vault, pair: VaultPair, draws: int, noise: Noise, on_progress: ProgressCallback
     ) -> list[Key]:
         model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
         if self.setting.read:
@@ -214,7 +214,7 @@ class AlgorithmCase:
             on_progress(1)
         return found
 
-    def _transcript(self, vault: Vault, pair: Pair, model: ToyModel, noise: Noise) -> str:
+    def _transcript(self, vault: Vault, pair: VaultPair, model: ToyModel, noise: Noise) -> str:
         """Return all that an analyst sees, as JSON."""
         ledger, seen = self.ledger(self.setting.budget), list[object]()
         history = _new_history(vault)
@@ -252,7 +252,7 @@ def algorithm_cases(epsilon: float, names: Sequence[str] = ()) -> list[Algorithm
     ]
 
 
-def settings(epsilon: float) -> dict[str, Setting]:
+def settings(epsilon: float) -> dict[str, AuditSetting]:
     """Return all algorithms with a guarantee, by name, for a total of `epsilon`."""
     votes = {"voters": 3, "max_tokens": 2, "private_tokens": 1}
     converted, failing = Budget(epsilon, DELTA), Budget(epsilon, FAILURE, FAILURE)
@@ -261,7 +261,7 @@ def settings(epsilon: float) -> dict[str, Setting]:
     token = DPVoteRAG(voters=3, private_tokens=1, max_tokens=1)
     about_it = 0.05  # the similarity: a document without a common word with the question has 0
     widely: dict[str, Any] = {"highest": 0.9, "lowest": about_it}
-    found: dict[str, Setting] = {
+    found: dict[str, AuditSetting] = {
         "dp-vote-rag": _alone(DPVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
         "dp-sparse-vote-rag": _alone(DPSparseVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
         "dp-rag-pure": _alone(DPRAGPure(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
@@ -274,11 +274,11 @@ def settings(epsilon: float) -> dict[str, Setting]:
             DPRAG(epsilon=epsilon, max_tokens=2, wanted=2, levels=(0.4, 0.2), omega=0.0), converted, replacing=False
         ),
         "adaptive": _alone(Adaptive(inner=DPVoteRAG(epsilon=epsilon, **votes), numbers=(2, 4)), converted),  # type: ignore[arg-type]
-        "naive-multi-rag": Setting(NaiveMultiRAG(inner=token, uses=2), pure),
-        "murag": Setting(MuRAG(inner=token, uses=1, similarity=about_it), pure, replacing=False),
+        "naive-multi-rag": AuditSetting(NaiveMultiRAG(inner=token, uses=2), pure),
+        "murag": AuditSetting(MuRAG(inner=token, uses=1, similarity=about_it), pure, replacing=False),
         "murag-all-vote": _all_voting(epsilon, about_it),
         "murag-all-vote-candidate": _all_voting(epsilon, about_it, ("x",)),
-        "murag-ada": Setting(
+        "murag-ada": AuditSetting(
             MuRAGAda(inner=token, uses=1, epsilon_threshold=epsilon / 2, highest=0.9, lowest=-0.9, bins=2, enough=2),
             pure,
             replacing=False,
@@ -287,17 +287,17 @@ def settings(epsilon: float) -> dict[str, Setting]:
         "murag-ada-read": _by_curve(MuRAGAda(inner=Consensus(readings=True), **widely), both, read=True),
     }
     listed, crowd = audited_list(both)
-    found[listed.name] = Setting(listed, both, crowd, replacing=False, read=True)
+    found[listed.name] = AuditSetting(listed, both, crowd, replacing=False, read=True)
     counted = {
-        name: Setting(one, failing, CROWD, replacing=False, coded=True, see=large_rows)
+        name: AuditSetting(one, failing, CROWD, replacing=False, coded=True, see=large_rows)
         if isinstance(one, Themes)
-        else Setting(one, failing, CROWD, replacing=False)
+        else AuditSetting(one, failing, CROWD, replacing=False)
         for name, one in audited_statistics().items()
     }
     return found | counted
 
 
-def _all_voting(epsilon: float, similarity: float, candidates: tuple[str, ...] = ()) -> Setting:
+def _all_voting(epsilon: float, similarity: float, candidates: tuple[str, ...] = ()) -> AuditSetting:
     """Return the setting of an open answer by all admitted units; two more than its crowd release it half the time."""
     inner = Consensus(max_tokens=2, sentence=False, propose=candidates)
     granted = Budget(epsilon, FAILURE, FAILURE)
@@ -307,10 +307,10 @@ def _all_voting(epsilon: float, similarity: float, candidates: tuple[str, ...] =
     assert isinstance(selection, CountedSelection)
     known = selection.with_candidates(candidates)
     votes = known.candidate_votes_needed(0.5) if candidates else known.votes_needed(0.5)
-    return Setting(algorithm, granted, max(0, votes - 2), replacing=False)
+    return AuditSetting(algorithm, granted, max(0, votes - 2), replacing=False)
 
 
-def _by_curve(algorithm: MuRAGAda, granted: Budget, *, read: bool = False) -> Setting:
+def _by_curve(algorithm: MuRAGAda, granted: Budget, *, read: bool = False) -> AuditSetting:
     """Return the setting of the default release: at the usual epsilon, the curve that is best at the vault's order.
 
     The crowd is such that a unit that comes brings an answer over one half.
@@ -318,16 +318,16 @@ def _by_curve(algorithm: MuRAGAda, granted: Budget, *, read: bool = False) -> Se
     voters, rounds = algorithm.count_votes(granted, VOCABULARY)
     (selection,) = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, VOCABULARY)
     assert isinstance(selection, OpenSelection)
-    return Setting(algorithm, granted, max(0, (selection.votes_needed(0.5) or 0) - 3), replacing=False, read=read)
+    return AuditSetting(algorithm, granted, max(0, (selection.votes_needed(0.5) or 0) - 3), replacing=False, read=read)
 
 
-def _alone(algorithm: Algorithm, granted: Budget, crowd: int = 0, *, replacing: bool = True) -> Setting:
+def _alone(algorithm: Algorithm, granted: Budget, crowd: int = 0, *, replacing: bool = True) -> AuditSetting:
     """Return the setting of an algorithm that every unit pays for. Its grant is its plan's ceiling."""
     plan = algorithm.plan(granted, VOCABULARY)
-    return Setting(algorithm, plan.ceiling if plan else granted, crowd, replacing)
+    return AuditSetting(algorithm, plan.ceiling if plan else granted, crowd, replacing)
 
 
-def _agreeing(algorithm: Consensus | DPKSA, granted: Budget) -> Setting:
+def _agreeing(algorithm: Consensus | DPKSA, granted: Budget) -> AuditSetting:
     """Return the setting of an algorithm that releases common values.
 
     Its crowd, with two or three more units, reaches a release half of the time.

@@ -51,7 +51,7 @@ class Fallible(Protocol):
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """One row of an audit.
 
     Attributes:
@@ -91,7 +91,7 @@ def run(
     draws: int | None = None,
     confidence: float = CONFIDENCE,
     on_progress: ProgressCallback = lambda _: None,
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """Audit every case; return the findings. All bounds hold together with `confidence`, by a union bound.
 
     Args:
@@ -107,7 +107,7 @@ def run(
         first, second = case.sample(draws or case.draws, noise, on_progress)
         bound = epsilon_at_least(first, second, delta, (1 - confidence) / len(cases))
         fault = case.find_fault(first, second) if isinstance(case, Fallible) else ""
-        found.append(Finding(case.name, case.inputs, claimed, delta, bound, len(first), confidence, fault))
+        found.append(AuditFinding(case.name, case.inputs, claimed, delta, bound, len(first), confidence, fault))
     return found
 
 

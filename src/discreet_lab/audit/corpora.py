@@ -17,16 +17,14 @@ from discreet.privacy.noise import Noise
 from discreet.retrieval.vectors import LARGEST
 from discreet.synthesis.aug_pe import AugPE
 from discreet.synthesis.base import SynthesisAlgorithm
-from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_facts import Plan as FactsPlan
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
-from discreet.synthesis.dp_synrag.parameters import Plan as SynRAGPlan
+from discreet.synthesis.dp_facts import DPFacts, FactsPlan
+from discreet.synthesis.dp_synrag.parameters import DPSynRAG, SynRAGPlan
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
 from discreet_lab.attacks.bounds import Key
 from discreet_lab.audit.case import FAILURE, ProgressCallback
-from discreet_lab.audit.pairs import Pair
+from discreet_lab.audit.pairs import VaultPair
 
 WORDS = "x y z who knows"
 """The words of the model. Its answer to a prompt without a document is "who knows"."""
@@ -40,15 +38,17 @@ WORDS_OF_UNITS = 8
 """The words that units bring together, at most: a word and a fact each, and units of a crowd bring the same."""
 
 PAIRS = (
-    Pair("one of those that agree goes", {"u1": [GLOOP.format("x")]}, goes="u1"),
-    Pair("a unit goes that says something else", {"u1": [GLOOP.format("y")]}, goes="u1"),
-    Pair("a unit comes that is about something else", {"u1": [GLOOP.format("x")]}, comes={"u2": [RASH.format("y")]}),
-    Pair(
+    VaultPair("one of those that agree goes", {"u1": [GLOOP.format("x")]}, goes="u1"),
+    VaultPair("a unit goes that says something else", {"u1": [GLOOP.format("y")]}, goes="u1"),
+    VaultPair(
+        "a unit comes that is about something else", {"u1": [GLOOP.format("x")]}, comes={"u2": [RASH.format("y")]}
+    ),
+    VaultPair(
         "a unit with three documents goes",
         {"u1": [GLOOP.format("y"), RASH.format("x"), GLOOP.format("z")], "u2": [GLOOP.format("y")]},
         goes="u1",
     ),
-    Pair("a unit becomes another", {"u1": [GLOOP.format("x")]}, goes="u1", comes={"u2": [GLOOP.format("y")]}),
+    VaultPair("a unit becomes another", {"u1": [GLOOP.format("x")]}, goes="u1", comes={"u2": [GLOOP.format("y")]}),
 )
 
 
@@ -86,7 +86,7 @@ class CorpusCase:
     name: str
     method: SynthesisAlgorithm[Any]
     crowd: int
-    pair: Pair
+    pair: VaultPair
     draws: int = 400
 
     @property

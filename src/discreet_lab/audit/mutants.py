@@ -23,22 +23,21 @@ from discreet.privacy.mechanisms.limited_domain import LimitedDomain
 from discreet.privacy.mechanisms.sparse_vector import SparseVector
 from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
-from discreet.privacy.partition import REPLACE_ONE, Member, Rows, together
+from discreet.privacy.partition import REPLACE_ONE, Member, RowShape, together
 from discreet.privacy.private import Change, Private
 from discreet.registry import Consensus, MuRAG
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Asked, Found, SealedCorpus
-from discreet.retrieval.unit_records import Fields, Statement, UnitRecord, values_in
-from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_facts import Plan as FactsPlan
+from discreet.retrieval.unit_records import Fields, TextStatement, UnitRecord, values_in
+from discreet.synthesis.dp_facts import DPFacts, FactsPlan
 from discreet_lab.attacks.bounds import Key
-from discreet_lab.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, Setting, settings
+from discreet_lab.audit.algorithms import PAIRS, QUESTIONS, AlgorithmCase, AuditSetting, settings
 from discreet_lab.audit.broken_noise import Quiet
 from discreet_lab.audit.case import DELTA, FAILURE, Case, rho_of
 from discreet_lab.audit.corpora import PAIRS as CORPUS_PAIRS
 from discreet_lab.audit.corpora import CorpusCase, SmallFacts, corpora
 from discreet_lab.audit.mechanisms import CHANGES, MechanismCase, Stream, mechanism_cases
-from discreet_lab.audit.pairs import DATE, YEAR, Pair
+from discreet_lab.audit.pairs import DATE, YEAR, VaultPair
 from discreet_lab.audit.statistics import CODE
 from discreet_lab.audit.vote_mutants import vote_twins
 
@@ -241,7 +240,7 @@ class BrokenPayment(MemoryLedger):
 class BrokenRows(SealedCorpus):
     """BROKEN: the nearest units have the rows, and one that moves up is charged as if it came."""
 
-    def partition_to_rows(self, found: Private[Found], rows: Rows, noise: Noise) -> Private[tuple[Passage, ...]]:
+    def partition_to_rows(self, found: Private[Found], rows: RowShape, noise: Noise) -> Private[tuple[Passage, ...]]:
         """Give the rows to the nearest units, and state that units come and go."""
         return together([self.partition_to_voters(found, rows.number, 1)])
 
@@ -249,10 +248,10 @@ class BrokenRows(SealedCorpus):
 class BrokenCoins(SealedCorpus):
     """BROKEN: the coin of a row follows from the unit's name, so that it is the same in every question."""
 
-    def partition_to_rows(self, found: Private[Found], rows: Rows, noise: Noise) -> Private[tuple[Passage, ...]]:
+    def partition_to_rows(self, found: Private[Found], rows: RowShape, noise: Noise) -> Private[tuple[Passage, ...]]:
         """Give a row to each unit whose name says so, if all of these have rows."""
         taking = found.keep(lambda member: _coin_of(member.value.unit) < rows.weight)
-        return super().partition_to_rows(taking, Rows(rows.number, rows.number), noise)
+        return super().partition_to_rows(taking, RowShape(rows.number, rows.number), noise)
 
 
 def _coin_of(unit: str) -> int:
@@ -267,7 +266,7 @@ class BrokenNames(SealedCorpus):
         """Return the records with the more common values."""
         given = Counter(one.value for record in self._records.now().records.values() for one in record.statements)
 
-        def named(one: Statement) -> Statement:
+        def named(one: TextStatement) -> TextStatement:
             alike = [value for value in sorted(given) if value.split()[:1] == one.value.split()[:1]]
             return replace(one, value=max([one.value, *alike], key=given.__getitem__))
 
@@ -332,7 +331,7 @@ class BrokenReading(SealedCorpus):
         return documents.map(read)
 
 
-INDEXED = Pair(
+INDEXED = VaultPair(
     "a unit goes that pulled a list towards the question",
     {
         "u0": ["fever fever say: y ."],
@@ -341,12 +340,12 @@ INDEXED = Pair(
     },
     goes="u0",
 )
-RANKED = Pair(
+RANKED = VaultPair(
     "the nearest unit goes",
     {f"u{n}": [f"fever {'cough ' * n}say: {'xy'[n % 2]} ."] for n in range(17)},
     goes="u0",
 )
-CROWDED = Pair(
+CROWDED = VaultPair(
     "the nearest unit goes",
     {f"u{n}": [f"fever {'cough ' * n}say: {'x' if n < 3 else 'y'} ."] for n in range(30)},
     goes="u0",
@@ -357,23 +356,25 @@ SEATS = 4
 """The rows of the twin with keyed coins."""
 NAMED = sorted((f"u{n}" for n in range(4000)), key=_coin_of)[: SEATS + 1]
 """Units whose names let them take part in every question: one more than there are rows."""
-FULL = Pair("a unit goes, and the others fill all rows", {name: ["fever say: x ."] for name in NAMED}, goes=NAMED[0])
-NAMED_ONCE = Pair(
+FULL = VaultPair(
+    "a unit goes, and the others fill all rows", {name: ["fever say: x ."] for name in NAMED}, goes=NAMED[0]
+)
+NAMED_ONCE = VaultPair(
     "a unit goes that names a value as another one does",
     {f"u{n}": [f"fever say: x {n or 1} ."] for n in range(MANY)},
     goes="u0",
 )
-FIRST = Pair(
+FIRST = VaultPair(
     "the unit with the first date goes",
     {f"u{n}": [f"fever{' cough' * (n > 0)} say: x ."] for n in range(MANY)},
     goes="u0",
 )
-RARE = Pair(
+RARE = VaultPair(
     "a unit goes with a code that just enough units have",
     {f"u{n}": ["fever say: y ."] for n in range(MANY)},
     goes="u0",
 )
-SAID = Pair(
+SAID = VaultPair(
     "a unit goes that alone says no more than y",
     {f"u{n}": [f"fever say: {'x, y' if n else 'y'} ."] for n in range(MANY)},
     goes="u0",
@@ -394,13 +395,13 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
     yield AlgorithmCase("consensus-choices", _alone(choosing(4), granted), index, corpus=BrokenIndex)
     yield AlgorithmCase("consensus-choices", _alone(choosing(8, 2), granted), dealt, corpus=BrokenDeal)
     murag = MuRAG(inner=choosing(1), similarity=-1.0, uses=1)
-    yield AlgorithmCase("murag", Setting(murag, granted), paid, ledger=BrokenPayment, draws=3000)
+    yield AlgorithmCase("murag", AuditSetting(murag, granted), paid, ledger=BrokenPayment, draws=3000)
     failing = replace(granted, delta=FAILURE, failures=FAILURE)
     three = MuRAG(inner=choosing(1), similarity=-1.0, uses=1, rows=3)
     moves_up = _named(CROWDED, "units that move up")
-    yield AlgorithmCase("murag-all-vote", Setting(three, failing), moves_up, corpus=BrokenRows, draws=6000)
+    yield AlgorithmCase("murag-all-vote", AuditSetting(three, failing), moves_up, corpus=BrokenRows, draws=6000)
     coins = _named(FULL, "a coin that follows from the unit's name")
-    seats = Setting(replace(three, rows=SEATS), failing)
+    seats = AuditSetting(replace(three, rows=SEATS), failing)
     yield AlgorithmCase("murag-all-vote", seats, coins, corpus=BrokenCoins, draws=3000)
     known = settings(epsilon)
     for name, mistake, pair, corpus in (
@@ -412,11 +413,11 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
         yield AlgorithmCase(name, replace(known[name], crowd=0), _named(pair, mistake), corpus=corpus)
 
 
-def _alone(algorithm: Consensus, granted: Budget) -> Setting:
-    return Setting(algorithm, replace(granted, delta=DELTA, failures=0.0, accountant="renyi"))
+def _alone(algorithm: Consensus, granted: Budget) -> AuditSetting:
+    return AuditSetting(algorithm, replace(granted, delta=DELTA, failures=0.0, accountant="renyi"))
 
 
-def _named(pair: Pair, name: str) -> Pair:
+def _named(pair: VaultPair, name: str) -> VaultPair:
     return replace(pair, name=f"{name} ({pair.name})")
 
 

@@ -20,7 +20,7 @@ DATE, YEAR = "date", 2000
 
 
 @dataclass(frozen=True)
-class Pair:
+class VaultPair:
     """Two neighbouring vaults.
 
     Attributes:
@@ -49,7 +49,7 @@ class Pair:
         """
         return (epsilon, delta) if self.steps < 2 else (2 * epsilon, (1 + math.exp(epsilon)) * delta)
 
-    def stating(self) -> "Pair":
+    def stating(self) -> "VaultPair":
         """Return the same pair with texts that state a treatment, and questions about it: for votes by readings."""
         units, comes = (
             {unit: [text.replace("say:", "say: treatment is") for text in texts] for unit, texts in side.items()}

@@ -13,7 +13,7 @@ from discreet.parameters import read_parameters
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
 from discreet.registry import ALGORITHMS, make_algorithm
-from discreet_lab.audit.algorithms import PAIRS, VOCABULARY, AlgorithmCase, Setting
+from discreet_lab.audit.algorithms import PAIRS, VOCABULARY, AlgorithmCase, AuditSetting
 from discreet_lab.audit.case import DELTA
 
 NOTHING_CLAIMED = Budget(1e-9, 0.0, accountant="pure")
@@ -40,10 +40,10 @@ def plugin_cases(epsilon: float, name: str, options: Mapping[str, Any] | None = 
     return [AlgorithmCase(name, setting, pair) for pair in PAIRS]
 
 
-def _set(algorithm: Algorithm, granted: Budget) -> Setting:
+def _set(algorithm: Algorithm, granted: Budget) -> AuditSetting:
     """Return the setting of an algorithm: its ledger grants what the plan of one question allows."""
     plan = algorithm.plan(granted, VOCABULARY)
     if plan is None:
-        return Setting(algorithm, NOTHING_CLAIMED, replacing=False)
+        return AuditSetting(algorithm, NOTHING_CLAIMED, replacing=False)
     budget = granted if algorithm.payment is Payment.EACH_UNIT else plan.ceiling
-    return Setting(algorithm, budget, replacing=False)
+    return AuditSetting(algorithm, budget, replacing=False)

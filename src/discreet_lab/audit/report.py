@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from discreet_lab.audit.case import Finding
+from discreet_lab.audit.case import AuditFinding
 
 HEADINGS = ("audited", "neighbouring inputs", "draws of each", "delta", "claimed epsilon", "shown at least", "verdict")
 UNREMARKABLE = "no violation found"
 """The verdict of a sound case without a violation."""
 
 
-def verdict(finding: Finding, *, twin: bool = False) -> str:
+def verdict(finding: AuditFinding, *, twin: bool = False) -> str:
     """Return the verdict. A mutant is flagged or missed. A sound case without a violation is no proof.
 
     A case with a fault was not audited: its draws show nothing.
@@ -25,7 +25,7 @@ def verdict(finding: Finding, *, twin: bool = False) -> str:
     return "FAULT" if finding.fault else UNREMARKABLE
 
 
-def cells(finding: Finding, *, twin: bool = False) -> tuple[str, ...]:
+def cells(finding: AuditFinding, *, twin: bool = False) -> tuple[str, ...]:
     """Return a row as text, in the order of `HEADINGS`."""
     return (
         finding.name,
@@ -38,7 +38,7 @@ def cells(finding: Finding, *, twin: bool = False) -> tuple[str, ...]:
     )
 
 
-def table(findings: Sequence[Finding], *, twin: bool = False) -> Table:
+def table(findings: Sequence[AuditFinding], *, twin: bool = False) -> Table:
     """Return the rows as a table for a terminal."""
     # Without lines between columns, no word of a heading and no verdict is cut in a terminal of 80 characters.
     made = Table(box=SIMPLE_HEAD, padding=0)
@@ -49,7 +49,7 @@ def table(findings: Sequence[Finding], *, twin: bool = False) -> Table:
     return made
 
 
-def remarkable(findings: Sequence[Finding], *, twin: bool = False) -> list[str]:
+def remarkable(findings: Sequence[AuditFinding], *, twin: bool = False) -> list[str]:
     """Return a line for each verdict other than "no violation found": the names, with their numbers of rows."""
     rows = Counter((verdict(finding, twin=twin), finding.name) for finding in findings)
     names: dict[str, list[str]] = {}
@@ -59,7 +59,7 @@ def remarkable(findings: Sequence[Finding], *, twin: bool = False) -> list[str]:
     return [f"Rows with the verdict {found}: {', '.join(own)}" for found, own in names.items()]
 
 
-def markdown(findings: Sequence[Finding], *, twin: bool = False) -> str:
+def markdown(findings: Sequence[AuditFinding], *, twin: bool = False) -> str:
     """Return the rows as a table in Markdown."""
     lines = [HEADINGS, ("---",) * len(HEADINGS), *(cells(finding, twin=twin) for finding in findings)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from discreet.algorithms.statistics.noisy_cells import Price, choose_counts
+from discreet.algorithms.statistics.noisy_cells import StatisticPrice, choose_counts
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.privacy.accounting import Budget
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Themes, Trend
@@ -68,5 +68,5 @@ def audited_statistics() -> dict[str, Statistic]:
 def audited_list(budget: Budget) -> tuple[ListValues, int]:
     """Return the list of the treatments that were read, and a crowd with which its value is about at the threshold."""
     listed = ListValues(attribute="treatment", each=1, uses=USES)
-    _, values = choose_counts(Price(budget, uses=USES), listed.each)
+    _, values = choose_counts(StatisticPrice(budget, uses=USES), listed.each)
     return listed, round(values.threshold) - 2

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from discreet.demo.corpus import DISEASES, documents
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.retrieval.documents import Document
 
 UNEQUAL = (6, 12, 18, 24, 30, 36, 42, 48, 54, 60, 80, 100)
@@ -49,7 +49,7 @@ def hospital(sizes: tuple[int, ...]) -> list[Document]:
     return found
 
 
-def hospital_questions(sizes: tuple[int, ...]) -> list[Question]:
+def hospital_questions(sizes: tuple[int, ...]) -> list[KnownQuestion]:
     """Return two questions about each disease: for its treatment, and for its name."""
     found = []
     for disease, size in zip(DISEASES, sizes, strict=False):
@@ -57,8 +57,8 @@ def hospital_questions(sizes: tuple[int, ...]) -> list[Question]:
         asked = f"I have {first}, {second} and {third}. What is the disease?"
         treated = f"What is the treatment for {disease.name}?"
         found += [
-            Question(f"{disease.name}, treatment", treated, (disease.treatment,), size, "treatment"),
-            Question(f"{disease.name}, name", asked, (disease.name,), size, "diagnosis"),
+            KnownQuestion(f"{disease.name}, treatment", treated, (disease.treatment,), size, "treatment"),
+            KnownQuestion(f"{disease.name}, name", asked, (disease.name,), size, "diagnosis"),
         ]
     return found
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from discreet.query.known_answers import Question, matches
+from discreet.query.known_answers import KnownQuestion, matches
 from discreet_lab.bench.table import Data
 from discreet_lab.evaluation.bert_score import PACKAGED, bert_score, open_token_embedder
-from discreet_lab.evaluation.experiment import Outcome
+from discreet_lab.evaluation.experiment import ScoredAnswer
 from discreet_lab.evaluation.metrics import levenshtein, mean_and_margin, rouge_1, rouge_l, token_f1
 
 Measure = Callable[[str, Sequence[str]], float]
@@ -19,7 +19,7 @@ TEXT_MEASURES: dict[str, Measure] = {
     "Levenshtein": lambda said, answers: max(levenshtein(said, one) for one in answers),
 }
 """Measures of a text against the answers of its question."""
-OUTCOME_MEASURES: dict[str, Callable[[Outcome], float]] = {
+OUTCOME_MEASURES: dict[str, Callable[[ScoredAnswer], float]] = {
     "tokens": lambda one: one.tokens,
     "private tokens": lambda one: one.private_tokens,
     "passed": lambda one: float(one.released),
@@ -42,8 +42,8 @@ def columns_on(columns: Sequence[str], data: Data) -> tuple[str, ...]:
 
 def measured(
     columns: Sequence[str],
-    questions: Sequence[Question],
-    outcomes: Sequence[Sequence[Outcome]],
+    questions: Sequence[KnownQuestion],
+    outcomes: Sequence[Sequence[ScoredAnswer]],
     encoder: str = PACKAGED,
 ) -> dict[str, Any]:
     """Return the means of each column over questions, each with answers of several seeds."""
@@ -62,7 +62,7 @@ def measured(
     return {name: found[name] for name in columns}
 
 
-def _value(name: str, question: Question, outcome: Outcome, encoder: str) -> float:
+def _value(name: str, question: KnownQuestion, outcome: ScoredAnswer, encoder: str) -> float:
     if name in OUTCOME_MEASURES:
         return OUTCOME_MEASURES[name](outcome)
     return measure_text(name, outcome.answer, question.answers, encoder)
@@ -75,7 +75,9 @@ def measure_text(name: str, text: str, answers: Sequence[str], encoder: str = PA
     return TEXT_MEASURES[name](text, answers)
 
 
-def mean_of_texts(name: str, questions: Sequence[Question], texts: Sequence[str], encoder: str = PACKAGED) -> float:
+def mean_of_texts(
+    name: str, questions: Sequence[KnownQuestion], texts: Sequence[str], encoder: str = PACKAGED
+) -> float:
     """Return the mean of a measure of texts over questions, one text each."""
     values = [
         measure_text(name, text, question.answers, encoder) for question, text in zip(questions, texts, strict=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from discreet.errors import UsageError
 from discreet.generation.loading import PACKAGED, open_model
-from discreet.query.known_answers import Question, read_questions
+from discreet.query.known_answers import KnownQuestion, read_questions
 from discreet.vault import Vault
 from discreet_lab.attacks.extraction import sensitive_strings
 from discreet_lab.attacks.simulation import private_folder
@@ -51,7 +51,7 @@ class OpenedData:
     """
 
     vault: Vault | None
-    questions: list[Question]
+    questions: list[KnownQuestion]
     kind: Data
     described: str
 
@@ -101,14 +101,14 @@ def open_demo(table: BenchTable, limit: int, model: str, quick: bool, on_progres
             yield OpenedData(vault, asked, kind, about)
 
 
-def choose_questions(questions: list[Question], limit: int) -> list[Question]:
+def choose_questions(questions: list[KnownQuestion], limit: int) -> list[KnownQuestion]:
     """Return so many questions, spread evenly over all."""
     if limit >= len(questions):
         return questions
     return [questions[index * len(questions) // limit] for index in range(limit)]
 
 
-def kind_of(questions: list[Question]) -> Data:
+def kind_of(questions: list[KnownQuestion]) -> Data:
     """Return the kind of data that questions are, by the "kind" of each: that of all of them, if they have one."""
     found = {KINDS.get(question.kind, Data.FACTS) for question in questions}
     return found.pop() if len(found) == 1 else Data.FACTS
@@ -121,15 +121,15 @@ def kind_of_texts(vault: Vault) -> Data:
     return Data.MAILS if having >= SHARE_OF_MAILS * max(1, len(texts)) else Data.TEXTS
 
 
-def read_stream(path: Path, limit: int | None) -> list[Question]:
+def read_stream(path: Path, limit: int | None) -> list[KnownQuestion]:
     """Return questions of a file, spread over it; of a file of chains, the first ones, in order."""
     if not path.is_file() or '"hops"' not in path.read_text(encoding="utf-8", errors="replace"):
         return read_questions(path, limit)
     chains = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     asked = [question for chain in chains for question in chain["questions"]]
-    return [Question(q["id"], q["question"], tuple(q["answers"]), kind=CHAINED) for q in asked][:limit]
+    return [KnownQuestion(q["id"], q["question"], tuple(q["answers"]), kind=CHAINED) for q in asked][:limit]
 
 
-def asked_again(questions: list[Question], number: int) -> list[Question]:
+def asked_again(questions: list[KnownQuestion], number: int) -> list[KnownQuestion]:
     """Return `number` questions: the given ones in turn."""
     return [replace(questions[turn % len(questions)], id=f"{turn}") for turn in range(number)]

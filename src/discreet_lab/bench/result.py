@@ -19,7 +19,7 @@ NESTED = "curve"
 
 
 @dataclass(frozen=True)
-class Condensed:
+class ScreenTable:
     """A result for a screen.
 
     Attributes:
@@ -89,7 +89,7 @@ class BenchResult:
         columns, reported = self.columns, self.table.reported_on(self.kind)
         return {name: one.source for one in reported if (name := name_of(self.table, one)) in columns}
 
-    def condensed(self) -> Condensed:
+    def condensed(self) -> ScreenTable:
         """Return the rows for a screen. Where a measure has many figures of the paper, they are one range."""
         sources, measures = self.sources, dict[str, list[str]]()
         for one in self.table.reported_on(self.kind):
@@ -106,7 +106,7 @@ class BenchResult:
         cells = [
             [_range(row, ranges[name]) if name in ranges else show(row.get(name)) for name in kept] for row in self.rows
         ]
-        return Condensed(kept, cells, {name: place for name, place in sources.items() if name in kept})
+        return ScreenTable(kept, cells, {name: place for name, place in sources.items() if name in kept})
 
     def cells(self) -> list[list[str]]:
         """Return the rows as text, in the order of `columns`."""

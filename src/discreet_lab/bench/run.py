@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.vault import Vault
 from discreet_lab.bench.table import BenchTable, Data
 from discreet_lab.evaluation.bert_score import PACKAGED
@@ -45,7 +45,7 @@ class BenchRun:
     seed: int = 0
     seeds: int = 1
     plugins: Sequence[str] = ()
-    questions: list[Question] = field(default_factory=list)
+    questions: list[KnownQuestion] = field(default_factory=list)
     on_progress: OnProgress = lambda *_: None
     notes: list[str] = field(default_factory=list)
     opened: Vault | None = None

@@ -17,7 +17,7 @@ from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
 from discreet.synthesis.runner import METHODS
 from discreet.system.plain import Unbounded, show_as
 from discreet_lab.audit.algorithms import algorithm_cases, settings
-from discreet_lab.audit.case import CONFIDENCE, Case, Finding, ProgressCallback, run
+from discreet_lab.audit.case import CONFIDENCE, AuditFinding, Case, ProgressCallback, run
 from discreet_lab.audit.corpora import corpus_cases
 from discreet_lab.audit.mechanisms import MECHANISMS, mechanism_cases
 from discreet_lab.audit.mutants import twins_of_algorithms, twins_of_corpora, twins_of_mechanisms
@@ -183,13 +183,13 @@ def _plugin_cases(
 
 def _run(
     cases: Sequence[Case], noise: Noise, draws: int | None, on_progress: ProgressCallback, plugins: Sequence[str]
-) -> list[Finding]:
+) -> list[AuditFinding]:
     """Draw outcomes, and bound the losses. All vaults are fictional, so an error of a plug-in is printed in full."""
     with errors_in_full(plugins, "audit"):
         return run(cases, noise, draws=draws, on_progress=on_progress)
 
 
-def _summary(found: Sequence[Finding], bad: Sequence[Finding], source: str, *, twins: bool) -> str:
+def _summary(found: Sequence[AuditFinding], bad: Sequence[AuditFinding], source: str, *, twins: bool) -> str:
     drawn = f"Draws use {source}. All bounds hold together with confidence {CONFIDENCE:g}."
     if twins:
         missed = f"{len(bad)} of {len(found)} broken twins were MISSED: use more draws." if bad else ""
@@ -206,7 +206,7 @@ def _summary(found: Sequence[Finding], bad: Sequence[Finding], source: str, *, t
     return f"No violation found in {len(found)} audits. This is no proof (docs/audit.md). {drawn}"
 
 
-def _shown(found: Sequence[Finding], source: str, *, twins: bool) -> AuditShown:
+def _shown(found: Sequence[AuditFinding], source: str, *, twins: bool) -> AuditShown:
     return AuditShown(
         confidence=CONFIDENCE,
         noise=source,

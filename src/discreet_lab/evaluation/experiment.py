@@ -11,7 +11,7 @@ from typing import Any
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.generation.capabilities import Capability
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.query.known_answers import Question, matches
+from discreet.query.known_answers import KnownQuestion, matches
 from discreet.retrieval.public import PublicTexts
 from discreet.system.frames import Records
 from discreet.system.output_path import write_private
@@ -23,7 +23,7 @@ from discreet_lab.evaluation.metrics import Likeness, mean_and_margin
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScoredAnswer:
     """One answer to one question."""
 
     question: str
@@ -72,7 +72,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row(Accuracy):
+class AccuracyRow(Accuracy):
     """One algorithm over all questions and seeds."""
 
     algorithm: Algorithm
@@ -102,13 +102,13 @@ class RowShown(Accuracy):
 Choose = Callable[[Algorithm, str], Algorithm]
 """Returns the algorithm that answers a question in place of another one."""
 
-Answers = dict[Algorithm, list[list[Outcome]]]
+Answers = dict[Algorithm, list[list[ScoredAnswer]]]
 """For each algorithm, and each question, the answers with different noise."""
 
 
 def run_experiment(
     vault: Vault,
-    questions: Sequence[Question],
+    questions: Sequence[KnownQuestion],
     algorithms: Sequence[Algorithm],
     seeds: int,
     output: Path | None = None,
@@ -116,7 +116,7 @@ def run_experiment(
     public: PublicTexts | None = None,
     choose: Choose | None = None,
     encoder: TokenEmbedder | None = None,
-) -> Records[Row]:
+) -> Records[AccuracyRow]:
     """Return one row for each algorithm; write all answers to `output`, over its content. See `run_answers`.
 
     With `encoder`, answers are also compared with those of their questions by BERTScore.
@@ -131,7 +131,7 @@ def run_experiment(
 
 def run_answers(
     vault: Vault,
-    questions: Sequence[Question],
+    questions: Sequence[KnownQuestion],
     algorithms: Sequence[Algorithm],
     seeds: int,
     progress: Callable[[], None] = lambda: None,
@@ -176,8 +176,8 @@ def _itself(algorithm: Algorithm, _: str) -> Algorithm:
 
 
 def _with_bert_score(
-    groups: Sequence[Sequence[Outcome]], questions: Sequence[Question], encoder: TokenEmbedder
-) -> list[list[Outcome]]:
+    groups: Sequence[Sequence[ScoredAnswer]], questions: Sequence[KnownQuestion], encoder: TokenEmbedder
+) -> list[list[ScoredAnswer]]:
     return [
         [replace(one, bert_score=bert_score(one.answer, question.answers, encoder).f1) for one in group]
         for group, question in zip(groups, questions, strict=True)
@@ -192,12 +192,12 @@ def parameters(algorithm: Algorithm) -> dict[str, Any]:
 def _answer(
     vault: Vault,
     model: CachingModel,
-    question: Question,
+    question: KnownQuestion,
     algorithm: Algorithm,
     seed: int,
     progress: Callable[[], None],
     public: PublicTexts | None,
-) -> Outcome:
+) -> ScoredAnswer:
     # The cache holds best tokens only; these algorithms need the logits or the states.
     used = vault.model if algorithm.required & {Capability.LOGITS, Capability.STATES} else model
     start = time.perf_counter()
@@ -206,7 +206,7 @@ def _answer(
     seconds = time.perf_counter() - start
     progress()
     receipt = answer.receipt
-    return Outcome(
+    return ScoredAnswer(
         question.id,
         seed,
         answer.text_or_public,
@@ -232,7 +232,7 @@ def hash_seed(question: str, algorithm: Algorithm, seed: int) -> int:
     return zlib.crc32(f"{question}|{algorithm.name}|{chosen}|{seed}".encode())
 
 
-def summary(algorithm: Algorithm, groups: Sequence[Sequence[Outcome]]) -> Row:
+def summary(algorithm: Algorithm, groups: Sequence[Sequence[ScoredAnswer]]) -> AccuracyRow:
     """Return the means over all answers."""
     accuracy, margin = mean_and_margin([[float(outcome.correct) for outcome in group] for group in groups])
     flat = [outcome for group in groups for outcome in group]
@@ -241,7 +241,7 @@ def summary(algorithm: Algorithm, groups: Sequence[Sequence[Outcome]]) -> Row:
         return sum(values) / len(values)
 
     spent = [outcome.epsilon for outcome in flat if outcome.epsilon is not None]
-    return Row(
+    return AccuracyRow(
         algorithm=algorithm,
         accuracy=accuracy,
         accuracy_margin=margin,
@@ -263,7 +263,7 @@ def _mean_likeness(found: Sequence[Likeness]) -> Likeness | None:
     return Likeness(*(sum(values) / len(found) for values in zip(*map(astuple, found), strict=True)))
 
 
-def _write(path: Path, questions: Sequence[Question], outcomes: Answers, choose: Choose) -> None:
+def _write(path: Path, questions: Sequence[KnownQuestion], outcomes: Answers, choose: Choose) -> None:
     """Write all answers, each with the parameters of the algorithm that gave it."""
     records = (
         {"algorithm": algorithm.name, "parameters": parameters(choose(algorithm, question.question)), **asdict(outcome)}

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from discreet_lab.evaluation.experiment import Row
+from discreet_lab.evaluation.experiment import AccuracyRow
 from discreet_lab.evaluation.metrics import Likeness
 
 # "bought": the number of private tokens that the epsilon pays for; "private": the number that was used.
@@ -17,7 +17,7 @@ LIKENESS = ("algorithm", "epsilon", "F1", "ROUGE-1", "ROUGE-L", "Levenshtein", "
 BERT_SCORE = "BERTScore"
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: AccuracyRow) -> tuple[str, ...]:
     """Return a row as text, in the order of `HEADINGS`."""
     epsilon = getattr(row.algorithm, "epsilon", None)
     return (
@@ -34,18 +34,18 @@ def cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _with_margin(row: Row) -> str:
+def _with_margin(row: AccuracyRow) -> str:
     margin = "" if math.isnan(row.accuracy_margin) else f" ± {row.accuracy_margin:.2f}"  # one question has no spread
     return f"{row.accuracy:.2f}{margin}"
 
 
-def likeness_cells(row: Row, likeness: Likeness) -> tuple[str, ...]:
+def likeness_cells(row: AccuracyRow, likeness: Likeness) -> tuple[str, ...]:
     """Return a row as text, in the order of `LIKENESS`."""
     found = (likeness.f1, likeness.rouge_1, likeness.rouge_l, likeness.levenshtein, row.released)
     return (*cells(row)[:2], *(f"{value:.3f}" for value in found), f"{row.seconds:.2f}")
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[AccuracyRow]) -> str:
     """Return the rows as lines for a terminal, each column as wide as its longest text: no name is cut."""
     headings, lines = tabulate(rows)
     whole = [headings, *lines]
@@ -53,7 +53,7 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in whole)
 
 
-def tabulate(rows: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def tabulate(rows: Sequence[AccuracyRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return headings and rows: likeness if all questions had references, accuracy otherwise; BERTScore if measured."""
     like = [likeness_cells(row, row.likeness) for row in rows if row.likeness]
     headings, lines = (LIKENESS, like) if len(like) == len(rows) else (HEADINGS, [cells(row) for row in rows])

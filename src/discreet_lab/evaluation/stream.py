@@ -15,7 +15,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import AnswerCache
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.system.frames import Records
 from discreet.vault import Vault
@@ -53,7 +53,7 @@ class Setting:
 
 
 @dataclass
-class Outcome:
+class StreamResult:
     """The result of a stream.
 
     Attributes:
@@ -120,18 +120,18 @@ class WatchedLedger(MemoryLedger):
 
 def run_stream(
     vault: Vault,
-    questions: Sequence[Question],
+    questions: Sequence[KnownQuestion],
     settings: Sequence[Setting],
     seed: int = 0,
     progress: Callable[[], None] = lambda: None,
     model: CachingModel | None = None,
-) -> Records[Outcome]:
+) -> Records[StreamResult]:
     """Answer the questions in order, in each of the settings. Nothing is paid by the vault; noise is seeded.
 
     `progress` is called after each answer. `model` is the vault's model, with what it knows from earlier streams.
     """
     model = model or CachingModel(vault.model)
-    outcomes = Records(Outcome(setting) for setting in settings)
+    outcomes = Records(StreamResult(setting) for setting in settings)
     ledgers = [WatchedLedger(_budget(setting)) for setting in settings]
     secret = vault.corpus.secret
     with tempfile.TemporaryDirectory() as folder:
@@ -163,8 +163,8 @@ def _budget(setting: Setting) -> Budget:
 def _answer(
     vault: Vault,
     model: CachingModel,
-    question: Question,
-    outcome: Outcome,
+    question: KnownQuestion,
+    outcome: StreamResult,
     ledger: WatchedLedger,
     history: AnswerCache | None,
     seed: int,

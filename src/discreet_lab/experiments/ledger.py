@@ -93,7 +93,7 @@ def postgres_engine(url: str, name: str) -> Engine:
     return engine
 
 
-class Ledger:
+class MeasuredLedger:
     """A ledger whose units have all paid before."""
 
     def __init__(self, folder: Path, url: str, known: list[bytes]) -> None:
@@ -127,7 +127,7 @@ class Ledger:
         return self._clock() - start
 
 
-class Rows:
+class MeasuredRows:
     """The smallest program with a row for each unit."""
 
     def __init__(self, folder: Path, url: str, known: list[bytes]) -> None:
@@ -158,9 +158,9 @@ def both_programs(database: str, count: int, seconds: float, url: str) -> list[d
     known, draw = units(count), random.Random(1)
     at_first = _peak()
     with tempfile.TemporaryDirectory() as folder:
-        asks: dict[str, Ask] = {"discreet": Ledger(Path(folder), url, known).ask}
+        asks: dict[str, Ask] = {"discreet": MeasuredLedger(Path(folder), url, known).ask}
         of_the_ledger = _peak() - at_first
-        asks["plain SQL"] = Rows(Path(folder), url, known).ask
+        asks["plain SQL"] = MeasuredRows(Path(folder), url, known).ask
         filled, times = _peak(), defaultdict[str, list[float]](list)
         for turn in range(9):
             for what, ask in asks.items():
@@ -247,7 +247,11 @@ def time_payments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
         print("\nPostgreSQL is not installed here; name a server with --postgres.", file=sys.stderr)
 
 
-PROGRAMS: dict[str, type[Ledger | Rows]] = {"before": Ledger, "now": Ledger, "rows by hand": Rows}
+PROGRAMS: dict[str, type[MeasuredLedger | MeasuredRows]] = {
+    "before": MeasuredLedger,
+    "now": MeasuredLedger,
+    "rows by hand": MeasuredRows,
+}
 
 
 def serve(program: str, count: int, url: str) -> None:

@@ -287,7 +287,9 @@ def of_ledger(folder: Path, count: int) -> Found:
             payers_size(ledger, percent) / 1e3
         )
     with ledger.reading() as read:
-        found["ledger: check of all rows, ms"] = 1e3 * seconds_by(lambda: replay.Replay(Units).check(read.connection))
+        found["ledger: check of all rows, ms"] = 1e3 * seconds_by(
+            lambda: replay.LogReplay(Units).check(read.connection)
+        )
     ledger.place.engine.dispose()  # the log is moved into the file
     found["ledger: on disk, MiB"] = path.stat().st_size / 2**20
     found["ledger: open, ms"] = 1e3 * seconds_by(lambda: SqliteLedger(path), time.thread_time)

@@ -30,7 +30,7 @@ AFTER_FULL, AFTER_CAP = 1.0, 1.0
 
 
 @dataclass
-class Asker:
+class KeyClient:
     """A client with a key of its own, and what it got.
 
     Attributes:
@@ -100,7 +100,7 @@ class Loaded:
         checked: what became of the charges.
     """
 
-    askers: list[Asker]
+    askers: list[KeyClient]
     seconds: float
     memory: dict[str, list[float]]
     checked: Checked
@@ -142,13 +142,13 @@ class Loaded:
 def load(folder: Path, askers: int, seconds: float) -> Loaded:
     """Return what a server did with so many askers for so long."""
     with started(folder, quantum=0.0) as server:
-        keys = list[Asker]()
+        keys = list[KeyClient]()
         for number in range(askers):
             cap = LARGE if number % 4 else SMALL
             secret = server.key(f"asker-{number}", cap)
             key = server.accounts.find(secret)
             assert key is not None
-            keys.append(Asker(key.id, secret, cap))
+            keys.append(KeyClient(key.id, secret, cap))
         memory = ask_all(server, keys, seconds)
         vault = Vault.open(folder / "v")
         checked = check(server.accounts, vault, keys)
@@ -156,7 +156,7 @@ def load(folder: Path, askers: int, seconds: float) -> Loaded:
     return Loaded(keys, seconds, memory, checked)
 
 
-def ask_all(server: Server, askers: list[Asker], seconds: float) -> dict[str, list[float]]:
+def ask_all(server: Server, askers: list[KeyClient], seconds: float) -> dict[str, list[float]]:
     """Have all askers ask for so long. Return each process's memory at the start, in the middle and at the end."""
     processes = {"front": server.process.pid, "keeper": server.keeper.process.pid}
     found: dict[str, list[float]] = {name: [] for name in processes}
@@ -178,9 +178,9 @@ def ask_all(server: Server, askers: list[Asker], seconds: float) -> dict[str, li
     return found
 
 
-def check(accounts: Accounts, vault: Vault, askers: Iterable[Asker]) -> Checked:
+def check(accounts: Accounts, vault: Vault, askers: Iterable[KeyClient]) -> Checked:
     """Return whether clients, accounts and ledger know the same questions and the same charges."""
-    ledger, own, known = vault.ledger, True, list[Asker](askers)
+    ledger, own, known = vault.ledger, True, list[KeyClient](askers)
     receipts = accounts.asked()
     total, within = Spending.nothing(), True
     for one in known:

@@ -329,7 +329,7 @@ Timing = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Distinction:
     """How well an attacker tells two vaults apart.
 
     Attributes:
@@ -342,7 +342,7 @@ class Verdict:
     area: Auc
 
 
-def judge(without: Sequence[Timing], within: Sequence[Timing], seed: int = 0) -> Verdict:
+def judge(without: Sequence[Timing], within: Sequence[Timing], seed: int = 0) -> Distinction:
     """Return how well thresholds of the first half tell the second half apart. The halves are chosen at random."""
     halves = [_halves(found, seed) for found in (without, within)]
     (first, held), (first_in, held_in) = halves
@@ -351,7 +351,7 @@ def judge(without: Sequence[Timing], within: Sequence[Timing], seed: int = 0) ->
     _, level, sign = options[place]
     outs, ins = ([sign * value for value in _column(one, place)] for one in (held, held_in))
     right = sum(value <= level for value in outs) + sum(value > level for value in ins)
-    return Verdict(place, Rate.among(right, len(outs) + len(ins)), Auc.of(ins, outs))
+    return Distinction(place, Rate.among(right, len(outs) + len(ins)), Auc.of(ins, outs))
 
 
 def _halves(found: Sequence[Timing], seed: int) -> tuple[list[Timing], list[Timing]]:

@@ -21,7 +21,7 @@ from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.query.known_answers import Question, read_questions
+from discreet.query.known_answers import KnownQuestion, read_questions
 from discreet.registry import DPRAG, RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG
 from discreet.retrieval.public import PublicTexts
 from discreet.vault import Vault
@@ -33,7 +33,7 @@ from discreet_lab.bench.open_data import asked_again, read_stream
 from discreet_lab.evaluation.caching_model import CachingModel
 from discreet_lab.evaluation.experiment import run_answers, summary
 from discreet_lab.evaluation.metrics import mean_and_margin, score
-from discreet_lab.evaluation.stream import Outcome, Setting, run_stream
+from discreet_lab.evaluation.stream import Setting, StreamResult, run_stream
 from discreet_lab.experiments.common import (
     TableWriter,
     add_csv_option,
@@ -112,7 +112,7 @@ def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int)
     return [setting for setting in named if not given.all_vote or getattr(setting.algorithm, "all_vote", True)]
 
 
-def write_outcomes(outcomes: list[Outcome], path: Path | None) -> None:
+def write_outcomes(outcomes: list[StreamResult], path: Path | None) -> None:
     """Write one row a setting."""
     reuse = any(outcome.setting.reuse for outcome in outcomes)
     columns = ["algorithm", "epsilon per unit", "accuracy", "first half", "second half", "precision", "unpaid"]
@@ -135,7 +135,7 @@ def write_outcomes(outcomes: list[Outcome], path: Path | None) -> None:
     write_table(columns + ["free", "private tokens"] * reuse, rows, path)
 
 
-def write_kinds(outcomes: list[Outcome], questions: list[Question], path: Path) -> None:
+def write_kinds(outcomes: list[StreamResult], questions: list[KnownQuestion], path: Path) -> None:
     """Write the accuracy for each kind of question: questions that begin with the same two words."""
     kinds = [" ".join(question.question.split()[:2]) for question in questions]
     rows = []
@@ -146,7 +146,7 @@ def write_kinds(outcomes: list[Outcome], questions: list[Question], path: Path) 
     write_table(["questions", "number", *named], rows, path)
 
 
-def draw(outcomes: list[Outcome], path: Path, epsilon: float) -> None:
+def draw(outcomes: list[StreamResult], path: Path, epsilon: float) -> None:
     """Accuracy so far along the stream, for one budget and the baselines."""
     import matplotlib
 
@@ -259,7 +259,9 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
         draw(outcomes, given.plot, 10.0)
 
 
-def number_rows(given: argparse.Namespace, vault: Vault, questions: list[Question]) -> Iterator[tuple[str, list[str]]]:
+def number_rows(
+    given: argparse.Namespace, vault: Vault, questions: list[KnownQuestion]
+) -> Iterator[tuple[str, list[str]]]:
     """Yield a row for each way to answer when it is done: its name, and a cell for each number of questions."""
     budget, model = Budget(given.epsilon, given.delta, 0.5 * given.delta), CachingModel(vault.model)
     for corpus in given.corpora:

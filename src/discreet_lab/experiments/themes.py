@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.statistics.noisy_cells import Price, choose_tables
+from discreet.algorithms.statistics.noisy_cells import StatisticPrice, choose_tables
 from discreet.algorithms.statistics.value_counts import sample
 from discreet.baselines.rag import RAG
 from discreet.generation.loading import open_model
@@ -132,7 +132,7 @@ def _release(own: Table, each: int, epsilon: float | None) -> tuple[NDArray[np.f
     if epsilon is None:
         return own.mean(axis=0), 0.0
     budget = vault_budget(GRANT, DELTA)
-    size, cells = choose_tables(Price(budget, epsilon=epsilon), (1, 1), (own.shape[1], each))
+    size, cells = choose_tables(StatisticPrice(budget, epsilon=epsilon), (1, 1), (own.shape[1], each))
     noise = SystemNoise()
     brought = [sample([str(value) for value in np.flatnonzero(row)], each, b"%16d" % n) for n, row in enumerate(own)]
     counts = np.array(cells.draw([tuple(map(int, one)) for one in brought], noise), dtype=np.float64)

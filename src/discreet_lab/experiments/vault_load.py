@@ -34,7 +34,7 @@ Paid = tuple[int, int]
 """A sum of meters: of divergences at the finite order, and of failures. That of order infinity stops at its cap."""
 
 
-class Counted:
+class CountingLedger:
     """The vault's ledger, with a note of what units paid through this process."""
 
     def __init__(self, ledger: LogLedger) -> None:
@@ -65,7 +65,7 @@ def added(paid: Paid, state: FilterState, count: int) -> Paid:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskerReport:
     """What one process did.
 
     Attributes:
@@ -83,10 +83,10 @@ class Asked:
     memory: tuple[float, float]
 
 
-def ask(path: Path, number: int, seconds: float, packaged: bool, defaults: bool) -> Asked:
+def ask(path: Path, number: int, seconds: float, packaged: bool, defaults: bool) -> AskerReport:
     """Ask until the time is up."""
     settings = read_config(path)
-    counted = Counted(open_ledger(path, settings))
+    counted = CountingLedger(open_ledger(path, settings))
     model = None if packaged else ToyModel(["x", "y"], default="who knows", size=8)
     vault = Vault(VaultComponents(path, settings, cast("LogLedger", counted), model))
     algorithm = None if defaults else Consensus(voters=5, epsilon=PRICE, choices=CHOICES, max_tokens=2)
@@ -99,7 +99,7 @@ def ask(path: Path, number: int, seconds: float, packaged: bool, defaults: bool)
         held.append((at, _memory()))
     quarters = [[m for at, m in held if low <= 4 * at / seconds < low + 1] for low in (1, 3)]
     second, last = (statistics.mean(found) if found else float("nan") for found in quarters)
-    return Asked(len(taken), paid, counted.paid, taken, (second, last))
+    return AskerReport(len(taken), paid, counted.paid, taken, (second, last))
 
 
 def _memory() -> float:
@@ -119,20 +119,20 @@ def made(path: Path, given: argparse.Namespace) -> Vault:
     return vault
 
 
-def asked(path: Path, given: argparse.Namespace) -> Sequence[Asked]:
+def asked(path: Path, given: argparse.Namespace) -> Sequence[AskerReport]:
     """What all askers did, at once."""
     with multiprocessing.get_context("spawn").Pool(given.askers) as pool:
         work = [(path, number, given.seconds, given.packaged, given.defaults) for number in range(given.askers)]
         return pool.starmap(ask, work)
 
 
-def everybody_paid(vault: Vault, done: Sequence[Asked]) -> tuple[bool, str]:
+def everybody_paid(vault: Vault, done: Sequence[AskerReport]) -> tuple[bool, str]:
     """Whether the ledger's total is that of all receipts; and both."""
     paid, spent = sum(one.epsilon for one in done), float(vault.ledger.spent().curve[-1])
     return abs(spent - paid) <= 1e-6 * paid, f"receipts {paid:.4f}, ledger {spent:.4f}"
 
 
-def units_paid(vault: Vault, done: Sequence[Asked]) -> tuple[bool, str]:
+def units_paid(vault: Vault, done: Sequence[AskerReport]) -> tuple[bool, str]:
     """Whether what units paid is what askers saw them pay, and nobody more than was granted; and both in words."""
     seen, kept, within = (0, 0), (0, 0), True
     for one in done:

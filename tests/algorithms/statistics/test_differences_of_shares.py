@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.algorithms.statistics.counted import Counted, Difference, Reckon
-from discreet.algorithms.statistics.labelled import Checked
+from discreet.algorithms.statistics.counted import Counted, Reckon, ReckonedDifference
+from discreet.algorithms.statistics.labelled import RuleCheck
 from discreet.algorithms.statistics.widened import Widened, key_of
 
 ENDS = [
@@ -14,7 +14,7 @@ ENDS = [
     ((10, 0, 100, 300), 4.7, True),
     ((50, 50, 20, 80), 4.7, True),
 ]
-OF = Difference(Reckon([0], [0, 1]), Reckon([2], [2, 3]))
+OF = ReckonedDifference(Reckon([0], [0, 1]), Reckon([2], [2, 3]))
 
 
 @pytest.mark.parametrize(("true", "deviation", "gaussian"), ENDS)
@@ -36,12 +36,12 @@ def test_difference_of_shares_is_between_both_ends() -> None:
 
 
 def test_difference_of_counts_has_no_end() -> None:
-    figure = Counted((-5, 9), (4.0, 4.0)).figure("x", "difference", Difference(Reckon([0]), Reckon([1])))
+    figure = Counted((-5, 9), (4.0, 4.0)).figure("x", "difference", ReckonedDifference(Reckon([0]), Reckon([1])))
     assert figure.value == -14
 
 
 def test_widened_difference_is_no_narrower() -> None:
-    right = Checked(200, 0, 200, 0)
+    right = RuleCheck(200, 0, 200, 0)
     checked = {key_of([cell]): right for cell in range(4)}
     for counts in ((43, -3, -6, 204), (36, 4, 5, 190), (50, 50, 20, 80)):
         alone = Counted(counts, (4.7,) * 4).figure("x", "difference", OF)

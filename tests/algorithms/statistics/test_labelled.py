@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.algorithms.statistics.conditions import says
-from discreet.algorithms.statistics.counted import Counted, Difference, Reckon
+from discreet.algorithms.statistics.counted import Counted, Reckon, ReckonedDifference
 from discreet.algorithms.statistics.labelled import (
     LEAST,
-    Checked,
     LabelledSample,
+    RuleCheck,
     hypergeometric,
     labelled,
     most_missed,
@@ -43,21 +43,21 @@ def test_bounds_fail_as_rarely_as_they_say(marked: int, vault: int, checked: int
     failed, missed, whole = 0.0, 0.0, vault + checked
     for seen in range(max(0, checked - (whole - marked)), min(marked, checked) + 1):
         chance = math.comb(marked, seen) * math.comb(whole - marked, checked - seen) / math.comb(whole, checked)
-        failed += chance * (marked - seen > most_wrong(vault, Checked(checked, seen), 0.01))
+        failed += chance * (marked - seen > most_wrong(vault, RuleCheck(checked, seen), 0.01))
         there = vault - (marked - seen)  # the true units of the vault that the rule finds
-        missed += chance * (marked - seen > most_missed(there, Checked(0, 0, checked, seen), 0.01))
+        missed += chance * (marked - seen > most_missed(there, RuleCheck(0, 0, checked, seen), 0.01))
     assert max(failed, missed) <= 0.01
 
 
 def test_bounds_grow_with_what_is_found() -> None:
-    checked = Checked(40, 2, 50, 3)
+    checked = RuleCheck(40, 2, 50, 3)
     least = [found - most_wrong(found, checked, 0.01) for found in range(300)]
     most = [found + most_missed(found, checked, 0.01) for found in range(300)]
     assert least == sorted(least)
     assert most == sorted(most)
-    nothing = most_wrong(0, checked, 0.01), most_wrong(100, Checked(), 0.01), most_missed(9, Checked(), 0.01)
+    nothing = most_wrong(0, checked, 0.01), most_wrong(100, RuleCheck(), 0.01), most_missed(9, RuleCheck(), 0.01)
     assert nothing == (0, 0, 0)
-    right = Checked(100, 0, 100, 0)  # docs/statistics.md
+    right = RuleCheck(100, 0, 100, 0)  # docs/statistics.md
     assert (most_wrong(100, right, 0.01), most_wrong(10_000, right, 0.01)) == (6, 452)
 
 
@@ -77,14 +77,14 @@ def test_interval_covers_the_true_number(false: float, missed: float) -> None:
         no = _checked(~true[sampled], ~found[sampled])
         noise = np.rint(source.normal(scale=5.0, size=2)).astype(int)
         counts = int(found[vault].sum() + noise[0]), int((~found[vault]).sum() + noise[1])
-        known = {key_of([0]): yes, key_of([1]): no, key_of([0, 1]): Checked()}
+        known = {key_of([0]): yes, key_of([1]): no, key_of([0, 1]): RuleCheck()}
         wide = Widened(counts, (5.0, 5.0), True, checked=known)
         right = true[vault].sum()
         share = Reckon([0], [0, 1])
         for name, of, value in (
             ("count", Reckon([0]), right),
             ("share", share, right / 2000),
-            ("difference", Difference(share, Reckon([1], [0, 1])), 2 * right / 2000 - 1),
+            ("difference", ReckonedDifference(share, Reckon([1], [0, 1])), 2 * right / 2000 - 1),
         ):
             figure = wide.figure("x", "count", of)
             covered[name] += figure.low <= value <= figure.high
@@ -94,8 +94,8 @@ def test_interval_covers_the_true_number(false: float, missed: float) -> None:
     assert covered["noise"] < 0.8 * draws or not (false or missed)
 
 
-def _checked(true: Any, found: Any) -> Checked:
-    return Checked(int(found.sum()), int((found & ~true).sum()), int(true.sum()), int((true & ~found).sum()))
+def _checked(true: Any, found: Any) -> RuleCheck:
+    return RuleCheck(int(found.sum()), int((found & ~true).sum()), int(true.sum()), int((true & ~found).sum()))
 
 
 def line(text: str, *holds: str) -> dict[str, Any]:
@@ -117,14 +117,14 @@ def sample_of(lines: list[dict[str, Any]]) -> LabelledSample:
 
 def test_rule_is_run_on_the_sample() -> None:
     sample = sample_of(SAMPLE)
-    assert sample.check([says("the winter hand")]) == Checked(65, 3, 62, 0)
-    assert sample.check([says("Winter Hand"), ~says("rash")]) == Checked(35, 3, 32, 0)
-    assert sample.check([]) == Checked()
+    assert sample.check([says("the winter hand")]) == RuleCheck(65, 3, 62, 0)
+    assert sample.check([says("Winter Hand"), ~says("rash")]) == RuleCheck(35, 3, 32, 0)
+    assert sample.check([]) == RuleCheck()
 
 
 def test_condition_of_few_labels_takes_all_conditions() -> None:
     found = sample_of(SAMPLE).check([says("Glass Knee")])
-    assert found == Checked(65 + 30, 3, 62 + 30 + 3, 3, pooled=True)
+    assert found == RuleCheck(65 + 30, 3, 62 + 30 + 3, 3, pooled=True)
     assert sample_of(SAMPLE).check([says("unheard of")]) == found
     with pytest.raises(UsageError, match=f"{LEAST} or more"):
         sample_of(SAMPLE[:5]).check([says("Winter Hand")])
@@ -148,7 +148,7 @@ def test_sample_of_another_language_is_refused() -> None:
 def test_conditions_of_one_language_are_taken_together() -> None:
     both = sample_of([*SAMPLE, *GERMAN])
     assert both.check([says("unheard of")]) == sample_of(SAMPLE).check([says("unheard of")])
-    assert both.check([says("Glasknie", "de")]) == Checked(25, 0, 25, 0, pooled=True)
+    assert both.check([says("Glasknie", "de")]) == RuleCheck(25, 0, 25, 0, pooled=True)
 
 
 def test_sample_is_read_with_its_statements(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_sample_is_read_with_its_statements(tmp_path: Path) -> None:
     path.write_text("\n".join([json.dumps(stated)] * 25) + "\n\n")
     sample = LabelledSample.read(path)
     assert len(sample) == 25
-    assert sample.check([says("Winter Hand"), says("rash")]) == Checked(25, 0, 25, 0)
+    assert sample.check([says("Winter Hand"), says("rash")]) == RuleCheck(25, 0, 25, 0)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.mechanisms.optimal_selection import CountedSelection, counted_curve
 from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.noise import InsecureSeededNoise, Noise
-from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Count, RowRule, Rows
+from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Count, RowRule, RowShape
 from discreet.privacy.private import Private, unseal
 from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import DPKSA, Consensus, DPVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, make_algorithm
@@ -211,7 +211,7 @@ def test_overflow_that_is_not_paid_is_caught(tmp_path: Path, monkeypatch: pytest
     assert lost(tmp_path, algorithm, budget, vaults=[VAULTS["all agree"]]) > 1.5 * budget.delta
 
 
-def by_rank(self: SealedCorpus, found: Private[Found], rows: Rows, noise: Noise) -> Private[tuple[Passage, ...]]:
+def by_rank(self: SealedCorpus, found: Private[Found], rows: RowShape, noise: Noise) -> Private[tuple[Passage, ...]]:
     """BROKEN: the nearest units sit, so that another one moves up, and all is charged as if one came or went."""
     taken = unseal(found, lambda members: [(member.value,) for member in members[: rows.number]])
     return Private([*taken, *[()] * (rows.number - len(taken))], ADD_REMOVE_ONE).map_batch(self._read)

@@ -14,7 +14,7 @@ import pytest
 from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
 from discreet.algorithms.statistics.conditions import FieldTest, parse, says
 from discreet.algorithms.statistics.counted import Counted, Reckon
-from discreet.algorithms.statistics.noisy_cells import Price, choose_counts, choose_histogram, interval
+from discreet.algorithms.statistics.noisy_cells import StatisticPrice, choose_counts, choose_histogram, interval
 from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.typical import What
@@ -34,7 +34,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.unit_records import Statement, UnitRecord, UnitRecords, gather
+from discreet.retrieval.unit_records import TextStatement, UnitRecord, UnitRecords, gather
 from tests.exact import paths
 from tests.indexing import indexer
 
@@ -53,9 +53,9 @@ class Stated:
     def load(self) -> "Stated":
         return self
 
-    def of(self, unit: str, text: str) -> list[Statement]:
+    def of(self, unit: str, text: str) -> list[TextStatement]:
         parts = (part.split(": ") for part in text.rstrip(".").split("; ") if ": " in part)
-        return [Statement(kind, value) for kind, value in parts]
+        return [TextStatement(kind, value) for kind, value in parts]
 
 
 def corpus_of(folder: Path, documents: list[Document]) -> SealedCorpus:
@@ -180,7 +180,7 @@ def test_question_asks_for_an_attribute(question: str, attribute: str) -> None:
 
 
 def test_declared_field_comes_before_statements() -> None:
-    stated = (Statement("age", "47 years"),)
+    stated = (TextStatement("age", "47 years"),)
     assert values_of(UnitRecord(("x",), ({"age": 50.0},), stated), "age") == [50.0]
     assert values_of(UnitRecord(("x",), (), stated), "age") == ["47 years"]
 
@@ -357,21 +357,21 @@ def test_price_of_one_question_is_its_epsilon(epsilon: float) -> None:
 
 def test_noise_is_chosen_by_the_price() -> None:
     """Laplace for one question, Gaussian for many."""
-    assert isinstance(choose_histogram(Price(BUDGET, epsilon=0.1), 2), NoisyHistogram)
-    assert choose_histogram(Price(BUDGET, epsilon=0.1), 2).deviation == pytest.approx(14.14, abs=0.01)
-    many = choose_histogram(Price(BUDGET, uses=200), 2)
+    assert isinstance(choose_histogram(StatisticPrice(BUDGET, epsilon=0.1), 2), NoisyHistogram)
+    assert choose_histogram(StatisticPrice(BUDGET, epsilon=0.1), 2).deviation == pytest.approx(14.14, abs=0.01)
+    many = choose_histogram(StatisticPrice(BUDGET, uses=200), 2)
     assert isinstance(many, GaussianHistogram)
     assert many.deviation < math.sqrt(2) * 200 / 20
 
 
 def test_list_at_a_price_leaves_failures_for_others() -> None:
-    _, values = choose_counts(Price(BUDGET, epsilon=1.0), 4)
+    _, values = choose_counts(StatisticPrice(BUDGET, epsilon=1.0), 4)
     assert values.delta <= BUDGET.failures / 39
 
 
 def test_list_needs_a_part_of_delta() -> None:
     with pytest.raises(UsageError, match="delta above 0"):
-        choose_counts(Price(Budget(20.0, 1e-6, 0.0), uses=10), 4)
+        choose_counts(StatisticPrice(Budget(20.0, 1e-6, 0.0), uses=10), 4)
 
 
 # -- the law on neighbouring vaults ----------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.unit_records import Statement, UnitRecords, UnitTexts
+from discreet.retrieval.unit_records import StoredUnit, TextStatement, UnitRecords
 from tests.exact import paths
 from tests.guarantee.privacy.test_tables import NoNoise
 from tests.indexing import indexer
@@ -50,8 +50,8 @@ class WordCodes:
     def covers(self, unit: str, text: str) -> bool:
         return "new" not in text
 
-    def of(self, unit: str, text: str) -> list[Statement]:
-        return [Statement("complaint", one) for one in VALUES if one in text]
+    def of(self, unit: str, text: str) -> list[TextStatement]:
+        return [TextStatement("complaint", one) for one in VALUES if one in text]
 
     def coded(self, unit: str, text: str) -> dict[str, tuple[str, ...]] | None:
         return {"complaint": tuple(one.value for one in self.of(unit, text))} if self.covers(unit, text) else None
@@ -283,16 +283,16 @@ def test_themes_with_half_of_their_noise_are_caught(tmp_path: Path, monkeypatch:
 
 def test_codes_that_depend_on_other_units_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A twin: a code that one unit alone has counts as a more common one."""
-    stored: dict[str, UnitTexts] = {}
+    stored: dict[str, StoredUnit] = {}
     sound = unit_records._with_codes
 
     class Merging(WordCodes):
-        def of(self, unit: str, text: str) -> list[Statement]:
+        def of(self, unit: str, text: str) -> list[TextStatement]:
             having = Counter(value for own in stored.values() for value in VALUES if value in " ".join(own.texts))
             found = super().of(unit, text)
             return [one if having[one.value] > 1 else replace(one, value=VALUES[0]) for one in found]
 
-    def broken(unit: str, own: UnitTexts, codes: unit_records.Codes) -> object:
+    def broken(unit: str, own: StoredUnit, codes: unit_records.Codes) -> object:
         stored[unit] = own
         return sound(unit, own, Merging())
 

@@ -29,7 +29,7 @@ from discreet_lab.audit.mutants import (
     BrokenRows,
     twins_of_algorithms,
 )
-from discreet_lab.audit.pairs import Pair
+from discreet_lab.audit.pairs import VaultPair
 from discreet_lab.audit.statistics import UNSEEN
 
 SETTINGS = settings(2.0)
@@ -165,7 +165,7 @@ def test_the_pairs_cover_what_can_happen_to_a_unit() -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_whoever_goes_or_comes_is_heard(pair: Pair) -> None:
+def test_whoever_goes_or_comes_is_heard(pair: VaultPair) -> None:
     """If nobody hears them, both vaults answer alike, whatever is broken."""
 
     def heard(vault: Vault) -> list[Key]:
@@ -194,7 +194,7 @@ def test_units_that_paid_before_are_left_out_of_the_next() -> None:
     assert after == [1, 3, 3]
 
 
-def transcripts(name: str, pair: Pair, seed: int) -> tuple[list[object], list[object]]:
+def transcripts(name: str, pair: VaultPair, seed: int) -> tuple[list[object], list[object]]:
     first, second = AlgorithmCase(name, SETTINGS[name], pair).sample(3, InsecureSeededNoise(seed), lambda _: None)
     return list(first), list(second)
 

@@ -46,7 +46,7 @@ def of(epsilon: float) -> Spending:
 def failing(ledger: Any, monkeypatch: pytest.MonkeyPatch, at: int, late: bool) -> Iterator[list[int]]:
     """Fail at one statement or commit of a ledger: before the database has it, or after it did it."""
     count, dialect = [0], ledger.place.engine.dialect
-    run, commit = chain.Statement.run, dialect.do_commit
+    run, commit = chain.LogStatement.run, dialect.do_commit
 
     def fail(act: Callable[[], Any]) -> Any:
         count[0] += 1
@@ -58,7 +58,7 @@ def failing(ledger: Any, monkeypatch: pytest.MonkeyPatch, at: int, late: bool) -
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(chain.Statement, "run", lambda self, *of: fail(lambda: run(self, *of)))
+        patch.setattr(chain.LogStatement, "run", lambda self, *of: fail(lambda: run(self, *of)))
         patch.setattr(dialect, "do_commit", lambda connection: fail(lambda: commit(connection)))
         yield count
 
@@ -118,7 +118,7 @@ def test_ledger_that_keeps_a_row_that_was_not_committed_is_caught(kept: Kept, mo
         new = real(connection, head, entry, at)
         state = ledger.replay._state
         question, kind, part, loss, failure, content = entry
-        state.apply(chain.Row(new.id, question, kind, part, 0, loss, failure, content, new.hash))
+        state.apply(chain.LogRow(new.id, question, kind, part, 0, loss, failure, content, new.hash))
         state.head = new
         return new
 
@@ -231,7 +231,7 @@ def test_missing_row_is_found(kept: Kept, damage: str) -> None:
         kept()
 
 
-LINE = chain.Row(2, "ab", "c", 1, 7, b"de", 3, b"f", b"")
+LINE = chain.LogRow(2, "ab", "c", 1, 7, b"de", 3, b"f", b"")
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_no_answer_scans_the_log(kept: Kept, monkeypatch: pytest.MonkeyPatch) ->
     ledger.spent()
     count, real = [0], chain.read
 
-    def counted_rows(connection: Any, head: Any = None) -> Iterator[chain.Row]:
+    def counted_rows(connection: Any, head: Any = None) -> Iterator[chain.LogRow]:
         for row in real(connection, head):
             count[0] += 1
             yield row

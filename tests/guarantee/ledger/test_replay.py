@@ -212,7 +212,7 @@ def paid_after_an_interruption(path: Path) -> FilterState:
         other.settle("q", part, of(0.25))
     real, calls = Units.apply, iter(range(100))
 
-    def stopped(self: Units, row: chain.Row) -> None:
+    def stopped(self: Units, row: chain.LogRow) -> None:
         real(self, row)
         if next(calls) == 2:
             raise KeyboardInterrupt
@@ -232,13 +232,13 @@ def test_memory_is_not_used_after_an_interrupted_replay(tmp_path: Path) -> None:
 
 def test_memory_that_stays_after_an_interruption_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken twin: a row is applied twice, which the state refuses; or returns are counted twice."""
-    real = replay.Replay._advance
+    real = replay.LogReplay._advance
 
     def kept(self: Any, connection: Any, state: Any) -> Any:
         state = self.__dict__.setdefault("_twin", state or real(self, connection, None))
         return real(self, connection, state)
 
-    monkeypatch.setattr(replay.Replay, "_advance", kept)
+    monkeypatch.setattr(replay.LogReplay, "_advance", kept)
     with pytest.raises(LedgerError, match="corrupt"):
         paid_after_an_interruption(tmp_path / "ledger.sqlite")
 

@@ -16,7 +16,15 @@ from discreet.privacy.filter import Mechanism
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.noise import WHOLE, InsecureSeededNoise, Noise
-from discreet.privacy.partition import REPLACE_ONE, Member, RowRule, Rows, binomial_tail, coin_weight, partition_to_rows
+from discreet.privacy.partition import (
+    REPLACE_ONE,
+    Member,
+    RowRule,
+    RowShape,
+    binomial_tail,
+    coin_weight,
+    partition_to_rows,
+)
 from discreet.privacy.private import Private, unseal
 from tests.exact import paths
 from tests.guarantee.privacy.laws import ADD_REMOVE, gaussian_law, hockey_stick
@@ -24,7 +32,7 @@ from tests.guarantee.privacy.laws import ADD_REMOVE, gaussian_law, hockey_stick
 EPSILON = 1.0
 CHOICE = ExponentialMechanism(2, 1 / EPSILON)
 Law = dict[Any, float]
-Seats = Callable[[Private[Member[int]], Rows, Noise], Private[tuple[int, ...]]]
+Seats = Callable[[Private[Member[int]], RowShape, Noise], Private[tuple[int, ...]]]
 
 
 KEYS = [bytes([number]) for number in range(256)]
@@ -141,7 +149,7 @@ def test_overflow_that_is_not_paid_is_caught() -> None:
     assert 0.02 < lost <= TINY.count.failure
 
 
-def first_come(members: Private[Member[int]], rows: Rows, noise: Noise) -> Private[tuple[int, ...]]:
+def first_come(members: Private[Member[int]], rows: RowShape, noise: Noise) -> Private[tuple[int, ...]]:
     """BROKEN: if there are more units than rows, the first ones sit, so that another one moves up."""
     taken = unseal(members, lambda found: [(member.value,) for member in found[: rows.number]])
     return Private([*taken, *[()] * (rows.number - len(taken))], ADD_REMOVE)
@@ -163,7 +171,7 @@ def coin_of(key: bytes) -> int:
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "big")
 
 
-def keyed(members: Private[Member[int]], rows: Rows, noise: Noise) -> Private[tuple[int, ...]]:
+def keyed(members: Private[Member[int]], rows: RowShape, noise: Noise) -> Private[tuple[int, ...]]:
     """BROKEN: the coin of a unit follows from its key, in place of fresh noise."""
 
     def seated(found: Sequence[Member[int]]) -> list[tuple[int, ...]]:
@@ -201,35 +209,35 @@ def test_coin_that_follows_from_the_key_is_caught() -> None:
 def test_rows_are_the_count_and_a_tail_up_to_the_most() -> None:
     rule = RowRule.of(GaussianCount.calibrated(0.02, ADD_REMOVE), 2e-8, 80)
     assert (rule.tail, rule.count.failure) == (29, 2e-8)
-    assert rule.rows(40) == Rows(69, 69)
-    assert rule.rows(-50) == Rows(1, 1)
+    assert rule.rows(40) == RowShape(69, 69)
+    assert rule.rows(-50) == RowShape(1, 1)
     assert (rule.rows(52).number, rule.rows(52).units) == (80, 81)
     assert rule.rows(52).probability == pytest.approx(0.794, abs=0.001)
     assert rule.rows(2000).probability == pytest.approx(0.019, abs=0.001)
 
 
 def test_each_unit_has_a_row_and_the_others_are_empty() -> None:
-    rows = unseal(partition_to_rows(sealed(range(5)), Rows(9, 9), InsecureSeededNoise(0)), list)
+    rows = unseal(partition_to_rows(sealed(range(5)), RowShape(9, 9), InsecureSeededNoise(0)), list)
     assert sorted(rows) == [()] * 4 + [(n,) for n in range(5)]
     assert [row for row in rows if row] != [(n,) for n in range(5)] or rows[:5] != [(n,) for n in range(5)]
 
 
-@pytest.mark.parametrize("rows", [Rows(9, 4), Rows(4, 9)])
-def test_nothing_is_read_if_the_rows_do_not_suffice(rows: Rows) -> None:
+@pytest.mark.parametrize("rows", [RowShape(9, 4), RowShape(4, 9)])
+def test_nothing_is_read_if_the_rows_do_not_suffice(rows: RowShape) -> None:
     assert not any(unseal(partition_to_rows(sealed(range(5)), rows, InsecureSeededNoise(0)), list))
 
 
 def test_order_of_rows_is_uniform() -> None:
     noise, seen = InsecureSeededNoise(0), set()
     for _ in range(400):
-        seen.add(tuple(unseal(partition_to_rows(sealed(range(2)), Rows(3, 3), noise), list)))
+        seen.add(tuple(unseal(partition_to_rows(sealed(range(2)), RowShape(3, 3), noise), list)))
     assert len(seen) == 6
 
 
 def test_units_chosen_by_rank_get_no_rows() -> None:
     ranked = Private([Member(b"a", 1)], REPLACE_ONE)
     with pytest.raises(DiscreetError, match="added or removed"):
-        partition_to_rows(ranked, Rows(3, 3), InsecureSeededNoise(0))
+        partition_to_rows(ranked, RowShape(3, 3), InsecureSeededNoise(0))
 
 
 # -- coins -----------------------------------------------------------------------------------------------------------
@@ -259,7 +267,7 @@ def test_binomial_tail_is_an_upper_bound() -> None:
 
 
 def test_coins_are_tossed_anew_for_each_unit_and_each_question() -> None:
-    noise, half = InsecureSeededNoise(1), Rows(200, 200, WHOLE // 2)
+    noise, half = InsecureSeededNoise(1), RowShape(200, 200, WHOLE // 2)
     drawn = [tuple(sorted(unseal(partition_to_rows(sealed(range(200)), half, noise), list))) for _ in range(20)]
     assert len(set(drawn)) == 20
     assert all(60 < sum(map(bool, rows)) < 140 for rows in drawn)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms.statistics.noisy_cells import Price, choose_histogram, choose_tables, cost_of
+from discreet.algorithms.statistics.noisy_cells import StatisticPrice, choose_histogram, choose_tables, cost_of
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms import counting
@@ -202,9 +202,13 @@ SIZES = [((1, 1), (12, 1)), ((1, 1), (12, 3)), ((12, 3), (144, 9)), ((5, 1), (60
 
 @pytest.mark.parametrize(("sizes", "cells"), SIZES)
 @pytest.mark.parametrize(
-    "price", [Price(BUDGET, epsilon=one) for one in (0.1, 0.5, 1.0, 4.0)] + [Price(BUDGET, uses=n) for n in (3, 40)]
+    "price",
+    [StatisticPrice(BUDGET, epsilon=one) for one in (0.1, 0.5, 1.0, 4.0)]
+    + [StatisticPrice(BUDGET, uses=n) for n in (3, 40)],
 )
-def test_both_tables_cost_the_price_and_no_more(sizes: tuple[int, int], cells: tuple[int, int], price: Price) -> None:
+def test_both_tables_cost_the_price_and_no_more(
+    sizes: tuple[int, int], cells: tuple[int, int], price: StatisticPrice
+) -> None:
     tables = choose_tables(price, sizes, cells)
     cost = cost_of(*tables)
     assert price.admits(cost)
@@ -216,19 +220,19 @@ def test_both_tables_cost_the_price_and_no_more(sizes: tuple[int, int], cells: t
 
 def test_tables_of_known_noise() -> None:
     """K = 3 of 12 values. By itself at epsilon 1 with Laplace noise; one of many with Gaussian noise."""
-    groups, cells = choose_tables(Price(BUDGET, epsilon=1.0), (1, 1), (12, 3))
+    groups, cells = choose_tables(StatisticPrice(BUDGET, epsilon=1.0), (1, 1), (12, 3))
     assert isinstance(cells, NoisyHistogram)
     assert isinstance(groups, NoisyHistogram)
     assert cells.scale == pytest.approx(3 / 0.9, rel=1e-5)
     assert groups.scale == pytest.approx(10.0, rel=1e-5)
-    many = choose_tables(Price(BUDGET, uses=40), (1, 1), (12, 3))[1]
+    many = choose_tables(StatisticPrice(BUDGET, uses=40), (1, 1), (12, 3))[1]
     assert isinstance(many, GaussianHistogram)
-    assert many.deviation < math.sqrt(3) * choose_histogram(Price(BUDGET, uses=40), 12).deviation * 1.06
+    assert many.deviation < math.sqrt(3) * choose_histogram(StatisticPrice(BUDGET, uses=40), 12).deviation * 1.06
 
 
 def test_noise_of_a_table_is_the_lesser_one() -> None:
     """Laplace noise grows with K, and Gaussian noise with its root."""
-    for price in (Price(BUDGET, epsilon=1.0), Price(BUDGET, uses=10)):
+    for price in (StatisticPrice(BUDGET, epsilon=1.0), StatisticPrice(BUDGET, uses=10)):
         kinds = [type(choose_tables(price, (1, 1), (100, each))[1]) for each in (1, 2, 3, 6, 12, 24, 48)]
         first = kinds.index(GaussianHistogram)
         assert set(kinds[first:]) == {GaussianHistogram}

@@ -18,7 +18,7 @@ from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private
 from discreet.retrieval.embedding import open_embedder
 from discreet.synthesis.base import Fact, Public, SynthesisInputs, TextPiece, UnitTexts
-from discreet.synthesis.dp_facts import DPFacts, Plan, pairs, texts
+from discreet.synthesis.dp_facts import DPFacts, FactsPlan, pairs, texts
 from tests.exact import paths
 from tests.guarantee.privacy.laws import Law, hockey_stick
 
@@ -120,7 +120,7 @@ class Forgetful:
         return draw()
 
 
-def law(facts: list[list[Fact]], method: DPFacts = SMALL, plan: Plan = PLAN) -> Law:
+def law(facts: list[list[Fact]], method: DPFacts = SMALL, plan: FactsPlan = PLAN) -> Law:
     """The exact law of the texts that come out, for units with these facts, all about one keyword."""
     units = [UnitTexts((piece(["gloop"], own),), 4, str(number)) for number, own in enumerate(facts)]
     sealed, public = Private(units, ADD_REMOVE_ONE), Public(ToyModel(["gloop"]), open_embedder("hashing"))
@@ -138,7 +138,7 @@ FEW: list[list[list[Fact]]] = [[], [RAIN], [RAIN] * 3, [RAIN, RAIN, HAIL]]
 """Who is there beside the unit that comes or goes."""
 
 
-def worst(method: DPFacts = SMALL, plan: Plan = PLAN, rest: list[list[list[Fact]]] = FEW) -> float:
+def worst(method: DPFacts = SMALL, plan: FactsPlan = PLAN, rest: list[list[list[Fact]]] = FEW) -> float:
     """By how much the laws of neighbours are farther apart than was paid for, over several epsilons."""
     spent = compose([PLAN.counts.cost(ADD_REMOVE_ONE), PLAN.stated.cost(ADD_REMOVE_ONE)])
     found = -1.0

@@ -7,7 +7,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
 from discreet.server.accounts import Accounts, Key, Limits
 from discreet.server.accounts.grants import VaultGrant
-from discreet.server.wire import Charge
+from discreet.server.wire import UnitCharge
 
 GRANT = Budget(20.0, 1e-5, 5e-6)
 VAULT = "hospital"
@@ -48,7 +48,7 @@ class Bank:
         return made
 
     def ask(
-        self, key: Key, charge: Charge, fingerprint: str = "", idempotency: str | None = None, *, anew: bool = False
+        self, key: Key, charge: UnitCharge, fingerprint: str = "", idempotency: str | None = None, *, anew: bool = False
     ) -> object:
         """Reserve a question with an id of its own; of another content than all before, unless it is given."""
         self.count += 1
@@ -79,13 +79,13 @@ def grant_of(accounts: Accounts, vault: str = VAULT) -> VaultGrant:
         return found.state.grant(vault)
 
 
-def charge_of(cost: Cost) -> Charge:
-    return Charge.of(Spending.of(cost), GRANT)
+def charge_of(cost: Cost) -> UnitCharge:
+    return UnitCharge.of(Spending.of(cost), GRANT)
 
 
-def pure(epsilon: float, delta: float = 0.0) -> Charge:
+def pure(epsilon: float, delta: float = 0.0) -> UnitCharge:
     return charge_of(Pure(epsilon, delta))
 
 
-def gaussian(rho: float) -> Charge:
+def gaussian(rho: float) -> UnitCharge:
     return charge_of(ZeroConcentrated(rho))

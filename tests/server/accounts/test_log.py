@@ -98,7 +98,7 @@ def failing(accounts: Accounts, number: int) -> Iterator[list[int]]:
         if count[0] == number:
             raise Failed
 
-    run = chain.Statement.run
+    run = chain.LogStatement.run
 
     def run_or_fail(*of: Any) -> Any:
         step()
@@ -108,7 +108,7 @@ def failing(accounts: Accounts, number: int) -> Iterator[list[int]]:
     event.listen(engine, "commit", step)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(chain.Statement, "run", run_or_fail)
+            patch.setattr(chain.LogStatement, "run", run_or_fail)
             yield count
     finally:
         event.remove(engine, "before_cursor_execute", step)

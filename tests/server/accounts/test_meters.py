@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
 from discreet.server.accounts import Key, KeyExhausted, RateLimited, Reservation, Settled
-from discreet.server.wire import Charge
+from discreet.server.wire import UnitCharge
 from tests.server.accounts.helpers import GRANT, Bank, gaussian, grant_of, pure
 
 
@@ -51,14 +51,14 @@ def test_settlement_returns_what_was_not_spent(bank: Bank) -> None:
     bank.ask(key, pure(2.5))
     assert bank.accounts.settle(bank.last, pure(1)) == Settled(new=True)
     assert bank.accounts.odometer(key.id).spent == pytest.approx(1)
-    assert bank.accounts.settle(bank.last, Charge.nothing()) == Settled(new=False)
+    assert bank.accounts.settle(bank.last, UnitCharge.nothing()) == Settled(new=False)
     assert bank.accounts.odometer(key.id).spent == pytest.approx(1)
 
 
 def test_gaussian_charge_is_returned_whole(bank: Bank) -> None:
     for key in (bank.key(), bank.key(5.0, reserved=True)):
         bank.ask(key, gaussian(0.1))
-        bank.accounts.settle(bank.last, Charge.nothing())
+        bank.accounts.settle(bank.last, UnitCharge.nothing())
         assert bank.accounts.odometer(key.id).spending == Spending.nothing()
     assert grant_of(bank.accounts).pool == Spending.nothing()
 
@@ -74,7 +74,7 @@ def test_settlement_above_the_ceiling_stays_at_it(bank: Bank) -> None:
 def test_free_question_needs_no_cap(bank: Bank) -> None:
     key = bank.key(1.0, questions=1)
     bank.ask(key, pure(1))
-    assert isinstance(bank.ask(key, Charge.nothing()), Reservation)
+    assert isinstance(bank.ask(key, UnitCharge.nothing()), Reservation)
     assert bank.accounts.odometer(key.id).questions == 1
 
 
@@ -82,7 +82,7 @@ def test_question_that_cost_nothing_is_not_counted(bank: Bank) -> None:
     key = bank.key(10.0, questions=1)
     bank.ask(key, pure(1))
     assert bank.ask(key, pure(1)).code == "key_questions_exhausted"  # type: ignore[attr-defined]
-    bank.accounts.settle(bank.last[:-1] + f"{bank.count - 1:x}", Charge.nothing())
+    bank.accounts.settle(bank.last[:-1] + f"{bank.count - 1:x}", UnitCharge.nothing())
     assert isinstance(bank.ask(key, pure(1)), Reservation)
 
 
@@ -117,7 +117,7 @@ def test_odometer_counts_how_many_more_fit(bank: Bank) -> None:
     meter = bank.accounts.odometer(key.id)
     assert meter.more(pure(2.5)) == 3
     assert meter.more(pure(4)) == 2
-    assert meter.more(Charge.nothing()) is None
+    assert meter.more(UnitCharge.nothing()) is None
     wide = bank.key(10.0)
     count = bank.accounts.odometer(wide.id).more(gaussian(0.05))
     assert count is not None
@@ -134,7 +134,7 @@ CHARGES = st.one_of(
 class Meters(RuleBasedStateMachine):
     """Keys of all kinds that ask and settle in any order."""
 
-    asked: Bundle[tuple[str, Charge]] = Bundle("asked")
+    asked: Bundle[tuple[str, UnitCharge]] = Bundle("asked")
 
     def __init__(self) -> None:
         super().__init__()
@@ -146,14 +146,14 @@ class Meters(RuleBasedStateMachine):
             self.bank.key(8.0),
             self.bank.key(20.0, questions=5),
         ]
-        self.paid: dict[str, tuple[Key, Charge]] = {}
+        self.paid: dict[str, tuple[Key, UnitCharge]] = {}
 
     def teardown(self) -> None:
         self.bank.accounts.close()
         self._folder.cleanup()
 
     @rule(target=asked, number=st.integers(0, 3), charge=CHARGES)
-    def ask(self, number: int, charge: Charge) -> Any:
+    def ask(self, number: int, charge: UnitCharge) -> Any:
         key = self.keys[number]
         if not isinstance(self.bank.ask(key, charge), Reservation):
             return multiple()
@@ -161,10 +161,10 @@ class Meters(RuleBasedStateMachine):
         return (self.bank.last, charge)
 
     @rule(question=asked, part=st.sampled_from(["nothing", "all", "more"]))
-    def settle(self, question: tuple[str, Charge], part: str) -> None:
+    def settle(self, question: tuple[str, UnitCharge], part: str) -> None:
         number, most = question
         before = self.bank.accounts.odometer(self.paid[number][0].id).spending
-        spent = {"nothing": Charge.nothing(), "all": most, "more": pure(30.0)}[part]
+        spent = {"nothing": UnitCharge.nothing(), "all": most, "more": pure(30.0)}[part]
         settled = self.bank.accounts.settle(number, spent)
         assert settled.exceeded == (settled.new and part == "more")
         after = self.bank.accounts.odometer(self.paid[number][0].id).spending

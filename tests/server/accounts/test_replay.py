@@ -5,7 +5,7 @@ import pytest
 from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay, Reservation
 from discreet.server.accounts.books import append
 from discreet.server.accounts.questions import find_reply
-from discreet.server.wire import Charge
+from discreet.server.wire import UnitCharge
 from tests.server.accounts.helpers import DAY, Bank, pure
 
 TEN_MINUTES = 600.0
@@ -83,7 +83,7 @@ def test_keys_do_not_share_replies(bank: Bank) -> None:
 def test_question_without_a_reply_is_asked_again(bank: Bank) -> None:
     key = bank.key()
     bank.ask(key, pure(2), "same", "name")
-    bank.accounts.settle(bank.last, Charge.nothing())
+    bank.accounts.settle(bank.last, UnitCharge.nothing())
     assert isinstance(bank.ask(key, pure(2), "same", "name"), Reservation)
 
 

@@ -17,7 +17,7 @@ from discreet.server.accounts import CAP_IS_POLICY, Key
 from discreet.server.audit_log import AuditLog
 from discreet.server.front.errors import FrontError
 from discreet.server.front.routes import current_key, own_routes, shared
-from discreet.server.wire import Charge
+from discreet.server.wire import UnitCharge
 from tests.server.accounts.helpers import VAULT, Bank, pure
 
 Send = Callable[..., httpx2.Response]
@@ -32,7 +32,7 @@ def key(bank: Bank) -> Key:
 def send(bank: Bank, key: Key, tmp_path: Path) -> Send:
     """Sends a request of the key."""
     app = FastAPI()
-    usual = {VAULT: (VAULT, pure(2.5)), f"{VAULT}:free": (VAULT, Charge.nothing())}
+    usual = {VAULT: (VAULT, pure(2.5)), f"{VAULT}:free": (VAULT, UnitCharge.nothing())}
     log = AuditLog(tmp_path / "audit.sqlite")
     app.include_router(own_routes)
     app.dependency_overrides[current_key] = lambda: key

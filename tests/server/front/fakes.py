@@ -21,7 +21,6 @@ from discreet.server.wire import (
     Answered,
     Catalog,
     Catalogued,
-    Charge,
     Condense,
     Condensed,
     Estimate,
@@ -32,6 +31,7 @@ from discreet.server.wire import (
     Readied,
     Ready,
     Refused,
+    UnitCharge,
     VaultCard,
     decode,
     encode,
@@ -45,8 +45,8 @@ TITLE = "### Task:\nGenerate a title.\n### Chat History:\n<chat_history>\nUSER: 
 """What open-webui asks for by itself, made short."""
 
 
-def charge(epsilon: float) -> Charge:
-    return Charge.of(Spending.of(Pure(epsilon)), GRANT)
+def charge(epsilon: float) -> UnitCharge:
+    return UnitCharge.of(Spending.of(Pure(epsilon)), GRANT)
 
 
 class FakeKeeper:
@@ -86,7 +86,7 @@ class FakeKeeper:
         if self.refusal is not None:
             return self.refusal
         if question.model == "free":
-            return Answered(UNRELEASED | {"text": INVENTED}, Charge.nothing())
+            return Answered(UNRELEASED | {"text": INVENTED}, UnitCharge.nothing())
         text = question.choices[0] if question.choices else "winter hand"
         found = answer(answer=text, text=text, stopped=self.stopped)
         if self.stopped == "public":
@@ -100,7 +100,7 @@ class FakeKeeper:
         await asyncio.sleep(self.estimating)
         question = asked.question
         free = self.free or question.model == "free"
-        return Estimated(Charge.nothing() if question.model == "free" else charge(self.price), free, self.lane)
+        return Estimated(UnitCharge.nothing() if question.model == "free" else charge(self.price), free, self.lane)
 
     async def condense(self, asked: Condense) -> Condensed | Refused:
         assert decode(Condense, encode(asked)) == asked
@@ -115,7 +115,7 @@ class FakeKeeper:
         models = (
             ModelCard("", "murag-ada", True, charge(self.price)),
             ModelCard("consensus", "consensus", True, charge(self.price)),
-            ModelCard("free", "non-rag", False, Charge.nothing()),
+            ModelCard("free", "non-rag", False, UnitCharge.nothing()),
         )
         cards = (VaultCard(name, "patient", 20.0, 1e-6, self.payment, "en", models, self.longest) for name in VAULTS)
         return Catalogued(tuple(cards))

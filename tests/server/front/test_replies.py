@@ -4,7 +4,14 @@ from typing import Any
 import pytest
 
 from discreet.server.front.errors import FrontError
-from discreet.server.front.replies import KeyNumbers, Outcome, Reply, restored, role_chunk, stored_error
+from discreet.server.front.replies import (
+    AnsweredQuestion,
+    CompletionReply,
+    KeyNumbers,
+    restored,
+    role_chunk,
+    stored_error,
+)
 from discreet.server.front.requests import parse_chat
 
 INVENTED = "an invented answer"
@@ -53,14 +60,14 @@ def answer(**fields: Any) -> dict[str, Any]:
 UNRELEASED = answer(answer=None, text=INVENTED, stopped="public", released=[])
 
 
-def reply(found: dict[str, Any], free: bool = False, footer: bool = False, **fields: Any) -> Reply:
+def reply(found: dict[str, Any], free: bool = False, footer: bool = False, **fields: Any) -> CompletionReply:
     messages = [{"role": "user", "content": "What is it?"}]
     request = parse_chat(json.dumps({"model": "hospital", "messages": messages, **fields}).encode())
-    outcome = Outcome("0" * 32, 1_795_473_688, "hospital", "patient", free, found)
-    return Reply(outcome, request, KeyNumbers(granted=10.0, spent=2.5, left=7.5, part=0.25, more=3), footer)
+    outcome = AnsweredQuestion("0" * 32, 1_795_473_688, "hospital", "patient", free, found)
+    return CompletionReply(outcome, request, KeyNumbers(granted=10.0, spent=2.5, left=7.5, part=0.25, more=3), footer)
 
 
-def content(found: Reply) -> Any:
+def content(found: CompletionReply) -> Any:
     return found.body().choices[0].message.content
 
 

@@ -27,7 +27,7 @@ from discreet.synthesis.base import TextPiece, UnitTexts
 from discreet.synthesis.dp_facts import DPFacts
 from discreet.synthesis.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places, rarest_first
 from discreet.synthesis.dp_synrag.keywords import ranked_keywords
-from discreet.synthesis.dp_synrag.parameters import LEVELS, DPSynRAG, Plan
+from discreet.synthesis.dp_synrag.parameters import LEVELS, DPSynRAG, SynRAGPlan
 from discreet.synthesis.dp_synrag.rewrite import write_texts
 from discreet.synthesis.dp_synrag.select import check_task, mentions, useful
 
@@ -95,7 +95,7 @@ def test_too_few_to_be_heard_do_not_write() -> None:
     assert 0 < 2 * plan.size.sigma < needed
 
 
-def written(plan: Plan, size: NoisySum, units: int) -> float:
+def written(plan: SynRAGPlan, size: NoisySum, units: int) -> float:
     """How often a cluster of so many units writes."""
     noise, one = InsecureSeededNoise(3), np.ones(1, dtype=np.int64)
     counts = [int(size.draw([one] * units, noise)[0]) for _ in range(3000)]

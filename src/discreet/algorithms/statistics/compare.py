@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Figure
 from discreet.algorithms.statistics.conditions import Condition, Known, Region, narrowed, written
-from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights, less, percent
+from discreet.algorithms.statistics.counted import Counted, Reckon, ReckonedDifference, Weights, less, percent
 from discreet.algorithms.statistics.share import Share
 from discreet.algorithms.statistics.statistic import OUTSIDE
 from discreet.errors import UsageError
@@ -103,7 +103,7 @@ def say_shares(
         said += " The noise does not tell whether there is any in each group."
     if len(shares) > 2:
         return said, shares
-    difference = less(shares[0], shares[1], counted.figure("difference", "difference", Difference(*reckons)))
+    difference = less(shares[0], shares[1], counted.figure("difference", "difference", ReckonedDifference(*reckons)))
     return f"{said} {_which(difference, groups)}", [*shares, difference]
 
 

@@ -111,7 +111,7 @@ class Reckon:
         return np.clip(share, 0.0, 1.0) if self._cut else share
 
 
-class Difference(Reckon):
+class ReckonedDifference(Reckon):
     """The first number minus the second one. Of two shares, it is between -1 and 1."""
 
     def __init__(self, one: Reckon, other: Reckon) -> None:

@@ -11,8 +11,7 @@ from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Figure
 from discreet.algorithms.statistics.conditions import AnyOf, Condition, Known, narrowed, written
-from discreet.algorithms.statistics.counted import Counted, Reckon, Weights, less, whole
-from discreet.algorithms.statistics.counted import Difference as Less
+from discreet.algorithms.statistics.counted import Counted, Reckon, ReckonedDifference, Weights, less, whole
 from discreet.algorithms.statistics.statistic import CellStatistic
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord
@@ -82,7 +81,7 @@ class Difference(CellStatistic):
 def say_difference(counted: Counted, groups: Sequence[str], parts: tuple[Weights, Weights]) -> tuple[str, list[Figure]]:
     """Return two counts, which are sums of cells, and their difference."""
     table = [counted.figure(group, "count", Reckon(part)) for group, part in zip(groups, parts, strict=True)]
-    difference = counted.figure("difference", "difference", Less(*map(Reckon, parts)))
+    difference = counted.figure("difference", "difference", ReckonedDifference(*map(Reckon, parts)))
     table.append(less(table[0], table[1], difference))
     said = "; ".join(f"{figure.name}: {whole(figure)}" for figure in table[:2])
     return f"{said}. {_which(table[2], groups)}", table

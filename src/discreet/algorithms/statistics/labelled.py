@@ -30,7 +30,7 @@ _MOST_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class Checked:
+class RuleCheck:
     """What the rule does on a sample.
 
     Attributes:
@@ -45,8 +45,8 @@ class Checked:
     missed: int = 0
     pooled: bool = False
 
-    def __add__(self, other: "Checked") -> "Checked":
-        return Checked(
+    def __add__(self, other: "RuleCheck") -> "RuleCheck":
+        return RuleCheck(
             self.found + other.found,
             self.wrong + other.wrong,
             self.true + other.true,
@@ -85,7 +85,7 @@ class LabelledSample:
 
     def __init__(self, units: Sequence[LabelledUnit]) -> None:
         self._units = units
-        self._sums: dict[tuple[str, tuple[bool, ...]], Checked] = {}
+        self._sums: dict[tuple[str, tuple[bool, ...]], RuleCheck] = {}
         self._known = {essence: phrase for unit in units for essence, phrase in unit.true.items()}
 
     @cached_property
@@ -138,7 +138,7 @@ class LabelledSample:
             raise BadData(f"{path} has no labelled text. Write one JSON object a line, with text and holds.")
         return LabelledSample(units)
 
-    def check(self, phrases: Sequence[Condition]) -> Checked:
+    def check(self, phrases: Sequence[Condition]) -> RuleCheck:
         """Return what the rule does where all of the phrases hold; over all conditions, if it has few labels of these.
 
         Raises:
@@ -146,7 +146,7 @@ class LabelledSample:
                 more than a phrase.
         """
         if not phrases:
-            return Checked()
+            return RuleCheck()
         facts = tuple(fact for phrase in phrases for fact in phrase.facts())
         if any(fact.decides[0] != "says" for fact in facts):
             raise UsageError(
@@ -160,7 +160,7 @@ class LabelledSample:
                 f"{', '.join(sorted(self.languages)) or 'none'}. Label texts of that language, with "
                 f'"language": "{language}" on each line, or ask without --labelled.'
             )
-        own = self._check(facts) if all(fact.decides in self._known for fact in facts) else Checked()
+        own = self._check(facts) if all(fact.decides in self._known for fact in facts) else RuleCheck()
         if own.suffices:
             return own
         pooled = self._pooled(language, tuple(fact.holds for fact in facts))
@@ -172,7 +172,7 @@ class LabelledSample:
             )
         return pooled
 
-    def _check(self, facts: Sequence[Fact]) -> Checked:
+    def _check(self, facts: Sequence[Fact]) -> RuleCheck:
         found = wrong = true = missed = 0
         for place in self._places(facts):
             unit, by_rule = self._units[place], self._found[place]
@@ -180,17 +180,17 @@ class LabelledSample:
             is_found = all((fact.decides in by_rule) == fact.holds for fact in facts)
             found, wrong = found + is_found, wrong + (is_found and not is_true)
             true, missed = true + is_true, missed + (is_true and not is_found)
-        return Checked(found, wrong, true, missed)
+        return RuleCheck(found, wrong, true, missed)
 
     def _places(self, facts: Sequence[Fact]) -> Sequence[int]:
         """Return the units that can count: of the others, one of the facts neither holds nor is found."""
         said = [self._named.get(fact.decides, []) for fact in facts if fact.holds]
         return min(said, key=len) if said else range(len(self._units))
 
-    def _pooled(self, language: str, signs: tuple[bool, ...]) -> Checked:
+    def _pooled(self, language: str, signs: tuple[bool, ...]) -> RuleCheck:
         """Return the sum over all conditions of as many phrases of a language that occur together, with these signs."""
         if (language, signs) not in self._sums:
-            total = Checked(pooled=True)
+            total = RuleCheck(pooled=True)
             for essences in self._together(len(signs)):
                 if all(_language(one) == language for one in essences):
                     total += self._check([Fact(one, holds) for one, holds in zip(essences, signs, strict=True)])
@@ -239,7 +239,7 @@ def _fact(phrase: Says) -> Fact:
 
 
 @lru_cache(maxsize=100_000)
-def most_wrong(found: int, checked: Checked, tail: float) -> int:
+def most_wrong(found: int, checked: RuleCheck, tail: float) -> int:
     """Return how many of `found` units of the vault the rule may be wrong of; more with probability `tail` at most."""
     if found <= 0 or not checked.found:
         return 0
@@ -250,7 +250,7 @@ def most_wrong(found: int, checked: Checked, tail: float) -> int:
 
 
 @lru_cache(maxsize=100_000)
-def most_missed(found: int, checked: Checked, tail: float) -> int:
+def most_missed(found: int, checked: RuleCheck, tail: float) -> int:
     """Return how many units the rule may miss if it finds `found` true ones; more with probability `tail` at most."""
     if not checked.true:
         return 0

@@ -44,7 +44,7 @@ _LEAST, _MOST = 1e-9, 1e3
 
 
 @dataclass(frozen=True)
-class Price:
+class StatisticPrice:
     """What a statistic may cost a unit: a part of its whole budget, or an epsilon of its own.
 
     Attributes:
@@ -78,7 +78,7 @@ class Price:
 
 
 @lru_cache(maxsize=256)
-def choose_histogram(price: Price, values: int) -> Histogram:
+def choose_histogram(price: StatisticPrice, values: int) -> Histogram:
     """Return the histogram over `values` public cells with the least noise at a price.
 
     Raises:
@@ -101,7 +101,7 @@ def usual_counts(budget: Budget) -> int:
     """Return among how many counts a grant is divided by default: among as many as are precise enough to be of use."""
 
     def are_within(uses: int) -> bool:
-        return uses < 1 or choose_histogram(Price(budget, uses=uses), 1).deviation <= WITHIN / _TWO_SIDED
+        return uses < 1 or choose_histogram(StatisticPrice(budget, uses=uses), 1).deviation <= WITHIN / _TWO_SIDED
 
     return max(FEWEST, how_many(are_within, MOST))
 
@@ -111,19 +111,19 @@ def usual_lists(budget: Budget, each: int) -> int:
     """Return among how many lists a grant is divided by default, of whose values a unit has at most `each`."""
 
     def are_shown(uses: int) -> bool:
-        return uses < 1 or value_needs(Price(budget, uses=uses), each) <= SHARED
+        return uses < 1 or value_needs(StatisticPrice(budget, uses=uses), each) <= SHARED
 
     return max(FEWEST_LISTS, how_many(are_shown, LISTS))
 
 
-def value_needs(price: Price, each: int) -> int:
+def value_needs(price: StatisticPrice, each: int) -> int:
     """Return how many units must share a value so that a list releases it with probability 0.9."""
     counts = choose_counts(price, each)[1]
     return round(counts.threshold + _SURELY * counts.sigma)
 
 
 @lru_cache(maxsize=256)
-def choose_tables(price: Price, sizes: tuple[int, int], cells: tuple[int, int]) -> tuple[Histogram, Histogram]:
+def choose_tables(price: StatisticPrice, sizes: tuple[int, int], cells: tuple[int, int]) -> tuple[Histogram, Histogram]:
     """Return the count of the units in public groups, and that of public cells, with the least noise at a price.
 
     Args:
@@ -155,14 +155,14 @@ def usual_tables(budget: Budget, sizes: tuple[int, int], cells: tuple[int, int])
     """Return among how many tables a grant is divided by default: among as many as are precise enough to be of use."""
 
     def are_within(uses: int) -> bool:
-        table = choose_tables(Price(budget, uses=max(1, uses)), sizes, cells)
+        table = choose_tables(StatisticPrice(budget, uses=max(1, uses)), sizes, cells)
         return uses < 1 or table[1].deviation <= WITHIN / _TWO_SIDED
 
     return max(FEWEST_LISTS, how_many(are_within, LISTS))
 
 
 @lru_cache(maxsize=256)
-def choose_counts(price: Price, each: int) -> tuple[GaussianHistogram, KeywordCounts]:
+def choose_counts(price: StatisticPrice, each: int) -> tuple[GaussianHistogram, KeywordCounts]:
     """Return the count of the units with a value, and the counts of values, of which a unit has at most `each`.
 
     Raises:

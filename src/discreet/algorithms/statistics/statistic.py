@@ -23,7 +23,13 @@ from discreet.algorithms.statistics.conditions import (
     written,
 )
 from discreet.algorithms.statistics.counted import Counted
-from discreet.algorithms.statistics.noisy_cells import Histogram, Price, choose_histogram, cost_of, usual_counts
+from discreet.algorithms.statistics.noisy_cells import (
+    Histogram,
+    StatisticPrice,
+    choose_histogram,
+    cost_of,
+    usual_counts,
+)
 from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
@@ -125,13 +131,13 @@ class Statistic(Algorithm):
         leaves = (leaf for one in self.conditions for leaf in one.leaves())
         return tuple(dict.fromkeys(leaf for leaf in leaves if isinstance(leaf, FieldTest)))
 
-    def price(self, budget: Budget) -> Price:
+    def price(self, budget: Budget) -> StatisticPrice:
         """Return what the question may cost a unit."""
         if self.epsilon is not None:
             if self.epsilon > budget.epsilon:
                 raise UsageError(f"Epsilon {self.epsilon:g} is above the grant of {budget.epsilon:g}. Ask for less.")
-            return Price(budget, epsilon=self.epsilon)
-        return Price(budget, uses=self.uses or self.usual_uses(budget))
+            return StatisticPrice(budget, epsilon=self.epsilon)
+        return StatisticPrice(budget, uses=self.uses or self.usual_uses(budget))
 
     def usual_uses(self, budget: Budget) -> int:
         """Return among how many such statistics a grant is divided if neither `epsilon` nor `uses` is given."""

@@ -14,8 +14,8 @@ from typing import Self
 import numpy as np
 
 from discreet.algorithms.common.algorithm import Figure
-from discreet.algorithms.statistics.counted import Counted, Difference, Reckon, Weights, divide
-from discreet.algorithms.statistics.labelled import Checked, most_missed, most_wrong
+from discreet.algorithms.statistics.counted import Counted, Reckon, ReckonedDifference, Weights, divide
+from discreet.algorithms.statistics.labelled import RuleCheck, most_missed, most_wrong
 from discreet.algorithms.statistics.noisy_cells import LEVEL, Cells
 
 NOISE = 0.97
@@ -40,7 +40,7 @@ class Widened(Counted):
         checked: what it did for each sum of cells.
     """
 
-    checked: Mapping[Key, Checked] = field(default_factory=dict, hash=False)
+    checked: Mapping[Key, RuleCheck] = field(default_factory=dict, hash=False)
 
     def figure(self, name: str, kind: str, of: Reckon, level: float = NOISE) -> Figure:
         """Return a number with the interval that covers the true one."""
@@ -48,8 +48,8 @@ class Widened(Counted):
         return Figure(name, kind, found.value, found.low, found.high)
 
     def _wide(self, of: Reckon, tail: float) -> Reckon:
-        if isinstance(of, Difference):
-            return Difference(*(self._wide(part, tail / 2) for part in of.parts))
+        if isinstance(of, ReckonedDifference):
+            return ReckonedDifference(*(self._wide(part, tail / 2) for part in of.parts))
         if of.whole:
             rest = minus(of.whole, of.cells)
             return _WideShare(of, rest, self.checked[key_of(of.cells)], self.checked[key_of(rest)], tail / 2)
@@ -67,7 +67,7 @@ def minus(whole: Weights, part: Weights) -> dict[int, int]:
 class _WideCount(Reckon):
     """A count, with the units of which the rule may be wrong, or which it may miss."""
 
-    def __init__(self, of: Reckon, checked: Checked, tail: float) -> None:
+    def __init__(self, of: Reckon, checked: RuleCheck, tail: float) -> None:
         super().__init__(of.cells)
         self._exact, self._checked, self._tail = of, checked, tail
 
@@ -95,7 +95,7 @@ class _WideCount(Reckon):
 class _WideShare(Reckon):
     """A share of two true numbers: of those of which a condition holds, and of the rest."""
 
-    def __init__(self, of: Reckon, rest: Weights, held: Checked, other: Checked, tail: float) -> None:
+    def __init__(self, of: Reckon, rest: Weights, held: RuleCheck, other: RuleCheck, tail: float) -> None:
         super().__init__(of.cells, of.whole)
         self._held = _WideCount(Reckon(of.cells), held, tail)
         self._rest = _WideCount(Reckon(rest), other, tail)

@@ -39,7 +39,7 @@ class KeyRefused(EngineFailed, UsageError):  # noqa: N818
 
 
 @dataclass(frozen=True)
-class Reply:
+class EndpointReply:
     """The reply to a request.
 
     Attributes:
@@ -110,7 +110,7 @@ class Endpoint:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}{self.base}"
 
-    def request(self, method: str, path: str, body: object = None, *, timeout: float = ANSWERING) -> Reply:
+    def request(self, method: str, path: str, body: object = None, *, timeout: float = ANSWERING) -> EndpointReply:
         """Return the reply to one request.
 
         Raises:
@@ -129,7 +129,7 @@ class Endpoint:
                 with suppress(BrokenPipeError):  # a server may refuse before it has read all, and its reply counts
                     connection.request(method, self.base + path, sent, headers)
                 response = connection.getresponse()
-                return Reply(response.status, _parse(_read(response, until)))
+                return EndpointReply(response.status, _parse(_read(response, until)))
         except (OSError, UnicodeError, http.client.HTTPException) as error:
             failure = type(error).__name__
         # Raised outside of the handler: the frames of the error hold the request.

@@ -29,9 +29,9 @@ from discreet.generation.answers import WholeAnswers, Written
 from discreet.generation.completer_adapter import CONTEXT
 from discreet.generation.model import Prompt
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
-from discreet.generation.remote.endpoint import FAILED, KEY, Endpoint, KeyRefused, Reply, ServerGone
+from discreet.generation.remote.endpoint import FAILED, KEY, Endpoint, EndpointReply, KeyRefused, ServerGone
 from discreet.generation.remote.openai_address import OpenAIAddress
-from discreet.generation.remote.rows import STOPS, ChatTokens, Row
+from discreet.generation.remote.rows import STOPS, ChatRow, ChatTokens
 
 _REFUSED = (400, 413, 422)
 """Statuses that refuse one row."""
@@ -91,7 +91,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
 
     def complete(self, prompts: Sequence[str], max_tokens: int) -> list[str]:
         """Complete each prompt greedily. A private prompt that the server refuses yields an empty text."""
-        rows = [Row((("", prompt.encode(errors="replace").decode()),)) for prompt in prompts]
+        rows = [ChatRow((("", prompt.encode(errors="replace").decode()),)) for prompt in prompts]
         return [answer.text for answer in self._ask(rows, max_tokens)]
 
     def answers(
@@ -128,7 +128,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
                     "(docs/engines.md)."
                 )
 
-    def _ask(self, rows: Sequence[Row], max_tokens: int) -> list[Written]:
+    def _ask(self, rows: Sequence[ChatRow], max_tokens: int) -> list[Written]:
         if self.address.together and (found := self._ask_together(rows, max_tokens)) is not None:
             return found
         at_once, found = self.address.at_once, list[Written]()
@@ -137,7 +137,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
                 found.append(self._read_one(reply, max_tokens))
         return found
 
-    def _ask_together(self, rows: Sequence[Row], max_tokens: int) -> list[Written] | None:
+    def _ask_together(self, rows: Sequence[ChatRow], max_tokens: int) -> list[Written] | None:
         """Return the answers by one request; None if the server refuses it, since it may mean one row alone."""
         reply = self._send([row.text for row in rows], max_tokens)
         if reply.status in _REFUSED:
@@ -148,12 +148,12 @@ class OpenAIModel(ChatTokens, WholeAnswers):
             raise ServerGone(f"The model's server at {self._endpoint} returned another number of answers than of rows.")
         return [self._written(found[row], max_tokens) for row in range(len(rows))]
 
-    def _send_each(self, rows: Sequence[Row], max_tokens: int) -> list[Reply]:
+    def _send_each(self, rows: Sequence[ChatRow], max_tokens: int) -> list[EndpointReply]:
         """Return the reply to each row, when all have come. Ctrl-C does not wait for them."""
         asked = [self._form(row) for row in rows]
         if len(asked) == 1:
             return [self._send(asked[0], max_tokens)]
-        replies, failures = dict[int, Reply](), dict[int, Exception]()
+        replies, failures = dict[int, EndpointReply](), dict[int, Exception]()
 
         def send(place: int) -> None:
             try:
@@ -170,18 +170,18 @@ class OpenAIModel(ChatTokens, WholeAnswers):
             raise failures[min(failures)]
         return [replies[place] for place in range(len(asked))]
 
-    def _form(self, row: Row) -> object:
+    def _form(self, row: ChatRow) -> object:
         if not self._chat:
             return row.text
         return row.folded if self._folded else row.messages
 
-    def _read_one(self, reply: Reply, max_tokens: int) -> Written:
+    def _read_one(self, reply: EndpointReply, max_tokens: int) -> Written:
         if reply.status in _REFUSED:
             return self.written("", max_tokens)
         choices = self._choices(reply)
         return self._written(choices[0] if choices else {}, max_tokens)
 
-    def _send(self, asked: object, max_tokens: int) -> Reply:
+    def _send(self, asked: object, max_tokens: int) -> EndpointReply:
         body = {"model": self.name, "max_tokens": max_tokens, "temperature": 0, "seed": 0, "stream": False}
         if self._chat:
             return self._endpoint.request("POST", "/chat/completions", {**body, **self._extras, "messages": asked})
@@ -189,7 +189,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
             "POST", "/completions", {**body, **self._extras, "stop": list(STOPS), "prompt": asked}
         )
 
-    def _choices(self, reply: Reply) -> list[dict[str, Any]]:
+    def _choices(self, reply: EndpointReply) -> list[dict[str, Any]]:
         """Return the choices of a reply.
 
         Raises:
@@ -211,7 +211,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
         return self.written(without_reasoning(text) if isinstance(text, str) else "", max_tokens, ended=ended)
 
     def _complete_public(self, texts: Sequence[str]) -> list[str]:
-        return [answer.text for answer in self._ask([Row((("", text),)) for text in texts], _STEPS)]
+        return [answer.text for answer in self._ask([ChatRow((("", text),)) for text in texts], _STEPS)]
 
     def _check_taken(self) -> None:
         """Check that the server answers a public row as those of a question are asked, with a long record.

@@ -17,7 +17,7 @@ STOPS = ("\n\n", "\nQuestion:", "\nRecord:")
 
 
 @dataclass(frozen=True)
-class Row:
+class ChatRow:
     """What one row asks: the turns of a chat, or one turn without a role."""
 
     turns: tuple[tuple[str, str], ...] = field(repr=False)
@@ -59,7 +59,7 @@ class ChatTokens(TextTokens):
             before += [_USER, *self.encode(asked), _ASSISTANT, *self.encode(answered)]
         return [*before, _USER], [_ASSISTANT]
 
-    def row(self, tokens: Sequence[int]) -> Row:
+    def row(self, tokens: Sequence[int]) -> ChatRow:
         """Return the row that tokens stand for."""
         turns: list[tuple[str, list[int]]] = []
         for token in tokens:
@@ -69,4 +69,4 @@ class ChatTokens(TextTokens):
                 turns[-1][1].append(token)
             else:
                 turns.append(("", [token]))
-        return Row(tuple((role, self.decode(own)) for role, own in turns) or (("", ""),))
+        return ChatRow(tuple((role, self.decode(own)) for role, own in turns) or (("", ""),))

@@ -59,8 +59,8 @@ from discreet.server.accounts.keys import (
     stamp,
 )
 from discreet.server.accounts.questions import Outcome, Recalled, Reservation, Settled
-from discreet.server.wire import Charge
-from discreet.system.sharing import Turn
+from discreet.server.wire import UnitCharge
+from discreet.system.sharing import TurnLock
 
 SCHEMA = "accounts"
 """The schema of shared accounts."""
@@ -123,7 +123,7 @@ class Accounts(Log[Books]):
         """
         self.shared, self._secret, self._clock = str(address).startswith("postgresql"), b"", clock
         self._server = server if self.shared else ""
-        self._one_writes = Turn()  # many threads ask; SQLite would have each try again and again
+        self._one_writes = TurnLock()  # many threads ask; SQLite would have each try again and again
         place: Place
         with _explained():
             if self.shared:
@@ -398,7 +398,7 @@ class Accounts(Log[Books]):
         self,
         key: str,
         question: str,
-        most: Charge,
+        most: UnitCharge,
         *,
         vault: str,
         model: str,
@@ -428,7 +428,7 @@ class Accounts(Log[Books]):
         )
 
     def settle(
-        self, question: str, spent: Charge, reply: dict[str, Any] | None = None, *, stopped: str = ""
+        self, question: str, spent: UnitCharge, reply: dict[str, Any] | None = None, *, stopped: str = ""
     ) -> Settled:
         """Charge a key what its question has spent, in place of the ceiling. A charge never grows.
 
@@ -497,7 +497,7 @@ class Accounts(Log[Books]):
             one = found.state.questions.get(question)
             return one.receipt() if one is not None and one.key == key else None
 
-    def settle_lost(self, spent: Charge, reply: dict[str, Any]) -> list[str]:
+    def settle_lost(self, spent: UnitCharge, reply: dict[str, Any]) -> list[str]:
         """Settle the questions that a crash of this server left in flight. Returns their ids.
 
         In one transaction: between two, the same request could find no reply yet, and would be paid twice.

@@ -25,7 +25,7 @@ from typing import Any, Literal, Self
 from typing_extensions import TypedDict  # the one of `typing` lacks what pydantic needs before Python 3.12
 
 from discreet.errors import LedgerError, UnknownName
-from discreet.log.chain import CORRUPT, GENESIS, Entry, Row
+from discreet.log.chain import CORRUPT, GENESIS, Entry, LogRow
 from discreet.log.replay import State, Transaction
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ORDERS
@@ -131,13 +131,13 @@ class Books(State):
     # What rows do
 
     @classmethod
-    def begin(cls, row: Row) -> Self:
+    def begin(cls, row: LogRow) -> Self:
         """Return the state after the first row."""
         if row.content[len(GENESIS) :] != OPENING:
             raise LedgerError(CORRUPT)
         return cls()
 
-    def apply(self, row: Row) -> None:
+    def apply(self, row: LogRow) -> None:
         """Add the next row."""
         about, content = row.question, json.loads(row.content)
         match row.kind:

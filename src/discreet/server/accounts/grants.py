@@ -37,7 +37,7 @@ from dataclasses import dataclass, field, replace
 
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.accounting import NANO, Budget, FilterState, Spending, Sums, how_many
-from discreet.server.wire import Charge
+from discreet.server.wire import UnitCharge
 from discreet.system.plain import show_as
 
 KEPT = "kept"
@@ -261,7 +261,7 @@ class Meter(MeterShown):
         rooms = (room for room in self.rooms if not vault or room.grant.vault == vault)
         return self.budget.admits(self.spending + extra) and all(room.admits(extra) for room in rooms)
 
-    def more(self, most: Charge, vault: str = "") -> int | None:
+    def more(self, most: UnitCharge, vault: str = "") -> int | None:
         """Return how many more questions fit that cost at most `most` each; None if they are free."""
         if is_nothing(most.spending):
             return None

@@ -21,7 +21,7 @@ from discreet.privacy.accounting import Spending
 from discreet.server.accounts.books import BY_NAME, Books, Found, KeyQuestion, append
 from discreet.server.accounts.grants import Meter, is_nothing
 from discreet.server.accounts.keys import Key
-from discreet.server.wire import Charge
+from discreet.server.wire import UnitCharge
 
 BY_CONTENT = 600.0
 """Seconds for which the same request finds the question that was asked."""
@@ -174,7 +174,7 @@ def write(found: Found, one: KeyQuestion) -> None:
 
 
 def settle(
-    found: Found, one: KeyQuestion, spent: Charge, reply: dict[str, Any] | None, stopped: str, now: float
+    found: Found, one: KeyQuestion, spent: UnitCharge, reply: dict[str, Any] | None, stopped: str, now: float
 ) -> Settled:
     """Charge a key what its question has spent, in place of the ceiling, and keep the reply.
 

@@ -40,20 +40,20 @@ from discreet.server.front.catalog import CatalogCache, Servable
 from discreet.server.front.errors import KIND_ADVICE, FrontError
 from discreet.server.front.pacing import UNPAID, Pacer, Queue, Rates
 from discreet.server.front.replay import Boarding, Flight, Flights, meaning, recall
-from discreet.server.front.replies import Outcome, stored_error, task_outcome
+from discreet.server.front.replies import AnsweredQuestion, stored_error, task_outcome
 from discreet.server.front.requests import ChatRequest
 from discreet.server.front.telling import note_failure
 from discreet.server.wire import (
     LONGEST_TURN,
     MOST_TURNS,
     Answered,
-    Charge,
     Condense,
     Estimate,
     Estimated,
     Question,
     Refused,
     Turn,
+    UnitCharge,
 )
 
 # --- what the keeper does before a question is paid ------------------------------------------------------------------
@@ -132,7 +132,7 @@ _AWAY = ("starting", "stopping", "ledger_unavailable")
 
 
 @dataclass(frozen=True)
-class Asked:
+class FrontQuestion:
     """A question with what the front knows of it.
 
     Attributes:
@@ -202,7 +202,9 @@ class Asker:
         boarding = self.flights.board(key.id, place, asked.question, lambda flight: self._answer(asked, flight))
         return replace(boarding, name=name) if boarding.joined else boarding
 
-    def prepare(self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False) -> Asked:
+    def prepare(
+        self, key: Key, request: ChatRequest, idempotency: str | None = None, *, again: bool = False
+    ) -> FrontQuestion:
         """Return a request as a question for the keeper.
 
         Raises:
@@ -227,26 +229,26 @@ class Asker:
             earlier=tuple(turn.text[:LONGEST_TURN] for turn in request.turns[-MOST_TURNS:]),
             where=key.where,
         )
-        return Asked(key, request, model, question, idempotency, again)
+        return FrontQuestion(key, request, model, question, idempotency, again)
 
-    async def estimate(self, asked: Asked) -> Estimated:
+    async def estimate(self, asked: FrontQuestion) -> Estimated:
         """Return what a question would cost at most, from public values alone.
 
         Raises:
             FrontError: if the keeper refuses it, or is not there.
         """
         if asked.request.task:
-            return Estimated(most=Charge.nothing(), free=True, lane="records")
+            return Estimated(most=UnitCharge.nothing(), free=True, lane="records")
         return await self._estimator.estimate(asked.key.id, asked.question)
 
-    async def _answer(self, asked: Asked, flight: Flight) -> Outcome:
+    async def _answer(self, asked: FrontQuestion, flight: Flight) -> AnsweredQuestion:
         try:
             return await self._recall_or_ask(asked, flight)
         except AccountsError as error:  # none is raised after a payment: see `_settle`
             note_failure("accounts", error, asked.question.id)
             raise FrontError("ledger_unavailable") from None
 
-    async def _recall_or_ask(self, asked: Asked, flight: Flight) -> Outcome:
+    async def _recall_or_ask(self, asked: FrontQuestion, flight: Flight) -> AnsweredQuestion:
         if asked.request.task:
             flight.reserved.set()
             return task_outcome(asked.question.id, asked.model.name, asked.model.vault.unit, asked.request.task)
@@ -258,7 +260,7 @@ class Asker:
         self.rates.forgive(asked.key.id, counted)  # what is refused stays counted
         return found
 
-    async def _ask_anew(self, asked: Asked, flight: Flight) -> Outcome:
+    async def _ask_anew(self, asked: FrontQuestion, flight: Flight) -> AnsweredQuestion:
         if asked.request.turns:
             asked = await self._condense(asked, flight)
             if (known := await self._recall(asked)) is not None:  # another process may have asked it meanwhile
@@ -269,7 +271,7 @@ class Asker:
             most = await self.estimate(asked)
             found = await self._reserve(asked, most)
             flight.reserved.set()
-            if isinstance(found, Outcome):
+            if isinstance(found, AnsweredQuestion):
                 return found
             await self.queue.wait(place, self._pacer.spacing(most.lane))
             flight.start_over(self._pacer, most.lane)
@@ -282,11 +284,11 @@ class Asker:
         await flight.land(self._pacer)
         return await self._finish(asked, replied, found)
 
-    async def _recall(self, asked: Asked) -> Outcome | None:
+    async def _recall(self, asked: FrontQuestion) -> AnsweredQuestion | None:
         fingerprint = asked.request.fingerprint
         return await recall(self.accounts, asked.key.id, fingerprint, asked.idempotency, anew=asked.anew)
 
-    async def _condense(self, asked: Asked, flight: Flight) -> Asked:
+    async def _condense(self, asked: FrontQuestion, flight: Flight) -> FrontQuestion:
         """Return a flight's question as one that stands alone, for nothing; unchanged if the model writes none.
 
         Raises:
@@ -310,13 +312,13 @@ class Asker:
         flight.begun = self._pacer.arrive()  # what follows without a turn, a refusal or a replay, leaves soon
         return replace(asked, question=replace(asked.question, question=found.question or question))
 
-    async def _reserve(self, asked: Asked, most: Estimated) -> Outcome | Charge:
+    async def _reserve(self, asked: FrontQuestion, most: Estimated) -> AnsweredQuestion | UnitCharge:
         """Charge the key at the ceiling. Return the ceiling, or what the same request found meanwhile.
 
         Raises:
             FrontError: if the key may not pay for the question.
         """
-        ceiling = Charge.nothing() if most.free else most.most
+        ceiling = UnitCharge.nothing() if most.free else most.most
         try:
             found = await asyncio.to_thread(
                 self.accounts.reserve,
@@ -351,7 +353,9 @@ class Asker:
         except Exception as error:
             return error
 
-    async def _finish(self, asked: Asked, found: Answered | Refused | Exception, most: Charge) -> Outcome:
+    async def _finish(
+        self, asked: FrontQuestion, found: Answered | Refused | Exception, most: UnitCharge
+    ) -> AnsweredQuestion:
         """Settle what was paid, in the case of an error, too.
 
         Raises:
@@ -384,8 +388,8 @@ class Asker:
                 raise KeeperGone(sent=True)
             await asyncio.sleep(PAUSE)
 
-    async def _succeed(self, asked: Asked, found: Answered) -> Outcome:
-        outcome = Outcome(
+    async def _succeed(self, asked: FrontQuestion, found: Answered) -> AnsweredQuestion:
+        outcome = AnsweredQuestion(
             question_id=asked.question.id,
             created=int(time.time()),
             model=asked.model.name,
@@ -400,20 +404,24 @@ class Asker:
         )
         return outcome
 
-    async def _fail(self, asked: Asked, error: FrontError | None, paid: Charge, *, lasting: bool = True) -> FrontError:
+    async def _fail(
+        self, asked: FrontQuestion, error: FrontError | None, paid: UnitCharge, *, lasting: bool = True
+    ) -> FrontError:
         """Settle a question that was not answered. Return its error; the keeper starts if there is none."""
         if error is None:
-            error, paid, lasting = FrontError("starting"), Charge.nothing(), False
+            error, paid, lasting = FrontError("starting"), UnitCharge.nothing(), False
         await asyncio.gather(
             self._settle(asked, paid, stored_error(error) if lasting else None, error.code),
             self._record(asked, "refusal", code=error.code, epsilon=paid.epsilon),
         )
         return error
 
-    async def _settle(self, asked: Asked, spent: Charge, reply: dict[str, object] | None, stopped: str) -> None:
+    async def _settle(
+        self, asked: FrontQuestion, spent: UnitCharge, reply: dict[str, object] | None, stopped: str
+    ) -> None:
         await self._settlements.settle(asked.question.id, spent, reply, stopped)
 
-    async def _record(self, asked: Asked, act: str, **details: str | float) -> None:
+    async def _record(self, asked: FrontQuestion, act: str, **details: str | float) -> None:
         try:
             await asyncio.to_thread(
                 self._log.append, asked.key.id, act, asked.question.id, model=asked.model.name, **details
@@ -421,7 +429,7 @@ class Asker:
         except DiscreetError as error:
             note_failure("audit log", error, asked.question.id)
 
-    async def _name(self, asked: Asked, question: str) -> bool:
+    async def _name(self, asked: FrontQuestion, question: str) -> bool:
         """Have the request's Idempotency-Key find a question in flight. Return whether it finds another one already.
 
         Raises:
@@ -448,7 +456,7 @@ def settle_lost(accounts: Accounts) -> list[str]:
     return accounts.settle_lost(_BEYOND, stored_error(FrontError("interrupted", paid=True)))
 
 
-_BEYOND = Charge(0.0, 1.0, (CUT,) * len(ORDERS), ATTO)
+_BEYOND = UnitCharge(0.0, 1.0, (CUT,) * len(ORDERS), ATTO)
 
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
@@ -465,7 +473,7 @@ class Settlements:
     def __len__(self) -> int:
         return len(self._late)
 
-    async def settle(self, question: str, spent: Charge, reply: dict[str, Any] | None, stopped: str) -> None:
+    async def settle(self, question: str, spent: UnitCharge, reply: dict[str, Any] | None, stopped: str) -> None:
         """Charge a key what its question has spent; if the accounts fail, return, and try again beside."""
         if not await self._try(question, spent, reply, stopped):
             self._settle_beside(question, spent, reply, stopped)
@@ -475,21 +483,21 @@ class Settlements:
 
         The accounts may have it nevertheless, if the connection broke before they replied.
         """
-        self._settle_beside(question, Charge.nothing(), None, "ledger_unavailable")
+        self._settle_beside(question, UnitCharge.nothing(), None, "ledger_unavailable")
 
     def _settle_beside(self, *values: Any) -> None:
         task = asyncio.create_task(self._settle_late(*values))
         self._late.add(task)
         task.add_done_callback(self._late.discard)
 
-    async def _settle_late(self, question: str, spent: Charge, reply: dict[str, Any] | None, stopped: str) -> None:
+    async def _settle_late(self, question: str, spent: UnitCharge, reply: dict[str, Any] | None, stopped: str) -> None:
         wait = self._first_wait
         await asyncio.sleep(wait)
         while not await self._try(question, spent, reply, stopped):
             wait = min(2 * wait, LONGEST_WAIT)
             await asyncio.sleep(wait)
 
-    async def _try(self, question: str, spent: Charge, reply: dict[str, Any] | None, stopped: str) -> bool:
+    async def _try(self, question: str, spent: UnitCharge, reply: dict[str, Any] | None, stopped: str) -> bool:
         try:
             settled = await asyncio.to_thread(self._accounts.settle, question, spent, reply, stopped=stopped)
         except AccountsError as error:

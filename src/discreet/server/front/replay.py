@@ -8,7 +8,7 @@ from typing import Any
 from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay
 from discreet.server.front.errors import FrontError
 from discreet.server.front.pacing import Arrival, Pacer
-from discreet.server.front.replies import Outcome, restored
+from discreet.server.front.replies import AnsweredQuestion, restored
 from discreet.server.wire import Lane, Question
 
 POLL = 0.25
@@ -16,7 +16,7 @@ POLL = 0.25
 PATIENCE = 60.0
 """Seconds to wait for it. One that is not settled by then could not be: its database failed."""
 
-Work = Callable[["Flight"], Coroutine[Any, Any, Outcome]]
+Work = Callable[["Flight"], Coroutine[Any, Any, AnsweredQuestion]]
 
 
 @dataclass(eq=False)
@@ -40,7 +40,7 @@ class Flight:
     quanta: int | None = None
     sent: bool = False
     reserved: asyncio.Event = field(default_factory=asyncio.Event)
-    task: "asyncio.Task[Outcome] | None" = None
+    task: "asyncio.Task[AnsweredQuestion] | None" = None
 
     @property
     def question_id(self) -> str:
@@ -75,7 +75,7 @@ class Flight:
         if not self.reserved.is_set() and self.task.done():
             self.task.result()
 
-    async def outcome(self) -> Outcome:
+    async def outcome(self) -> AnsweredQuestion:
         """Return the outcome. A caller that is cancelled does not cancel the work.
 
         Raises:
@@ -99,7 +99,7 @@ class Boarding:
     joined: bool
     name: Callable[[str], Coroutine[Any, Any, object]] | None = None
 
-    async def outcome(self) -> Outcome:
+    async def outcome(self) -> AnsweredQuestion:
         """Return the outcome, marked as a replay if the request pays nothing for it."""
         found = await self.flight.outcome()
         if self.name is not None and found.question_id != self.flight.question_id:
@@ -146,13 +146,13 @@ class Flights:
             await asyncio.wait([one.task for one in self._flights.values() if one.task is not None])
             await asyncio.sleep(0)
 
-    async def _fly(self, flight: Flight, work: Work) -> Outcome:
+    async def _fly(self, flight: Flight, work: Work) -> AnsweredQuestion:
         try:
             return await work(flight)
         finally:
             await flight.land(self._pacer)
 
-    def _end(self, place: tuple[str, str], task: "asyncio.Task[Outcome]") -> None:
+    def _end(self, place: tuple[str, str], task: "asyncio.Task[AnsweredQuestion]") -> None:
         self._flights.pop(place, None)
         if not task.cancelled():
             task.exception()  # read here, or asyncio would log it with its text
@@ -160,7 +160,7 @@ class Flights:
 
 async def recall(
     accounts: Accounts, key_id: str, fingerprint: str, idempotency: str | None, *, anew: bool
-) -> Outcome | None:
+) -> AnsweredQuestion | None:
     """Return the outcome that the same request had before; None if it is to be asked.
 
     Raises:
@@ -179,7 +179,7 @@ async def recall(
         return None if found is None else meaning(found)
 
 
-def meaning(found: Mismatch | InFlight | Replay) -> Outcome:
+def meaning(found: Mismatch | InFlight | Replay) -> AnsweredQuestion:
     """Return the outcome in what the accounts recalled.
 
     Raises:

@@ -29,7 +29,7 @@ _NUMBERS = ("asked", "left", "would_fit")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AnsweredQuestion:
     """An answered question, with nothing but what was released.
 
     Attributes:
@@ -84,7 +84,7 @@ class Outcome:
         return self.receipt["delta"] or 0.0
 
 
-def task_outcome(question_id: str, model: str, unit: str, text: str) -> Outcome:
+def task_outcome(question_id: str, model: str, unit: str, text: str) -> AnsweredQuestion:
     """Return the outcome of a request that a client made by itself: a public text, for which nothing was asked."""
     answer = {"text": text, "stopped": "task", "algorithm": "none", "tokens": len(text.split())}
     flags = dict.fromkeys(("private", "useless", "same_without_documents"), False)
@@ -92,7 +92,7 @@ def task_outcome(question_id: str, model: str, unit: str, text: str) -> Outcome:
     numbers = {"epsilon": 0.0, "delta": 0.0, "charges": [], "reused": 0, "each": 0}
     receipt = words | numbers | {"private": True, "payment": "nobody"}
     found: dict[str, Any] = answer | flags | {"released": [], "shares": None, "receipt": receipt}
-    return Outcome(question_id, int(time.time()), model, unit, free=True, answer=found)
+    return AnsweredQuestion(question_id, int(time.time()), model, unit, free=True, answer=found)
 
 
 def stored_error(error: FrontError) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def stored_error(error: FrontError) -> dict[str, Any]:
     return {"outcome": "error", "code": error.code, "paid": error.paid, **numbers}
 
 
-def restored(kept: dict[str, Any]) -> Outcome:
+def restored(kept: dict[str, Any]) -> AnsweredQuestion:
     """Return the outcome that was kept.
 
     Raises:
@@ -111,7 +111,7 @@ def restored(kept: dict[str, Any]) -> Outcome:
     kind = fields.pop("outcome", "")
     fields.pop("task", None)  # of the version before
     if kind == "answered":
-        return Outcome(**{**fields, "replayed": True})
+        return AnsweredQuestion(**{**fields, "replayed": True})
     code = str(fields.get("code"))
     if kind != "error" or code not in ERRORS:
         raise FrontError("interrupted")
@@ -125,7 +125,7 @@ UNDERSTOOD = "Understood as: {understood}"
 FOOTER = "Receipt: epsilon {epsilon:.4g} for this answer by itself. The key has used {part:.2%} of its cap."
 
 
-def no_answer(outcome: Outcome) -> str:
+def no_answer(outcome: AnsweredQuestion) -> str:
     """Return the sentence for an answer that is none; "" if it is one. The model's own words are never in it."""
     answer, text = outcome.answer, str(outcome.answer["text"]).strip()
     if outcome.free:
@@ -137,7 +137,9 @@ def no_answer(outcome: Outcome) -> str:
     return "" if text else EMPTY
 
 
-def content_and_refusal(outcome: Outcome, request: ChatRequest, part: float | None) -> tuple[str | None, str | None]:
+def content_and_refusal(
+    outcome: AnsweredQuestion, request: ChatRequest, part: float | None
+) -> tuple[str | None, str | None]:
     """Return the content of the message, and the refusal: a sentence has no place in the JSON that a client parses.
 
     Args:
@@ -314,7 +316,7 @@ class Chunk(_Head):
 
 
 @dataclass(frozen=True)
-class Reply:
+class CompletionReply:
     """What is sent for an answered question.
 
     Attributes:
@@ -324,7 +326,7 @@ class Reply:
         footer: whether a line with the receipt stands below each answer.
     """
 
-    outcome: Outcome
+    outcome: AnsweredQuestion
     request: ChatRequest
     key: KeyNumbers
     footer: bool = False

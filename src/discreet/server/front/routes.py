@@ -24,11 +24,11 @@ from discreet.server.front.errors import RESPONSES, ClosedModel, ErrorReply, Fro
 from discreet.server.front.gate import BodyRoute, error_response, model_response
 from discreet.server.front.pacing import UNPAID, Arrival
 from discreet.server.front.replay import Boarding
-from discreet.server.front.replies import Chunk, Completion, KeyNumbers, Outcome, Reply, role_chunk
+from discreet.server.front.replies import AnsweredQuestion, Chunk, Completion, CompletionReply, KeyNumbers, role_chunk
 from discreet.server.front.requests import ChatBody, ChatRequest
 from discreet.server.front.services import Services, Status
 from discreet.server.front.telling import type_name
-from discreet.server.wire import Charge, Message
+from discreet.server.wire import Message, UnitCharge
 from discreet.system.plain import show_as
 
 # --- GET /health/live and /health/ready ------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> Ques
     asked = services.asker.prepare(key, parsed)
     services.asker.rates.count(key.id, UNPAID)
     found = await services.asker.estimate(asked)
-    most = Charge.nothing() if found.free else found.most
+    most = UnitCharge.nothing() if found.free else found.most
     meter = await asyncio.to_thread(services.accounts.odometer, key.id)
     vault = asked.model.vault.name
     fits = await asyncio.to_thread(meter.fits, most.spending, vault)
@@ -426,7 +426,7 @@ class Chat:
         self._model: Servable | None = None
         self._boarding: Boarding | None = None
 
-    async def answer(self, read: Callable[[], ChatRequest], name: str | None = None) -> Reply:
+    async def answer(self, read: Callable[[], ChatRequest], name: str | None = None) -> CompletionReply:
         """Return the reply to a question when it may leave. An error is raised then, too.
 
         Args:
@@ -489,7 +489,7 @@ class Chat:
         }
         return boarding
 
-    async def _reply(self, parsed: ChatRequest, outcome: Outcome) -> Reply:
+    async def _reply(self, parsed: ChatRequest, outcome: AnsweredQuestion) -> CompletionReply:
         assert self._model is not None  # found when the question began: the catalog may have changed since
         self._line |= {
             "question_id": outcome.question_id,
@@ -499,7 +499,7 @@ class Chat:
             "delta": outcome.delta,
             "replayed": outcome.replayed,
         }
-        return Reply(outcome, parsed, await self._services.numbers(self._key, self._model), self._key.footer)
+        return CompletionReply(outcome, parsed, await self._services.numbers(self._key, self._model), self._key.footer)
 
     async def _pace(self, outcome: str) -> None:
         quanta = self._line["quanta"] = await self._services.until_due(self._arrival, self._boarding)

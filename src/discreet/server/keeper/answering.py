@@ -33,14 +33,14 @@ from discreet.server.wire import (
     Call,
     Catalog,
     Catalogued,
-    Charge,
     Condense,
     Estimate,
     Question,
     Readied,
     Ready,
     Refused,
-    Reply,
+    UnitCharge,
+    WireReply,
 )
 
 # --- refusals --------------------------------------------------------------------------------------------------------
@@ -60,14 +60,14 @@ _CODES: tuple[tuple[type[BaseException], str], ...] = (
 """The first that fits counts."""
 
 
-def refusal(error: BaseException, paid: Charge | None = None) -> Refused:
+def refusal(error: BaseException, paid: UnitCharge | None = None) -> Refused:
     """Return the refusal for an error.
 
     Args:
         error: what was raised.
         paid: what any one unit paid at most by then; nothing if None.
     """
-    paid = paid or Charge.nothing()
+    paid = paid or UnitCharge.nothing()
     if isinstance(error, BudgetExhausted):
         return Refused(
             "vault_budget_exhausted", _size(error.asked), _size(error.left), _size(error.would_fit), paid=paid
@@ -92,7 +92,7 @@ PATIENCE, PAUSE = 5.0, 0.25
 """Seconds to wait for a ledger that cannot be read, and between two looks at it."""
 Act = Callable[[Mapping[str, Served]], Any]
 """What the custodian does between two questions: it gets the vaults by name."""
-_Job = tuple[Question, "Future[Reply]"]
+_Job = tuple[Question, "Future[WireReply]"]
 _Turn = _Job | tuple[Act, "Future[Any]"]
 """What is done in the thread of the vaults, and what becomes of it for the thread that waits."""
 
@@ -157,7 +157,7 @@ class Answering:
         if self.loaded:  # what is still being opened has paid nothing
             self._thread.join()
 
-    def reply(self, message: Call[Any]) -> Reply:
+    def reply(self, message: Call[Any]) -> WireReply:
         """Return the reply to a message; a question waits for its turn, and nothing else does."""
         if isinstance(message, Ready):
             return self._ready()
@@ -176,23 +176,23 @@ class Answering:
         loaded = self.loaded and not self._stopping.is_set()
         return Readied(loaded, loaded and all(served.writable() for served in self._served.values()))
 
-    def _estimate(self, asked: Estimate) -> Reply:
+    def _estimate(self, asked: Estimate) -> WireReply:
         try:
             return self._vault(asked.question.vault).estimate(asked.question, asked.air)
         except Exception as error:
             self._name(error, asked.question)
             return refusal(error)
 
-    def _condense(self, asked: Condense) -> Reply:
+    def _condense(self, asked: Condense) -> WireReply:
         """Return the rewritten question, written in its turn: one thread alone uses the model."""
         try:
-            condensed: Reply = self.work(lambda served: self._vault(asked.vault).condense(asked))
+            condensed: WireReply = self.work(lambda served: self._vault(asked.vault).condense(asked))
         except BaseException as error:
             self._log.write("a question was not rewritten:", error=error)
             return Refused("stopping") if self.stopping else refusal(error)
         return condensed
 
-    def _ask(self, question: Question) -> Reply:
+    def _ask(self, question: Question) -> WireReply:
         with self._lock:
             if self._stopping.is_set():
                 return Refused("stopping")
@@ -257,16 +257,16 @@ class Answering:
         for served in self._served.values():  # what was added is read now, and not by the next question
             served.warm_up()
 
-    def _do(self, question: Question, done: "Future[Reply]") -> None:
+    def _do(self, question: Question, done: "Future[WireReply]") -> None:
         self._running = question.id
-        reply: Reply = Refused("stopping")
+        reply: WireReply = Refused("stopping")
         if not self._stopping.is_set():
             reply = self._answer(question)
         done.set_result(reply)
         with self._lock:
             self._flights.pop(question.id, None)
 
-    def _answer(self, question: Question) -> Reply:
+    def _answer(self, question: Question) -> WireReply:
         """Return the answer, or the refusal with what was paid. No error leaves: its frames hold private values."""
         try:
             served = self._vault(question.vault)
@@ -282,7 +282,7 @@ class Answering:
             self._name(error, question)
             return refusal(error, self._paid(served, question))
 
-    def _paid(self, served: Served, question: Question) -> Charge:
+    def _paid(self, served: Served, question: Question) -> UnitCharge:
         """Return what was paid for a question that was refused or broken off; its ceiling if nothing tells.
 
         A database that restarts is waited for: else each question that it broke off would cost its key the ceiling.

@@ -59,7 +59,7 @@ from discreet.server.custody_messages import (
 )
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.served import Served
-from discreet.server.wire import Call, Charge
+from discreet.server.wire import Call, UnitCharge
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
@@ -180,7 +180,7 @@ def _state(served: Served) -> VaultState:
         name=served.name,
         unit=vault.settings.unit_field,
         grant=budget,
-        usual=None if usual is None else Charge.of(usual, budget),
+        usual=None if usual is None else UnitCharge.of(usual, budget),
         spent=report.spent,
         odometer=report.odometer,
         more=report.more,

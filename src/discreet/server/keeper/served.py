@@ -32,7 +32,6 @@ from discreet.server.wire import (
     LANES,
     LARGEST_EPSILON,
     Answered,
-    Charge,
     Condense,
     Condensed,
     Estimated,
@@ -40,6 +39,7 @@ from discreet.server.wire import (
     Lane,
     ModelCard,
     Question,
+    UnitCharge,
     VaultCard,
 )
 from discreet.system.sharing import answering
@@ -104,7 +104,7 @@ class Served:
         preset = self.presets.find(self._model(question))
         if preset.algorithm == PUBLIC:
             self._check_public(question)
-            return Estimated(Charge.nothing(), free=True, lane="voters")
+            return Estimated(UnitCharge.nothing(), free=True, lane="voters")
         landed = None if air is None else self._landed(air)
         found, options = self._decide(preset, question), AskOptions(anew=question.anew, landed=landed)
         self._remember(question, found)
@@ -151,19 +151,19 @@ class Served:
             return Condensed("")  # a statistic is paid: no model guesses what was meant
         return Condensed(made or condense(self.vault.model, asked.messages))
 
-    def paid(self, question: str) -> Charge:
+    def paid(self, question: str) -> UnitCharge:
         """Return what any one unit paid at most for a question, by the ledger.
 
         The connection may have broken while the payment was committed, so writers that are not done are waited for.
         """
         return self._charge(self.vault.ledger.spent_at_most([question], wait=True))
 
-    def most(self, question: Question) -> Charge:
+    def most(self, question: Question) -> UnitCharge:
         """Return the most that a question can have cost, where the ledger cannot be asked."""
         try:
             return self.estimate(replace(question, anew=True)).most
         except DiscreetError:
-            return Charge.nothing()  # it was refused before anything was paid
+            return UnitCharge.nothing()  # it was refused before anything was paid
 
     def card(self) -> VaultCard:
         """Return the vault in public values."""
@@ -275,7 +275,7 @@ class Served:
             return Spending.nothing()
         return receipt.spending if receipt.spending is not None else self.vault.ledger.spent_at_most([question])
 
-    def _cost(self, answer: Answer, question: str) -> Charge:
+    def _cost(self, answer: Answer, question: str) -> UnitCharge:
         """Return what an answer cost: at the order of the grant, or at that of its own ceiling."""
         receipt = answer.receipt
         charge = self._charge(self._spent(answer, question))
@@ -285,14 +285,14 @@ class Served:
 
     def _model_card(self, preset: Preset) -> ModelCard:
         plan, grant = self.presets.plan(preset), self.vault.ledger.budget
-        price = self._price(plan.max_cost, plan.price(grant)) if plan else Charge.nothing()
+        price = self._price(plan.max_cost, plan.price(grant)) if plan else UnitCharge.nothing()
         return ModelCard(preset.name, preset.algorithm, preset.algorithm not in FREE_ALGORITHMS, price)
 
-    def _price(self, most: Spending, epsilon: float) -> Charge:
+    def _price(self, most: Spending, epsilon: float) -> UnitCharge:
         return replace(self._charge(most), epsilon=min(epsilon, LARGEST_EPSILON))
 
-    def _charge(self, spending: Spending) -> Charge:
-        return Charge.of(spending, self.vault.ledger.budget)
+    def _charge(self, spending: Spending) -> UnitCharge:
+        return UnitCharge.of(spending, self.vault.ledger.budget)
 
 
 def _field_card(name: str, kind: str) -> FieldCard:

@@ -24,14 +24,14 @@ from discreet.privacy.partition import ADD_REMOVE_ONE, partition_by_cluster
 from discreet.privacy.private import Private
 from discreet.synthesis.base import Checkpoint, Public, SynthesisInputs, SyntheticText, TextPiece, UnitTexts
 from discreet.synthesis.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG, Plan
+from discreet.synthesis.dp_synrag.parameters import DPSynRAG, SynRAGPlan
 from discreet.synthesis.dp_synrag.rewrite import write_texts
 from discreet.synthesis.dp_synrag.select import mentions, of_use
 
 _ONE = np.ones(1, dtype=np.int64)
 
 
-def synthesize(parameters: DPSynRAG, inputs: SynthesisInputs[Plan]) -> list[SyntheticText]:
+def synthesize(parameters: DPSynRAG, inputs: SynthesisInputs[SynRAGPlan]) -> list[SyntheticText]:
     """Run Algorithm 1; return all texts, kept or not."""
     plan, privacy, once, model = inputs.plan, inputs.privacy, inputs.checkpoint.once, inputs.public.model
     paid = privacy.within(privacy.pay(plan.counts, ADD_REMOVE_ONE))
@@ -71,7 +71,7 @@ class _Cluster:
     """One cluster, with what writes its texts and pays for them."""
 
     parameters: DPSynRAG
-    plan: Plan
+    plan: SynRAGPlan
     keywords: Sequence[str]
     model: ScoringModel
     paid: PrivacyFilter

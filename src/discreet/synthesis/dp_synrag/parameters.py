@@ -52,7 +52,7 @@ def check_overlap(overlap: int, keywords: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPSynRAG(SynthesisAlgorithm["Plan"]):
+class DPSynRAG(SynthesisAlgorithm["SynRAGPlan"]):
     """Parameters of Algorithm 1, by the paper's letters.
 
     Attributes:
@@ -103,7 +103,7 @@ class DPSynRAG(SynthesisAlgorithm["Plan"]):
         if self.alike < 1:
             meaning(public.embedder)
 
-    def steps(self, rho: float, delta: float, dimension: int, length: int) -> "Plan":
+    def steps(self, rho: float, delta: float, dimension: int, length: int) -> "SynRAGPlan":
         """Return the plan: the price, divided among the steps."""
         in_one = (1 - KEYWORD_SHARE) * rho / self.overlap
         tokens = in_one * (1 - SIZE_SHARE - (CENTRE_SHARE + THRESHOLD_SHARE if self.rerank else 0))
@@ -114,7 +114,7 @@ class DPSynRAG(SynthesisAlgorithm["Plan"]):
             math.sqrt(8 * THRESHOLD_SHARE * in_one), len(LEVELS), self.wanted, ADD_REMOVE_ONE
         )
         narrowing = ((centre, 1), (threshold, 1)) if self.rerank else ()
-        return Plan(
+        return SynRAGPlan(
             counts=KeywordCounts.calibrated(KEYWORD_SHARE * rho, delta, self.keywords, ADD_REMOVE_ONE),
             each=InEachCluster(
                 "synthetic texts", ((size, 1), *narrowing, (TokenPrice(clip), self.tokens)), self.overlap
@@ -124,7 +124,7 @@ class DPSynRAG(SynthesisAlgorithm["Plan"]):
             rho=rho,
         )
 
-    def make(self, inputs: SynthesisInputs["Plan"]) -> list[SyntheticText]:
+    def make(self, inputs: SynthesisInputs["SynRAGPlan"]) -> list[SyntheticText]:
         """Run Algorithm 1."""
         from discreet.synthesis.dp_synrag import synthesize  # whose steps need these parameters
 
@@ -132,7 +132,7 @@ class DPSynRAG(SynthesisAlgorithm["Plan"]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(CorpusPlan):
+class SynRAGPlan(CorpusPlan):
     """The releases of a run, with their noise.
 
     Attributes:

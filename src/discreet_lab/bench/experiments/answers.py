@@ -7,14 +7,14 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.errors import UsageError
-from discreet.query.known_answers import Question
+from discreet.query.known_answers import KnownQuestion
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.vault import Vault
 from discreet_lab.bench.measures import columns_on, measured
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import Row
 from discreet_lab.evaluation.caching_model import CachingModel
-from discreet_lab.evaluation.experiment import Outcome, run_answers
+from discreet_lab.evaluation.experiment import ScoredAnswer, run_answers
 
 Settings = dict[tuple[tuple[str, Any], ...], Algorithm]
 """Algorithms by the cells that identify their rows."""
@@ -27,7 +27,7 @@ def run(given: BenchRun) -> list[Row]:
     given.deltas |= {delta for one in once if isinstance(delta := getattr(one, "delta", None), float)}
     advance = given.count("answering", len(given.questions) * len(once) * given.seeds)
     model = CachingModel(given.vault.model)
-    found: dict[Algorithm, list[list[Outcome]]] = {one: [] for one in once}
+    found: dict[Algorithm, list[list[ScoredAnswer]]] = {one: [] for one in once}
     for question in given.questions:
         answers = run_answers(given.vault, [question], once, given.seeds, advance, model, first_seed=given.seed)
         for one in once:
@@ -84,7 +84,7 @@ def groups_of(given: BenchRun) -> dict[str, list[int]]:
     return found
 
 
-def _classes(edges: Sequence[int], questions: Sequence[Question]) -> Iterator[tuple[str, list[int]]]:
+def _classes(edges: Sequence[int], questions: Sequence[KnownQuestion]) -> Iterator[tuple[str, list[int]]]:
     for low, high in zip(edges, [*edges[1:], None], strict=True):
         ranks = [
             rank

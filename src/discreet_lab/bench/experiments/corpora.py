@@ -11,7 +11,7 @@ from discreet.generation.capabilities import require_scores
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.query.known_answers import Question, matches
+from discreet.query.known_answers import KnownQuestion, matches
 from discreet.registry import RAG, make_algorithm
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.base import SynthesisAlgorithm
@@ -23,7 +23,7 @@ from discreet_lab.bench.experiments.answers import groups_of, is_affordable
 from discreet_lab.bench.measures import columns_on, measured
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import THE_QUESTIONS, Row
-from discreet_lab.evaluation.experiment import Outcome, run_answers
+from discreet_lab.evaluation.experiment import ScoredAnswer, run_answers
 
 DELTA = 1e-5
 
@@ -55,7 +55,7 @@ def read_corpus(
     return [draft.text for draft in reader.read_all(read, vault.model)]
 
 
-def share_told(texts: Sequence[str], questions: Sequence[Question]) -> float:
+def share_told(texts: Sequence[str], questions: Sequence[KnownQuestion]) -> float:
     """Return the share of questions of which some text holds an acceptable answer: the most there is to find."""
     return sum(any(matches(text, one.answers) for text in texts) for one in questions) / len(questions)
 
@@ -130,17 +130,19 @@ def keep_useful(given: BenchRun, texts: Sequence[str]) -> list[str]:
     return [text for text, use in zip(texts, kept, strict=True) if use]
 
 
-def _answers_of(given: BenchRun, texts: Sequence[str]) -> list[list[Outcome]]:
+def _answers_of(given: BenchRun, texts: Sequence[str]) -> list[list[ScoredAnswer]]:
     public = PublicTexts(list(texts) or [""], given.vault.embedder)
     asked = [one.question for one in given.questions]
     said = read_corpus(given.vault, public, asked, 1, given.parameters.get("max_tokens", 32))
     return [
-        [Outcome(one.id, 0, text, "end", matches(text, one.answers), 0, 0, False, None, 0.0)]
+        [ScoredAnswer(one.id, 0, text, "end", matches(text, one.answers), 0, 0, False, None, 0.0)]
         for one, text in zip(given.questions, said, strict=True)
     ]
 
 
-def _grouped(given: BenchRun, key: Row, columns: Sequence[str], outcomes: Sequence[Sequence[Outcome]]) -> list[Row]:
+def _grouped(
+    given: BenchRun, key: Row, columns: Sequence[str], outcomes: Sequence[Sequence[ScoredAnswer]]
+) -> list[Row]:
     rows = []
     for name, ranks in groups_of(given).items():
         group = {"documents an answer": name, "questions": len(ranks)} if name else {}

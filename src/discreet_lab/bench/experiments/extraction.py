@@ -23,7 +23,7 @@ from discreet_lab.attacks.extraction import (
     KINDS,
     PROMPTS,
     AttackPrompt,
-    Extracted,
+    ExtractedStrings,
     extracted,
     marked,
     perplexity,
@@ -83,7 +83,7 @@ class ExtractionRow:
     """
 
     name: str
-    found: Extracted
+    found: ExtractedStrings
     perplexity: float
     without_sensitive: float
     seconds: float | None
