@@ -61,6 +61,7 @@ def measure_codes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     parser.add_argument("--dialogues", type=int, help="how many dialogues are judged; default: all but the labels")
     parser.add_argument("--tickets", type=int, default=2_000, help="how many tickets are judged, of 20,000")
     parser.add_argument("--model", type=int, default=100, help="how many dialogues the language model codes, too")
+    parser.add_argument("--speed", action="store_true", help="print the second table alone")
     parser.add_argument(
         "--fit",
         type=Path,
@@ -76,15 +77,16 @@ def measure_codes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     if given.fit:
         write_thresholds(coder, given.fit)
         return
-    table = TableWriter(COLUMNS, given.csv)
-    for row in _judge_all(coder, given.chatdoctor, given.dialogues, given.tickets):
-        table.write(row)
-    if given.model:
-        table.write(_judge_model(code_dialogues(given.chatdoctor)[max(LABELS) :][: given.model]))
-    print()
+    if not given.speed:
+        table = TableWriter(COLUMNS, given.csv)
+        for row in _judge_all(coder, given.chatdoctor, given.dialogues, given.tickets):
+            table.write(row)
+        if given.model:
+            table.write(_judge_model(code_dialogues(given.chatdoctor)[max(LABELS) :][: given.model]))
+        print()
     notes = [one.text for one in code_dialogues(given.chatdoctor, whole=True)]
     notes = [text for text in notes if SHORTEST <= len(text) <= LONGEST][:NOTES]
-    speed = TableWriter(SPEED, name_part(given.csv, "speed"))
+    speed = TableWriter(SPEED, given.csv if given.speed else name_part(given.csv, "speed"))
     has = has_bfloat16_instructions(torch.cpu.get_capabilities())
     for kind in (torch.float32, torch.bfloat16) if has else (torch.float32,):
         with mock.patch.object(embedding, "compute_dtype", lambda kind=kind: kind):
