@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
+from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -173,6 +174,25 @@ def test_add_reads_what_it_adds_if_the_model_read_before(
     assert "Read again" not in run("add", vault.path, note).stderr
     for unit, text in (("b", "say: treatment is sand 1 ."), ("c", "say: treatment is sand 2 .")):
         assert opened.components.readings.load().covers(unit, text)
+
+
+def test_what_was_added_is_told_though_the_model_cannot_be_asked(
+    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Vault.open(vault.path, model=ToyModel(["treatment", "is", "sand"], default="is", size=4))
+    opened.add_documents([Document("first", "first", "say: treatment is sand .")])
+    opened.read()
+
+    def fail(_: Vault) -> bool:
+        raise UsageError("The model's server is gone.")
+
+    monkeypatch.setattr(Vault, "read_by_model", property(fail))
+    note = tmp_path / "a.jsonl"
+    note.write_text('{"patient": "a", "text": "A visit."}\n')
+    done = run("add", vault.path, note)
+    assert "1 added" in done.stdout
+    assert "Read again" in done.stderr
+    assert (done.exit_code, "server is gone" in done.stderr) == (2, True)
 
 
 def test_what_was_added_is_told_though_the_coding_fails(

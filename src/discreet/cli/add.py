@@ -1,7 +1,7 @@
 """`discreet add`: add documents to a vault."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,8 @@ from discreet.reading.files import kept_stdin
 from discreet.reading.intake import Preview, grouped
 from discreet.reading.records import BadRecord, FoundFile
 from discreet.reading.units import UnitRules
+from discreet.synthesis.readings import CODES
+from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.system.plain import show_as
 from discreet.system.words import quoted
 from discreet.vault import Vault
@@ -142,16 +144,17 @@ def add(
             return 1
         with doing("Reading and embedding documents", seen.records) as advance:
             added = opened.take_in(intake, lambda _, count: advance(count), ray)
+    read = set[str]()
     try:
         if code:
-            _code(opened)
+            read.update(_code(opened))
     finally:  # what was added stays, also if the coding fails
-        _report(opened, seen, added, coded=code, as_json=as_json)
+        _report(opened, seen, added, read=read, as_json=as_json)
     return BadData.exit_code if added.bad else 0
 
 
-def _code(vault: Vault) -> None:
-    """Code all records, and let the model read them if it read before; also if nothing was added.
+def _code(vault: Vault) -> Iterator[str]:
+    """Code all records, and let the model read them if it read before; also if nothing was added. Yield what is done.
 
     So what one file adds does not decide which other records have codes and statements.
     """
@@ -159,8 +162,10 @@ def _code(vault: Vault) -> None:
     with doing_steps("Coding the documents") as told:
         if book and book.coded:
             vault.code(lambda done, size: told("texts", done, size))
+            yield CODES
         if vault.read_by_model:
             vault.read(lambda done, size: told("texts read by the model", done, size))
+            yield READINGS
 
 
 @contextmanager
@@ -198,9 +203,9 @@ def _show(seen: Preview, *, full: bool) -> None:
             err.print(f"[yellow]Note:[/] {escape(note)}")
 
 
-def _report(vault: Vault, seen: Preview, added: Added, *, coded: bool, as_json: bool) -> None:
+def _report(vault: Vault, seen: Preview, added: Added, *, read: Collection[str], as_json: bool) -> None:
     units = vault.store.count_units()
-    warnings = [*seen.doubts, *seen.notes, *_about_size(vault, units), *_about_reading(vault, added, coded=coded)]
+    warnings = [*seen.doubts, *seen.notes, *_about_size(vault, units), *_about_reading(vault, added, read)]
     if as_json:
         print_json(show_as(AdditionShown, added, units=units, warnings=warnings, summary=seen.summary))
         return
@@ -236,11 +241,11 @@ def _about_size(vault: Vault, units: int) -> list[str]:
     ]
 
 
-def _about_reading(vault: Vault, added: Added, *, coded: bool) -> list[str]:
+def _about_reading(vault: Vault, added: Added, read: Collection[str]) -> list[str]:
     """Return the note that new texts have no codes or statements yet, if the others have."""
     parts = vault.components
-    left = [parts.readings.complete and not (coded and vault.read_by_model), parts.codes.complete and not coded]
-    if not (added.added or added.replaced) or not any(left):
+    complete = {CODES: parts.codes.complete, READINGS: parts.readings.complete}
+    if not (added.added or added.replaced) or all(name in read for name, done in complete.items() if done):
         return []
     return [
         "Statistics and votes by what was coded or read leave these documents out until they are read. Read again: "
