@@ -189,14 +189,14 @@ def _row(kind: QuestionKind, budget: Budget, people: int, used: int) -> Row:
     try:
         inner, rounds = _fitting(algorithm, budget).count_votes(budget, VOCABULARY)
     except UsageError:  # the whole grant is too small for one question
-        return Row(kind.name, kind.what, kind.everybody, 0.0, 0, 0, voters, None, None)
+        return Row(kind.name, kind.what, kind.all_pay, 0.0, 0, 0, voters, None, None)
     likely = agreement(inner, rounds, LIKELY)
     each = times(budget, rounds.plan.max_cost) if likely is not None else 0
-    vault = each if kind.everybody else people * each // used
+    vault = each if kind.all_pay else people * each // used
     return Row(
         kind.name,
         kind.what,
-        kind.everybody,
+        kind.all_pay,
         price(budget, rounds.plan.max_cost),
         each,
         vault,
@@ -214,7 +214,7 @@ def _fitting(algorithm: PrivateRAG, budget: Budget) -> PrivateRAG:
 
 
 def _wanted(kind: QuestionKind, budget: Budget, people: int, used: int, questions: int) -> Wanted:
-    uses = questions if kind.everybody else max(1, -(-questions * used // people))
+    uses = questions if kind.all_pay else max(1, -(-questions * used // people))
     grant = grant_for(kind.algorithm, budget, uses)
     try:
         inner, rounds = shared(kind.algorithm, budget, uses)

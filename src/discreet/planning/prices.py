@@ -42,23 +42,22 @@ class QuestionKind:
         name: the name for `discreet ask --algorithm`.
         what: the kind of answer.
         algorithm: the algorithm in a vault with unit payment.
-
-    The last field states whether all units of the vault pay, or only those that the question could have used.
+        all_pay: whether all units of the vault pay; else only those that the question could have used.
     """
 
     name: str
     what: str
     algorithm: PrivateRAG
-    everybody: bool = False
+    all_pay: bool = False
 
 
 KINDS = (
     QuestionKind("murag-ada", "short answer, default", MuRAGAda()),
     QuestionKind("murag-ada", ", ".join(_CHOICES), MuRAGAda(inner=Consensus(choices=_CHOICES))),
     QuestionKind("murag", "short answer", MuRAG()),
-    QuestionKind("naive-multi-rag", "short answer", NaiveMultiRAG(), everybody=True),
-    QuestionKind("consensus", "short answer", NaiveMultiRAG(epsilon=Consensus().epsilon), everybody=True),
-    QuestionKind("dp-vote-rag", "text, 8 tokens", NaiveMultiRAG(inner=DPVoteRAG(), epsilon=10.0), everybody=True),
+    QuestionKind("naive-multi-rag", "short answer", NaiveMultiRAG(), all_pay=True),
+    QuestionKind("consensus", "short answer", NaiveMultiRAG(epsilon=Consensus().epsilon), all_pay=True),
+    QuestionKind("dp-vote-rag", "text, 8 tokens", NaiveMultiRAG(inner=DPVoteRAG(), epsilon=10.0), all_pay=True),
 )
 """The kinds of question that a plan prices."""
 

@@ -34,7 +34,7 @@ from discreet.synthesis.asked_statements import Found
 
 EMBEDDER_CODER = "embedder coder"
 """The name of this coder among what codes depend on."""
-CODED = 1
+CODED = 2
 """The version of the steps: codes of another version are not used."""
 THRESHOLD = 0.3
 """The least likeness of a value that counts, if the book has no threshold."""

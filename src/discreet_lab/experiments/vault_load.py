@@ -126,13 +126,13 @@ def asked(path: Path, given: argparse.Namespace) -> Sequence[AskerReport]:
         return pool.starmap(ask, work)
 
 
-def everybody_paid(vault: Vault, done: Sequence[AskerReport]) -> tuple[bool, str]:
+def check_all_charged(vault: Vault, done: Sequence[AskerReport]) -> tuple[bool, str]:
     """Whether the ledger's total is that of all receipts; and both."""
     paid, spent = sum(one.epsilon for one in done), float(vault.ledger.spent().curve[-1])
     return abs(spent - paid) <= 1e-6 * paid, f"receipts {paid:.4f}, ledger {spent:.4f}"
 
 
-def units_paid(vault: Vault, done: Sequence[AskerReport]) -> tuple[bool, str]:
+def check_units_charged(vault: Vault, done: Sequence[AskerReport]) -> tuple[bool, str]:
     """Whether what units paid is what askers saw them pay, and nobody more than was granted; and both in words."""
     seen, kept, within = (0, 0), (0, 0), True
     for one in done:
@@ -177,7 +177,7 @@ def load_vault(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int
         done = asked(path, given)
         vault = Vault.open(path)
         by_units = given.defaults
-        right, sums = (units_paid if by_units else everybody_paid)(vault, done)
+        right, sums = (check_units_charged if by_units else check_all_charged)(vault, done)
         known = [question for question in vault.budget().questions if question.stopped is not None]
         history = path / "history.jsonl"
         remembered = len(history.read_text().splitlines()) if history.exists() else 0

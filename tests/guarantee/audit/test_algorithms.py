@@ -165,7 +165,7 @@ def test_the_pairs_cover_what_can_happen_to_a_unit() -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
-def test_whoever_goes_or_comes_is_heard(pair: VaultPair) -> None:
+def test_unit_that_leaves_or_joins_is_heard(pair: VaultPair) -> None:
     """If nobody hears them, both vaults answer alike, whatever is broken."""
 
     def heard(vault: Vault) -> list[Key]:

@@ -13,7 +13,7 @@ distance of K (Laplace noise) or sqrt(K) (Gaussian noise), whichever needs less 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from discreet.algorithms.common.algorithm import Figure, GeneratedAnswer, Plan, Query
 from discreet.algorithms.statistics.counted import Counted, Reckon, at_most, percent, whole
@@ -26,7 +26,7 @@ from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.unit_records import UnitRecord
+from discreet.retrieval.unit_records import UnitRecord, values_in
 
 MOST_CELLS = 5000
 USUAL_PERIODS_EACH = 3
@@ -153,11 +153,9 @@ class Themes(Statistic):
         def own_of(key: bytes, record: UnitRecord) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
             there: dict[int, list[int]] = {}
             for own in record.fields:
-                said = own.get(attribute)
-                if said is None:
-                    continue
-                for group in groups[own.get(by, ())] if by else (0,):
-                    there.setdefault(group, []).extend(values[said])
+                if attribute in own:
+                    for group in groups[values_in(own, by)] if by else (0,):
+                        there.setdefault(group, []).extend(values[values_in(own, attribute)])
             drawn = _drawn(there, self._sizes[1], key)
             cells = dict.fromkeys(group * len(self.values) + value for group in drawn for value in there[group])
             return (drawn, _drawn(cells, self._cells[1], key)) if drawn else None
@@ -196,8 +194,11 @@ class Themes(Statistic):
         return f"Each counts in at most {each} {'value' if each == 1 else 'values'}{groups}."
 
 
-class _Places(dict[Any, list[int]]):
+class _Places(dict[tuple[str, ...], list[int]]):
     """The places of what a field of a record says, looked up once as long as a question lasts.
+
+    The names are texts: of two equal numbers that are written otherwise, such as 1 and 1.0, the record that was read
+    first would decide.
 
     Args:
         place: returns the place of a value; None if it has none.
@@ -207,9 +208,8 @@ class _Places(dict[Any, list[int]]):
         super().__init__()
         self._place = place
 
-    def __missing__(self, said: Any) -> list[int]:
-        values = said if isinstance(said, tuple) else (str(said),)
-        self[said] = found = [place for value in values if (place := self._place(value)) is not None]
+    def __missing__(self, said: tuple[str, ...]) -> list[int]:
+        self[said] = found = [place for value in said if (place := self._place(value)) is not None]
         return found
 
 
