@@ -160,7 +160,7 @@ def _code(vault: Vault) -> Iterator[str]:
     """
     book = book_of(vault.path)
     with doing_steps("Coding the documents") as told:
-        if book and book.coded:
+        if book and book.coded and vault.can_code:
             vault.code(lambda done, size: told("texts", done, size))
             yield CODES
         if vault.read_by_model:

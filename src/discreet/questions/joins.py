@@ -167,7 +167,7 @@ def _read(part: str, language: str, question: str, things: Collection[str] = ())
     if not all(pieces) or not sign or (denied[0] and not all(denied) and sign != "or"):
         raise _Said(whole, parts, between, sign, question, language).refusal()
     longer = len(pieces[-1].split()) > len(pieces[0].split()) and not denied[-1]
-    if longer or not all(_BEGUN.match(one.strip()) for one in parts[1:]):
+    if language or denied[0] or longer or not all(_BEGUN.match(one.strip()) for one in parts[1:]):
         pieces = _certain(_Said(whole, pieces, between, sign, question, language), things)
     if denied[0] and not any(denied[1:]):  # "no asthma or eczema": neither
         return ~any_of(*(says(one, language) for one in pieces))
@@ -252,7 +252,8 @@ def _certain(said: _Said, things: Collection[str]) -> list[str]:
     named = 0 < len(names) < len(said.pieces) and all(one in names for one in said.pieces if " " in one)
     one_name = not said.language and len(names) == len(said.pieces) and lengths == {1} and said.sign == "and"
     plain = all(said.language or _PLAIN.fullmatch(one) for one in said.pieces)
-    if one_name or not plain or not (len(lengths) == 1 or named):
+    cut = any(len(one.split()[0]) < 2 or one[0].isdigit() for one in said.pieces[1:])  # "factor 5 or 8 deficiency"
+    if cut or one_name or not plain or not (len(lengths) == 1 or named):
         raise said.refusal()
     return list(said.pieces)
 

@@ -424,6 +424,10 @@ NOT_READ = (
 """What makes lists, themes and summaries possible."""
 
 
+MOST_TESTS, LONGEST_TEST, LONGEST_POPULATION = 32, 200, 2_000
+"""The tests of a population that binds a key, and the characters of one and of all: each audit line has them."""
+
+
 def check_population(where: Sequence[str], settings: VaultConfig) -> str:
     """Refuse a population to which no key can be bound. Return it in words.
 
@@ -432,8 +436,17 @@ def check_population(where: Sequence[str], settings: VaultConfig) -> str:
         settings: the configuration of the vault.
 
     Raises:
-        UsageError: if one is no test of a declared field, or single units do not pay.
+        UsageError: if one is no test of a declared field, if they are too long, or single units do not pay.
     """
+    if (
+        len(where) > MOST_TESTS
+        or len(" and ".join(where)) > LONGEST_POPULATION
+        or max(map(len, where), default=0) > 200
+    ):
+        raise UsageError(
+            f"A population has {MOST_TESTS} tests of 200 characters at most, and {LONGEST_POPULATION:,} in all, not "
+            f"{len(where)} tests with {len(' and '.join(where)):,}. Give fewer."
+        )
     if where and settings.payment != "unit":
         raise UsageError("A key of a vault where all pay cannot be bound to a population: it has no statistics.")
     check_known(Count(where=tuple(where)), settings, read=True)

@@ -252,6 +252,11 @@ class VaultReading(VaultParts):
         """Whether the vault's present model read the statements: then new texts can be read alone, and no other."""
         return self._is_by_model(self.components.readings)
 
+    @property
+    def can_code(self) -> bool:
+        """Whether the coder of before is at hand: else all records would be coded again, by another one."""
+        return self.components.codes.done.about[:1] in ((), (EMBEDDER_CODER,)) or self._coded_by_model
+
     def _is_by_model(self, readings: Readings) -> bool:
         former = readings.done.about[:1]
         return former not in ((), (EMBEDDER_CODER,)) and former == (self.components.model.name,)  # its name loads it

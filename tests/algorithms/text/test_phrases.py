@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.statistics.phrase import Phrase
-from discreet.algorithms.text.phrases import LANGUAGES, tongue_of
+from discreet.algorithms.text.phrases import LANGUAGES, is_denied_in, sentences_of, tongue_of
 from discreet.retrieval.unit_records import UnitRecord
 
 Form = Literal["NFC", "NFD"]
@@ -59,6 +59,11 @@ def test_denial_of_the_next_finding_leaves_a_phrase(phrase: str, text: str, lang
 )
 def test_denial_of_a_phrase_is_still_found(phrase: str, text: str, language: str) -> None:
     assert not Phrase(phrase, language=language).holds(UnitRecord((text,)))
+
+
+def test_german_denial_of_an_english_value() -> None:
+    assert is_denied_in(sentences_of("Kein Asthma bekannt."), "asthma")
+    assert not is_denied_in(sentences_of("Dr Nie saw asthma in the ward."), "asthma")  # a name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

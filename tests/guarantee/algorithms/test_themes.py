@@ -28,7 +28,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.unit_records import StoredUnit, TextStatement, UnitRecord, UnitRecords
+from discreet.retrieval.unit_records import StoredUnit, TextStatement, UnitRecords
 from tests.exact import paths
 from tests.guarantee.privacy.test_tables import NoNoise
 from tests.indexing import indexer
@@ -315,29 +315,6 @@ def test_mechanisms_cut_what_a_statistic_leaves(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(themes_module, "sample", lambda values, size, key: tuple(values))
     alone = cells_of(tmp_path, ["with all values"])
     assert len(alone[0].keys() - {"of", "payers"}) == 2
-
-
-def check_read_alone() -> None:
-    """What a unit brings is the same after every other unit. 1 and 1.0 are equal, and are two values."""
-    grades = Themes(attribute="grade", values=("1", "1.0"))
-    for order in ([1, 1.0], [1.0, 1]):
-        reading = grades._reading()
-        for grade in order:
-            record = UnitRecord(("note",), fields=({"grade": grade},))
-            assert reading(SECRET, record) == ((0,), (int(isinstance(grade, float)),))
-
-
-def test_what_was_looked_up_for_one_unit_decides_nothing_of_another() -> None:
-    check_read_alone()
-
-
-def test_look_up_that_takes_equal_values_for_the_same_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(themes_module, "values_in", lambda own, name: (own[name],))
-    monkeypatch.setattr(
-        themes_module, "_among", lambda values: themes_module._Places(lambda one: values.index(str(one)))
-    )
-    with pytest.raises(AssertionError):
-        check_read_alone()
 
 
 def test_fields_beside_codes_stay_those_of_the_record(tmp_path: Path) -> None:

@@ -83,6 +83,10 @@ def test_key_shows_its_secret_once(desk: Opened) -> None:
 def test_key_is_bound_to_a_population_of_declared_fields(desk: Opened) -> None:
     assert "floor" in text_of(desk.post("/keys/issue", 400, name="dora", epsilon="5", where="floor=3").text)
     assert "ward" in text_of(desk.post("/keys/issue", 400, name="dora", epsilon="5", where="ward=3\nward=9").text)
+    for refused in ("\n".join(["ward=3"] * 40), "\n".join([f"ward={'3' * 190}"] * 20)):
+        desk.post("/keys/issue", 400, name="dora", epsilon="5", where=refused)
+    twice = ["ward=3", "floor=3"]  # a field that stands twice: both count
+    assert "floor" in text_of(desk.post("/keys/issue", 400, name="dora", epsilon="5", where=twice).text)
     assert "dora" not in {key.name for key in desk.desk.accounts.list_keys()}
     desk.post("/keys/issue", name="dora", epsilon="5", where=" ward=3 \n")
     assert desk.desk.accounts.get("dora").where == ("ward=3",)

@@ -1,6 +1,6 @@
 """Themes: the share of each public value of a code or a declared category, in all or by group. Privacy-spec, part 11.
 
-    1  each unit has the values that its records have, and the groups in which it has them      `_reading`
+    1  each unit has the values that its records have, and the groups in which it has them      `_own`
     2  of many, a sample of at most K (values) and G (groups) counts, drawn from the unit alone `sample`
     3  the units of each group, and the cells (group, value), are counted with noise            `choose_tables`
     4  the shares follow from the noisy counts alone                                            `_table`
@@ -10,7 +10,7 @@ a value that no unit has is shown, too. A unit that comes or goes changes at mos
 distance of K (Laplace noise) or sqrt(K) (Gaussian noise), whichever needs less noise.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -26,7 +26,7 @@ from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.unit_records import UnitRecord, values_in
+from discreet.retrieval.unit_records import Fields, UnitRecord, values_in
 
 MOST_CELLS = 5000
 USUAL_PERIODS_EACH = 3
@@ -104,6 +104,14 @@ class Themes(Statistic):
         return Periods(self.by, self.since, self.until)
 
     @cached_property
+    def _value_places(self) -> dict[str, int]:
+        return {value.casefold(): place for place, value in enumerate(self.values)}
+
+    @cached_property
+    def _group_places(self) -> dict[str, int]:
+        return {value.casefold(): place for place, value in enumerate(self.groups)}
+
+    @cached_property
     def _sizes(self) -> tuple[int, int]:
         """The number of groups, and in how many of them a unit can be."""
         usual = USUAL_PERIODS_EACH if self.by in MONTHS else 1
@@ -136,7 +144,7 @@ class Themes(Statistic):
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Charge the units of the population that can pay, count their groups and cells (3), and conclude (4)."""
         sizes, cells = self.histograms(account.budget)
-        able, paid = self.admit(corpus, account, self._reading())
+        able, paid = self.admit(corpus, account, self._own)
         of = paid.release(sizes, able.map(lambda member: member.value[0]))
         found = paid.release(cells, able.map(lambda member: member.value[1]))
         total = Counted.by(sizes, of, paid.unable)
@@ -144,23 +152,26 @@ class Themes(Statistic):
         text, table = self._table(total, Counted.by(cells, found, paid.unable))
         return GeneratedAnswer(text + total.note, "end", 0, table=tuple(table), counts=total)
 
-    def _reading(self) -> Callable[[bytes, UnitRecord], tuple[tuple[int, ...], tuple[int, ...]] | None]:
-        """Return what returns the groups and the cells of a unit, from its record alone (1, 2); None if it has none."""
-        by_day = self.by in MONTHS
-        attribute, by = self.attribute, self.date_field if by_day else self.by
-        values, groups = _among(self.values), _Places(self._periods.place) if by_day else _among(self.groups)
+    def _own(self, key: bytes, record: UnitRecord) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """Return the groups and the cells of a unit, from its record alone (1, 2); None if it is in no group."""
+        there: dict[int, list[int]] = {}
+        for own in record.fields:
+            if self.attribute in own:
+                values = _places(values_in(own, self.attribute), self._value_places)
+                for group in self._groups_of(own):
+                    there.setdefault(group, []).extend(values)
+        groups = _drawn(there, self._sizes[1], key)
+        cells = dict.fromkeys(group * len(self.values) + value for group in groups for value in there[group])
+        return (groups, _drawn(cells, self._cells[1], key)) if groups else None
 
-        def own_of(key: bytes, record: UnitRecord) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-            there: dict[int, list[int]] = {}
-            for own in record.fields:
-                if attribute in own:
-                    for group in groups[values_in(own, by)] if by else (0,):
-                        there.setdefault(group, []).extend(values[values_in(own, attribute)])
-            drawn = _drawn(there, self._sizes[1], key)
-            cells = dict.fromkeys(group * len(self.values) + value for group in drawn for value in there[group])
-            return (drawn, _drawn(cells, self._cells[1], key)) if drawn else None
-
-        return own_of
+    def _groups_of(self, own: Fields) -> Sequence[int]:
+        """Return the groups of a record, from its fields."""
+        if not self.by:
+            return (0,)
+        if self.by not in MONTHS:
+            return _places(values_in(own, self.by), self._group_places)
+        days = (self._periods.place(day) for day in values_in(own, self.date_field))
+        return [day for day in days if day is not None]
 
     def _table(self, total: Counted, found: Counted) -> tuple[str, list[Figure]]:
         """Return the count and the share of each value in each group, those of most units first (4)."""
@@ -194,29 +205,9 @@ class Themes(Statistic):
         return f"Each counts in at most {each} {'value' if each == 1 else 'values'}{groups}."
 
 
-class _Places(dict[tuple[str, ...], list[int]]):
-    """The places of what a field of a record says, looked up once as long as a question lasts.
-
-    The names are texts: of two equal numbers that are written otherwise, such as 1 and 1.0, the record that was read
-    first would decide.
-
-    Args:
-        place: returns the place of a value; None if it has none.
-    """
-
-    def __init__(self, place: Callable[[str], int | None]) -> None:
-        super().__init__()
-        self._place = place
-
-    def __missing__(self, said: tuple[str, ...]) -> list[int]:
-        self[said] = found = [place for value in said if (place := self._place(value)) is not None]
-        return found
-
-
-def _among(values: Sequence[str]) -> _Places:
-    """Return the places among public values, in upper or lower case."""
-    known = {value.casefold(): place for place, value in enumerate(values)}
-    return _Places(lambda value: known.get(value.casefold()))
+def _places(own: Sequence[str], known: Mapping[str, int]) -> list[int]:
+    """Return the places of a record's values among the public ones."""
+    return [known[value] for value in map(str.casefold, own) if value in known]
 
 
 def _drawn(places: Collection[int], most: int, key: bytes) -> tuple[int, ...]:

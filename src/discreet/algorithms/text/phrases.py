@@ -130,7 +130,9 @@ def tongue_of(language: str) -> Tongue:
     forward, joins, empty = (frozenset(one.split()) for one in (words.forward, words.joins, words.empty))
     negations = forward | frozenset(words.negations.split())
     if language in ("", "en"):
-        # A thing has one name in notes of both languages: "Kein Asthma" denies it. No German word here is English.
+        # A thing has one name in notes of both languages: "Kein Asthma" denies it. Names ("Dr Nie") do not count, and
+        # no other German word here is English.
+        negations, forward = negations - _NAMES, forward - _NAMES
         known = (NEGATIONS | negations, _FORWARD | forward, _JOINS | joins, STOP_WORDS | negations)
 
         def of_english(text: str) -> tuple[str, ...]:
@@ -165,6 +167,7 @@ _END = re.compile(
 )
 """The end of a sentence: a new line, or marks. If they are nothing but .!?: a space or the end of the text follows."""
 _NEGATION = re.compile(r"\b(?:no|not|never|without)\b")
+_NAMES = frozenset("nie nein weder".split())
 _LIST = 20
 """So many words and commas of a list are looked back for the word that denies it, or for whose it is."""
 _WITH = frozenset("with mit avec con".split())

@@ -175,7 +175,7 @@ class Desk:
         """Return the keeper's reply. It may take as long as it takes.
 
         Raises:
-            KeeperGone, KeeperBusy, Refused: if there is none.
+            KeeperGone, KeeperBusy, KeeperRefused: if there is none.
         """
         reply = call_once(self.config.desk_socket, CUSTODY, message)
         if isinstance(reply, NotDone):
@@ -267,6 +267,18 @@ def text_of(form: FormData, name: str) -> str:
     """Return a field of a form, without spaces around it; "" if it is not there."""
     value = form.get(name, "")
     return value.strip() if isinstance(value, str) else ""
+
+
+def lines_of(form: FormData, name: str) -> tuple[str, ...]:
+    """Return the lines of all fields with a name, without spaces around them and empty ones.
+
+    Raises:
+        UsageError: if one of them is a file.
+    """
+    values = form.getlist(name)
+    if not all(isinstance(value, str) for value in values):
+        raise UsageError(f"The field '{name}' holds a file. Give text, one entry a line.")
+    return tuple(line for value in values for one in str(value).splitlines() if (line := one.strip()))
 
 
 def number_of(form: FormData, name: str) -> float | None:

@@ -9,7 +9,7 @@ from discreet.errors import UsageError
 from discreet.server.accounts import CAP_IS_POLICY, Key, Limits
 from discreet.server.accounts.keys import METER_READS, parse_expiry, parse_models, parse_rate
 from discreet.server.custody_messages import Bind, Overview
-from discreet.server.desk.desk import Desk, action, number_of, page, text_of, ticked, whole_of
+from discreet.server.desk.desk import Desk, action, lines_of, number_of, page, text_of, ticked, whole_of
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -48,7 +48,7 @@ def _issue(desk: Desk, request: Request, form: FormData) -> Response:
     reserved, keep = ticked(form, "reserved"), number_of(form, "keep")
     states = {state.name: state for state in desk.ask(Overview()).vaults}
     usual = {name: state.usual.spending if state.usual else None for name, state in states.items()}
-    where = tuple(filter(None, map(str.strip, text_of(form, "where").splitlines())))
+    where = lines_of(form, "where")
     for vault in chosen if where else ():
         desk.ask(Bind(vault, where))
     for vault in chosen:

@@ -116,8 +116,8 @@ def _preview(desk: Desk, request: Request) -> Response:
     try:
         found = desk.ask(Inspect(upload.vault, upload.id, upload.how))
     except KeeperRefused as error:
-        return desk.show(request, "refused.html", "KeeperRefused", 400, upload=upload, message=str(error))
-    return desk.show(request, "preview.html", "Inspect", upload=upload, found=found, vault=upload.vault)
+        return desk.show(request, "refused.html", "Refused", 400, upload=upload, message=str(error))
+    return desk.show(request, "preview.html", "Preview", upload=upload, found=found, vault=upload.vault)
 
 
 def _add_documents(desk: Desk, request: Request, form: FormData) -> Response:
