@@ -51,7 +51,7 @@ quick: install
 	@rm -rf $(FILES)
 
 # The quick tests with the newest versions that pyproject.toml allows, PyTorch and its Triton as pinned, in an environment of their own (4 GB).
-# First what is newer than constraints.txt. A failure tells what a release moved: docs/maintenance.md, "What breaks first".
+# First what is newer than constraints.txt. A failure tells what a release moved: CONTRIBUTING.md, "What breaks first".
 NEWEST := .venv/newest
 newest: | $(BIN)/pip
 	@rm -rf $(NEWEST) && $(PYTHON) -m venv $(NEWEST)

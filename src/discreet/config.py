@@ -122,7 +122,7 @@ def check_format(what: str, found: object) -> None:
     if found != FORMAT:
         raise VaultVersionError(
             f"{what} has format {found}; this version of discreet reads format {FORMAT} alone. Use the version of "
-            "discreet that made it: docs/maintenance.md names it. Or make a new vault: discreet init, then discreet "
+            "discreet that made it: docs/reference.md names it. Or make a new vault: discreet init, then discreet "
             "add. What was released from the old one adds to the new grant."
         )
 

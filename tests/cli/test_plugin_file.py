@@ -290,7 +290,7 @@ def test_example_has_at_most_thirty_lines() -> None:
 
 
 def test_page_has_the_example() -> None:
-    page = (EXAMPLES.parent / "docs" / "plugins.md").read_text()
+    page = (EXAMPLES.parent / "docs" / "extend.md").read_text()
     assert f"```python\n{(EXAMPLES / 'one_file.py').read_text()}```" in page
 
 

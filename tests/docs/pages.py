@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = (*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *sorted(ROOT.glob("docs/**/*.md")))
-_COMMAND = ".venv/bin/discreet "
+_COMMAND = re.compile(r" {4,}(?:\.venv/bin/)?discreet ")
 _SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -38,7 +38,7 @@ class Page:
         """The words of each command line, and the exit code that its comment names, or 0."""
         joined = re.sub(r"\\\n\s*", " ", _FENCED.sub(_indented, self.text))
         for line in joined.splitlines():
-            if line.startswith("    ") and line.strip().startswith(_COMMAND):
+            if _COMMAND.match(line):
                 code = re.search(r"# .*\bexit code (\d+)$", line)
                 words = shlex.split(line, comments=True)[1:]
                 ends = [number for number, word in enumerate(words) if word in ("<", ">", "|")]
@@ -46,7 +46,7 @@ class Page:
 
     def answers(self) -> dict[str, str]:
         """The first line of the `text` block after each `ask` that stands alone in a block of `sh`, by the question."""
-        pairs = re.findall(r"^```sh\n(\S+discreet ask [^\n]+)\n```\n+```text\n([^\n]+)\n", self.text, re.MULTILINE)
+        pairs = re.findall(r"^```sh\n(\S*discreet ask [^\n]+)\n```\n+```text\n([^\n]+)\n", self.text, re.MULTILINE)
         return {shlex.split(command, comments=True)[3]: answer for command, answer in pairs}
 
     def programs(self) -> Iterator[str]:

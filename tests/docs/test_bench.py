@@ -17,10 +17,10 @@ from discreet_lab.docs_tables import find_missing
 from discreet_lab.experiments.__main__ import load_part
 from tests.docs.pages import ROOT
 
-PAGE = ROOT / "docs" / "bench.md"
+PAGE = ROOT / "docs" / "results" / "bench.md"
 CELLS = [cell.strip() for line in PAGE.read_text().splitlines() if line.startswith("|") for cell in line.split("|")]
 COMMANDS = sorted({one for cell in CELLS for one in re.findall(r"`((?:discreet|python -m) [^`]+)`", cell)})
-FIGURES = [cell for cell in CELLS if "results/data/" in cell]
+FIGURES = [cell for cell in CELLS if "](data/" in cell]
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d+")
 
 
@@ -31,7 +31,7 @@ def numbers_of(name: str) -> set[str]:
 
 @pytest.mark.parametrize("cell", FIGURES, ids=lambda cell: cell[:40])
 def test_figure_is_in_its_file(cell: str) -> None:
-    names = re.findall(r"\[[\w-]+\]\(results/data/([\w-]+)\.csv\)", cell)
+    names = re.findall(r"\[[\w-]+\]\(data/([\w-]+)\.csv\)", cell)
     assert names
     known = set().union(*map(numbers_of, names))
     assert set(NUMBER.findall(re.sub(r"\[.*?\]\(.*?\)", "", cell))) - known - {"0.095"} == set()

@@ -62,7 +62,7 @@ def run_python(site: Path, folder: Path, *arguments: str) -> str:
 
 
 def test_page_shows_the_code_of_the_example() -> None:
-    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
     declared = (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8").partition("[project.entry-points")
     for name in ("nearby_units", "trigrams", "notes_loader"):
         assert (EXAMPLE / f"src/discreet_example_plugin/{name}.py").read_text(encoding="utf-8") in page, name

@@ -159,8 +159,8 @@ def test_opening_is_not_tested_where_nothing_is_opened_again() -> None:
 
 
 def test_page_shows_what_the_suite_catches(tmp_path: Path) -> None:
-    """The examples of docs/plugins.md run as printed: the store without a refusal fails, the starving twin is found."""
-    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    """The examples of docs/extend.md run as printed: the store without a refusal fails, the starving twin is found."""
+    page = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
     blocks = [block.partition("```")[0] for block in page.split("```python\n")[1:]]
     shown = [block for block in blocks if "TestHeedless" in block or "starving(PlainStore)" in block]
     (tmp_path / "test_shown.py").write_text("\n".join(shown))

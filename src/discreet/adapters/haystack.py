@@ -18,7 +18,7 @@ class DiscreetAnswerer:
     """A component that asks a source of answers.
 
     It gives one `GeneratedAnswer`: the answer, or the reason in words why none is there, with the metadata in `meta`
-    (docs/adapters.md). Its `documents` are empty: which documents an answer rests on is private.
+    (docs/extend.md). Its `documents` are empty: which documents an answer rests on is private.
 
     Args:
         source: the source of answers. A key is not written into a pipeline's YAML: loaded again, it comes from the

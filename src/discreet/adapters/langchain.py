@@ -40,7 +40,7 @@ class AskedQuestion(BaseModel):
 class DiscreetTool(BaseTool):
     """A tool that asks a source of answers.
 
-    Its content is the answer, or a sentence that nothing was released. Its artifact is the metadata (docs/adapters.md).
+    Its content is the answer, or a sentence that nothing was released. Its artifact is the metadata (docs/extend.md).
     A refusal is a `ToolException`, which becomes a message with the status "error" and the reason in words.
 
     Attributes:

@@ -19,7 +19,7 @@ except ImportError as error:
 class DiscreetQueryEngine(BaseQueryEngine):
     """A query engine that asks a source of answers.
 
-    The response has the answer, or the reason in words why none is there, and the metadata (docs/adapters.md). It has
+    The response has the answer, or the reason in words why none is there, and the metadata (docs/extend.md). It has
     no source nodes: which documents an answer rests on is private.
 
     Args:

@@ -37,7 +37,7 @@ class Discreet(llm.KeyModel):
         return key
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None) -> Iterator[str]:
-        """Ask, and yield the text. `llm logs --json` has the metadata (docs/adapters.md).
+        """Ask, and yield the text. `llm logs --json` has the metadata (docs/extend.md).
 
         Raises:
             llm.ModelError: if the question is refused, or if no source can be opened; with the reason in words.

@@ -151,7 +151,7 @@ def _refusal(status: int, content: bytes) -> Reply:
     """Return the reply for the body of an error: OpenAI's envelope, with numbers."""
     try:
         body = json.loads(content)
-        # After a payment, a status is 500 (docs/serving.md), unless the budget of the vault ended in mid-answer.
+        # After a payment, a status is 500 (docs/serve.md), unless the budget of the vault ended in mid-answer.
         ended = body["error"]["code"] == "vault_budget_exhausted"
         return refusal_of(body, unpaid=status == HTTPStatus.SERVICE_UNAVAILABLE or (status < 500 and not ended))
     except (ValueError, LookupError, TypeError, AttributeError):

@@ -29,7 +29,7 @@ class Reply:
         text: the released answer, or a sentence with the reason why no answer is there.
         status: "answered"; "no_answer" if the question was asked and nothing useful was released; "refused"; or
             "estimated" if nothing was asked.
-        code: the reason why there is no answer: see docs/adapters.md.
+        code: the reason why there is no answer: see docs/extend.md.
         details: the values of `FIELDS` that are known.
     """
 
@@ -50,7 +50,7 @@ class Reply:
 
         Args:
             text: the answer, or the sentence that nothing was released.
-            about: the object `usage.discreet` of a server's reply (docs/serving.md).
+            about: the object `usage.discreet` of a server's reply (docs/serve.md).
         """
         receipt: Mapping[str, Any] = about.get("receipt") or {}
         paid = {name: receipt.get(name) for name in ("epsilon", "delta", "unit", "payment")}
@@ -66,7 +66,7 @@ class Reply:
         """Return the reply for a question that may be asked.
 
         Args:
-            found: what the route /v1/estimate of a server replies (docs/serving.md).
+            found: what the route /v1/estimate of a server replies (docs/serve.md).
         """
         understood, price = found["understood"], found["epsilon_most"]
         details = {"epsilon": 0.0, "understood": understood, "asked": price, "unit": found["unit"]}
@@ -174,7 +174,7 @@ def is_number(value: object, least: float, most: float) -> bool:
 
 
 def request_body(model: str, question: str, choices: Sequence[str], epsilon: float | None) -> bytes:
-    """Return the body of a request to a server (docs/serving.md). A text in place of choices is sent, and refused.
+    """Return the body of a request to a server (docs/serve.md). A text in place of choices is sent, and refused.
 
     Raises:
         UsageError: if a value is no plain data.

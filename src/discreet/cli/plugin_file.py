@@ -99,7 +99,7 @@ def _register(text: str) -> str:
     name: Any = getattr(kind, "name", None)
     defect = find_defect(name, kind) or _find_misfit(kind)
     if defect:
-        raise UsageError(f"--plugin {text} cannot be used: {defect} See docs/plugins.md.")
+        raise UsageError(f"--plugin {text} cannot be used: {defect} See docs/extend.md.")
     taken = ALGORITHMS.get(name)
     if taken is not None and not taken.__module__.startswith(_MODULE):
         raise UsageError(f"--plugin {text} has the name '{name}'. Expected a name that no other algorithm has.")

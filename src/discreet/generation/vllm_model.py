@@ -139,7 +139,7 @@ class VLLMModel(ChatTokenizer, WholeAnswers):
             raise EngineFailed(
                 f"In vLLM a public row of the model '{self.name}' changed with the rows beside it. A document could "
                 "change what is said of others, so the model is refused. Use the engine of this package "
-                "(the model's folder without 'vllm:'), or another version of vLLM (docs/engines.md)."
+                "(the model's folder without 'vllm:'), or another version of vLLM (docs/models.md)."
             )
 
 

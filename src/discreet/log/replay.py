@@ -515,7 +515,7 @@ class Counter:
         folder = quoted(self.path.parent) if self.path is not None else "VAULT"
         return (
             f"Restore the newest ledger. If it is lost: discreet backup {folder} COPY, then discreet restore COPY "
-            "NEWVAULT --force. See docs/operations.md."
+            "NEWVAULT --force. See docs/operate.md."
         )
 
     def _write(self, file: int, now: Reached) -> None:

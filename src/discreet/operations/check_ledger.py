@@ -20,7 +20,7 @@ from discreet.operations.read_only import as_sqlalchemy, looking
 from discreet.privacy.accounting import Budget
 
 LEDGER = "ledger.sqlite"
-_RESTORE = "Restore the newest copy of the ledger: see docs/operations.md."
+_RESTORE = "Restore the newest copy of the ledger: see docs/operate.md."
 _MEND_DATABASE = (
     "Mend the database, then run: discreet doctor VAULT. Restore a copy only if the ledger is lost, since an older "
     "copy lacks payments."

@@ -151,7 +151,7 @@ def _remains(
     if start.closed_logs:
         yield Remainder(
             f"who took part in questions before {start.since[:10]}, in the database: {', '.join(start.closed_logs)}",
-            "the custodian kept these tables when the log was closed. To remove them: docs/operations.md",
+            "the custodian kept these tables when the log was closed. To remove them: docs/operate.md",
         )
     if erased:
         yield Remainder(
@@ -161,7 +161,7 @@ def _remains(
     if in_database:
         yield Remainder(
             "the write-ahead log, replicas, archives and dumps of the store's database",
-            "the server keeps what was written until it recycles these files. docs/erasure.md has the commands",
+            "the server keeps what was written until it recycles these files. docs/files.md has the commands",
         )
     elif vault.settings.store != DEFAULT_STORE:
         yield Remainder(

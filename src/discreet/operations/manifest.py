@@ -69,7 +69,7 @@ def read_manifest(folder: Path) -> Manifest:
     if form != FORMAT:
         raise BadData(
             f"The backup has format {form}; this version of discreet reads format {FORMAT} alone. Restore it with the "
-            "version of discreet that made it: docs/maintenance.md names it."
+            "version of discreet that made it: docs/reference.md names it."
         )
     try:
         found = Manifest(**content)

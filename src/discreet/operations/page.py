@@ -293,8 +293,8 @@ def _proof() -> Markup:
         paragraph(
             "`discreet audit` searches for more privacy loss than is claimed, on fictional inputs, with the programs "
             "and the random numbers of this machine. The vault does not record audits: attach a report (discreet audit "
-            "--markdown). docs/audit.md explains its meaning. docs/privacy-details.md has the exact guarantee and a "
-            "sketch of its proof. `discreet attack` measures the success of known attacks on copies of the vault."
+            "--markdown). docs/privacy-details.md explains its meaning, and has the exact guarantee with its proof. "
+            "`discreet attack` measures the success of known attacks on copies of the vault."
         ),
         paragraph("The private parts of this report come from the vault without a charge. They must not be released."),
     )

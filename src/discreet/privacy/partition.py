@@ -51,8 +51,8 @@ class RowRule:
     The work is bounded. Above the largest number of rows, each unit takes part by a fresh secret coin of a public
     probability. If the coins choose more units than rows, again nothing is read.
 
-    What it costs (proof: docs/mechanisms.md, "All admitted units vote"): the count, and a probability of failure that
-    is added to the others. At one value of the count alone, a vault with n units overflows and one with n - 1 units
+    What it costs (docs/privacy-details.md, "All admitted units vote"): the count, and a probability of failure that is
+    added to the others. At one value of the count alone, a vault with n units overflows and one with n - 1 units
     does not. The noise is then minus the tail, or one less, which has a probability of at most `overflow`. The coins of
     the other units fill all rows with a probability of at most `crowding`. Outside these two events a unit takes a row
     of its own, or leaves it empty, and moves no other unit.

@@ -89,7 +89,7 @@ class Execution:
         return DiscreetError(
             f"The algorithm '{self.algorithm.name}' returned an object of type {type(found).__name__}. Expected a "
             "GeneratedAnswer from `run`, or from `respond` of an ensemble. No answer was released, and what was paid "
-            "stays paid. Mend the algorithm (docs/plugins.md)."
+            "stays paid. Mend the algorithm (docs/extend.md)."
         )
 
     def _describe_excess(self, refusal: CeilingReached, account: Account, *, charged: bool) -> PlanExceeded:
@@ -100,7 +100,7 @@ class Execution:
         return PlanExceeded(
             f"The algorithm '{self.algorithm.name}' releases more than its plan declares: "
             f"{_compare(self.ceiling, refusal, 'it charged' if by_unit else 'plan has')}. {kept}No answer was "
-            "released. Mend `plan` and `run` of the algorithm until they agree (docs/plugins.md)."
+            "released. Mend `plan` and `run` of the algorithm until they agree (docs/extend.md)."
         )
 
     def _forfeit(self, account: Account) -> None:

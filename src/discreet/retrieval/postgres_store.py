@@ -7,7 +7,7 @@ no instruction set changes a bit. One statement reads all vectors, and returns 2
 order, so that no index of vectors could serve it.
 
 Erasure writes the tables to new files. The server's write-ahead log, its copies and its backups are out of reach
-(docs/erasure.md). The server keeps no statistics of the columns about individuals (`statistics 0`), since these would
+(docs/files.md). The server keeps no statistics of the columns about individuals (`statistics 0`), since these would
 hold names and texts after an erasure.
 """
 

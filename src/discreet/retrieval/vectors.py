@@ -59,7 +59,7 @@ def whole_numbers(vector: Vector, dimension: int) -> Vector:
         raise StoreError(
             f"The embedder made an invalid vector: of shape {whole.shape[-1:]}, or not of length one. Expected: "
             f"{dimension} numbers, and length one. Nothing was stored. Divide each vector by its length, and test your "
-            "embedder with discreet.testing.EmbedderSuite (docs/plugins.md), or use another one."
+            "embedder with discreet.testing.EmbedderSuite (docs/extend.md), or use another one."
         )
     return whole.astype(np.float32)
 

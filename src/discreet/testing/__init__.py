@@ -6,7 +6,7 @@ A package subclasses a suite in its own tests, and overrides the suite's fixture
 
     class TestMyLoader(LoaderSuite): ...
 
-The suites need pytest and hypothesis: `pip install 'discreet[testing]'`. See docs/plugins.md.
+The suites need pytest and hypothesis: `pip install 'discreet[testing]'`. See docs/extend.md.
 """
 
 try:

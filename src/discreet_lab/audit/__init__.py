@@ -1,1 +1,1 @@
-"""Audits: lower bounds of the privacy loss from draws on neighbouring inputs, beside the claim (docs/audit.md)."""
+"""Audits: lower bounds of the privacy loss from draws on neighbouring inputs, beside it the claim."""

@@ -203,7 +203,7 @@ def _summary(found: Sequence[AuditFinding], bad: Sequence[AuditFinding], source:
     if bad:
         rows = f"{len(bad)} of {len(found)} audits show" if len(bad) > 1 else f"1 of {len(found)} audits shows"
         return f"{faults} {rows} nothing. {drawn}"
-    return f"No violation found in {len(found)} audits. This is no proof (docs/audit.md). {drawn}"
+    return f"No violation found in {len(found)} audits. This is no proof (docs/privacy-details.md, Audits). {drawn}"
 
 
 def _shown(found: Sequence[AuditFinding], source: str, *, twins: bool) -> AuditShown:

@@ -75,7 +75,7 @@ def evaluate(
 ) -> None:
     """Measure accuracy on questions with known answers: on a simulation, for the custodian only.
 
-    Parameters: discreet algorithms show NAME. Columns: docs/howto.md.
+    Parameters: discreet algorithms show NAME. Columns: docs/operate.md.
     """
     opened = Vault.open(vault)
     check_model(model)

@@ -150,7 +150,7 @@ def chosen(folder: Path, count: int) -> list[Document]:
 
 
 def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
-    """The figures of docs/attacks.md: what leaks from plain RAG, from redacted documents, and from private answers.
+    """The figures of docs/results/attacks.md: leaks from plain RAG, from redacted documents, and from private answers.
 
     Makes a vault of so many documents of the folder, those that `membership.jsonl` or `canaries.jsonl` name among
     them, and attacks it as `discreet attack` does, with these files if they are there. With --both-ways people of

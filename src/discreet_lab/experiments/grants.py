@@ -10,7 +10,7 @@ from discreet.planning.prices import vault_budget
 from discreet.planning.statistics import MOST, counts_that_are_within, shares_that_are_within
 from discreet_lab.experiments.common import add_csv_option, write_table
 
-PEOPLE, EPSILONS = (200, 2_000, 20_000, 1_000_000), (1.0, 3.0, 10.0)
+PEOPLE, EPSILONS = (200, 2_000, 20_000, 1_000_000), (1.0, 2.0, 10.0)
 COLUMNS = (
     *("people", "epsilon", "open questions a person", "votes that are enough", "yes or no questions a person"),
     *("counts within 10 people", "shares within 5 points", "people for a value, 10 lists"),

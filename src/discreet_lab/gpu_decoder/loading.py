@@ -50,7 +50,7 @@ def open_decoder(model: Any, usual: Shape = _USUAL) -> "LlamaDecoder | None":
     if reason:
         print(
             f"The faster forward pass on a GPU is not used for this model ({reason}). The library computes it instead, "
-            "5 to 24 times slower. See docs/engines.md, 'On a GPU'.",
+            "5 to 24 times slower. See docs/models.md, 'On a GPU'.",
             file=sys.stderr,
             flush=True,
         )

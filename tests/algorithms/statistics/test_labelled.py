@@ -57,7 +57,7 @@ def test_bounds_grow_with_what_is_found() -> None:
     assert most == sorted(most)
     nothing = most_wrong(0, checked, 0.01), most_wrong(100, RuleCheck(), 0.01), most_missed(9, RuleCheck(), 0.01)
     assert nothing == (0, 0, 0)
-    right = RuleCheck(100, 0, 100, 0)  # docs/statistics.md
+    right = RuleCheck(100, 0, 100, 0)  # docs/ask.md
     assert (most_wrong(100, right, 0.01), most_wrong(10_000, right, 0.01)) == (6, 452)
 
 

@@ -150,7 +150,7 @@ def test_without_the_mistake_the_same_vaults_are_not_flagged(kind: object, draws
 
 
 def test_each_algorithm_has_a_twin() -> None:
-    """Audited by `discreet audit algorithms --twins`; docs/audit.md has the table."""
+    """Audited by `discreet audit algorithms --twins`; docs/results/audits.md has the table."""
     assert {case.name for case in twins_of_algorithms(2.0)} == set(SETTINGS)
 
 

@@ -2,8 +2,8 @@
 
 `leader_certificate` lists what is near the top, and bounds the rest by intervals. Here nothing is bounded. Every state
 is listed, as the number of slots with each number of votes, and the divergence of every move follows from the law. The
-two share no code. The law is written down again from docs/mechanisms.md, in floating-point numbers. An answer that did
-not move and does not lead is left out: its weight falls by at most the price, which is checked in every move.
+two share no code. The law is written down again from docs/privacy-details.md, in floating-point numbers. An answer that
+did not move and does not lead is left out: its weight falls by at most the price, which is checked in every move.
 """
 
 import math

@@ -52,7 +52,7 @@ def test_error_advice_covers_every_kind_of_question() -> None:
 
 
 def test_error_table_of_the_page_is_that_of_the_code() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "serving.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "serve.md").read_text(encoding="utf-8")
     found = re.findall(r"^\| `(\w+)` \| (\d+) \| (yes|no) \|", page, re.MULTILINE)
     assert sorted(found) == sorted(
         (code, str(entry.status), "yes" if entry.retry else "no") for code, entry in ERRORS.items()

@@ -253,7 +253,7 @@ class Answer(GeneratedAnswer):
         return None if self.stopped == "public" or self.useless else self.text
 
     def shown(self, show_public: bool = False, question: str | None = None) -> "AnswerShown":
-        """Return the answer as it leaves: the object of `discreet ask --json` (docs/json.md).
+        """Return the answer as it leaves: the object of `discreet ask --json` (docs/reference.md).
 
         Args:
             show_public: whether the object has `public_answer`, the model's answer without documents.

@@ -264,9 +264,9 @@ class AllVoteRAG(PrivateRAG):
     """Parameters of an algorithm that admits units one by one: those of `PrivateRAG`, and more.
 
     Every admitted unit votes in a row of its own, so that one vote comes or goes, for half of the price (privacy-spec,
-    parts 10.1 to 10.3; docs/mechanisms.md has the proof). The number of rows is public: a noisy count of the admitted
-    units, and a tail (`RowRule`). There are two kinds of count, and a generation can have several releases. Public
-    arithmetic chooses the two for which the fewest units suffice.
+    parts 10.1 to 10.3; docs/privacy-details.md has the proof). The number of rows is public: a noisy count of the
+    admitted units, and a tail (`RowRule`). There are two kinds of count, and a generation can have several releases.
+    Public arithmetic chooses the two for which the fewest units suffice.
 
     With neither `uses` nor `epsilon`, a unit's grant is divided among as many questions as it pays for well
     (`usual_uses`). The former way deals the nearest units to a fixed number of voters (MuRAG's Algorithm 3), and one

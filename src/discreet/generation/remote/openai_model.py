@@ -125,7 +125,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
                     f"The server of the model '{self.name}' gave another answer to a public row when other rows were "
                     "asked, or at another time. A document could change what is said of others. Nothing was charged. "
                     "Turn off its prefix cache and speculative decoding, and let no other client use it "
-                    "(docs/engines.md)."
+                    "(docs/models.md)."
                 )
 
     def _ask(self, rows: Sequence[ChatRow], max_tokens: int) -> list[Written]:
@@ -232,7 +232,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
             raise EngineFailed(
                 f"The server of the model '{self.name}' refuses a public row of {len(row.text):,} characters, asked "
                 f"with instructions and examples (status {reply.status}). It needs a context of about 4,096 tokens "
-                "(docs/engines.md)."
+                "(docs/models.md)."
             )
         choice = next(iter(self._choices(reply)), {})
         message = choice.get("message")
@@ -241,7 +241,7 @@ class OpenAIModel(ChatTokens, WholeAnswers):
         if (thought and not text) or (isinstance(text, str) and text.strip() and not without_reasoning(text)):
             raise EngineFailed(
                 f"The model '{self.name}' thinks for longer than an answer may be, so its answers would be empty. Turn "
-                "off its reasoning at the server (docs/engines.md)."
+                "off its reasoning at the server (docs/models.md)."
             )
         if not isinstance(text, str):
             raise EngineFailed(f"The server of the model '{self.name}' answers without a text.")

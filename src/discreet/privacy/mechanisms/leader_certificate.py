@@ -1,4 +1,4 @@
-"""A proof, by computation, of what the leader's selection costs: docs/mechanisms.md, "The leader".
+"""A proof, by computation, of what the leader's selection costs: docs/privacy-details.md, "The leader".
 
 A vote moves from answer a to answer b; either may be an abstention. Let x = e^-h. Three kinds of moves are proved by
 hand there, for every epsilon and any number of voters, with the epsilon of the law and delta:

@@ -99,7 +99,7 @@ ERRORS = MappingProxyType(
         "vault_budget_exhausted": ErrorEntry(
             402, _QUOTA, "The budget of the vault cannot pay for this question. The request was refused."
         ),
-        "not_found": ErrorEntry(404, _INVALID, "There is no such route. See docs/serving.md for the routes."),
+        "not_found": ErrorEntry(404, _INVALID, "There is no such route. See docs/serve.md for the routes."),
         "model_not_found": ErrorEntry(
             404, _INVALID, "There is no such model. GET /v1/models lists the models of the key."
         ),

@@ -207,7 +207,7 @@ class KeyNumbers(ClosedModel):
 
 
 class AnswerReceipt(ClosedModel):
-    """What was released for a question, what it cost, and what the key has left: see docs/json.md.
+    """What was released for a question, what it cost, and what the key has left: see docs/reference.md.
 
     Attributes:
         stopped: why the answer ended; "task" for a client's own request.
