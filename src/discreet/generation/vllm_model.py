@@ -8,7 +8,7 @@ difference refuses it. vLLM calls its own batch invariance a beta, and the probe
 receipt names the assumption.
 
 This adapter is tested against a stand-in that has vLLM's interface, for vLLM needs a GPU and is installed by no extra
-of this package. With vLLM 0.26.0 it ran on one H200 (docs/results/gpu.md).
+of this package. With vLLM 0.26.0 it ran on one H200 (docs/results/performance.md).
 """
 
 import importlib.util

@@ -199,7 +199,7 @@ class LockstepCache:
 
     For a new token of every row, one matrix product for all rows computes the scores over the shared part. One product
     for each row computes the scores over its own part. One softmax runs over both. With SmolLM2-135M and 41 rows, a
-    step takes half the time of the library's attention over a growing cache (docs/results/lab-notes.md).
+    step takes half the time of the library's attention over a growing cache (docs/results/performance.md).
 
     The prompts themselves are read by torch's fused attention. On a CPU it computes each head of each row by itself,
     and keeps no scores in memory; which kernel it takes on CUDA was not tried.
