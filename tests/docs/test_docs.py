@@ -260,6 +260,18 @@ def test_questions_of_the_page_are_answered(desk: Path, toy: None) -> None:
     assert len(asked) > 6
 
 
+def test_synthesis_runs_as_printed(desk: Path, toy: None) -> None:
+    run(
+        ["init", "hospital", "--epsilon", "50", "--delta", "1e-7", "--unit-field", "patient", "--force"],
+        "--embedder",
+        "hashing",
+    )
+    run(["add", "hospital", "notes.jsonl"])
+    Path("public.jsonl").unlink()
+    for words in steps("docs/synthesis.md", "synthesize", "ask", "public", "export-vectors"):
+        run(["20" if word == "5000" else word for word in words])  # of rows
+
+
 def test_keys_run_as_printed(desk: Path, toy: None) -> None:
     run(
         [
