@@ -131,8 +131,8 @@ def _for_anonymity(report: Report) -> Iterator[Markup]:
         "Inference",
         paragraph(
             f"Can a recipient deduce something about one '{unit}'? What follows from the answers would follow "
-            "nearly as well if the documents of this one had never been there. What many individuals share is released on "
-            "purpose, and may be true of this one, too."
+            "nearly as well if the documents of this one had never been there. What many individuals share is "
+            "released on purpose, and may be true of this one, too."
         ),
     )
     yield from (_limits(report), _questions(report), _releases(report), _findings(report), _settings(report), _proof())
