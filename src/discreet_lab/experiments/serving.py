@@ -1,20 +1,31 @@
-"""The server under load."""
+"""The server under load, and when each kind of its replies comes."""
 
 import argparse
+import http.client
+import json
+import re
+import statistics
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.server.front.serving import Server
+from tests.server.front.serving import Server, free_port
 
+from discreet.demo.corpus import documents
+from discreet.ledger.ledger import open_ledger
 from discreet.privacy.accounting import Spending
-from discreet.server.accounts import Accounts
+from discreet.retrieval.documents import Document
+from discreet.server.accounts import Accounts, Limits
 from discreet.vault import Vault
-from discreet_lab.experiments.common import add_csv_option, write_table
+from discreet_lab.experiments.common import TableWriter, add_csv_option, write_table
 from discreet_lab.experiments.serving_processes import (
     Client,
     middle_and_slow,
@@ -223,3 +234,119 @@ def measure_load(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> i
         found = load(Path(folder), given.askers, given.minutes * 60)
     write_table(["measured", "value"], found.rows(), given.csv)
     return int(not found.holds)
+
+
+COLUMNS = ("reply", "times", "median, s", "longest, s", "quantum, s")
+BOOK, CODE = "medical-visit", "complaint"
+"""The packaged codebook under which the notes are coded, and one of its codes."""
+WAIT = 1800.0
+"""Seconds in which the server must be ready, and each reply must come."""
+Send = Callable[..., float]
+
+
+def make_hospital(path: Path, people: int) -> str:
+    """Make a vault of notes of the demonstration, coded, with the packaged model. Return the secret of a key."""
+    vault = Vault.create(path, epsilon=1e4, delta=1e-6, unit_field="patient", people=people)
+    vault.use_book(BOOK)
+    vault.add_documents(Document(one.id, one.unit, one.text) for one in documents(people))
+    vault.code()
+    vault.store.close()
+    accounts = Accounts(Path(f"{path}.server") / "front" / "accounts.sqlite")
+    accounts.grant("v", open_ledger(path, vault.settings).budget)
+    secret = accounts.issue("ana", ["v"], Limits(epsilon=5000))[1]
+    accounts.close()
+    return secret
+
+
+@contextmanager
+def serving(vault: Path) -> Iterator[tuple[int, float, list[float]]]:
+    """Give the port of a server that measures its quanta, the seconds of its start, and the quanta."""
+    port = free_port()
+    command = [sys.executable, "-m", "discreet", "serve", str(vault), "--port", str(port), "--no-desk", "--measure"]
+    begun, said = time.monotonic(), list[str]()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        guard = threading.Timer(WAIT, process.terminate)
+        guard.start()
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                said.append(line)
+                if line.startswith("Ready:"):
+                    break
+            else:
+                raise RuntimeError(f"The server does not start. It said: {''.join(said)}")
+            guard.cancel()
+            told = next(one for one in said if "multiples" in one)
+            yield port, time.monotonic() - begun, [float(one) for one in re.findall(r": ([\d.]+) s", told)]
+        finally:
+            guard.cancel()
+            process.terminate()
+
+
+def time_replies(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """When each kind of reply comes: seconds on the wall, of a server with the packaged model and its own quanta.
+
+    A vault of the demonstration's notes, one of each person, coded under a packaged codebook, is served by `discreet
+    serve`, which measures how long the longest answers take. Each kind of reply is asked for so many times, one after
+    the other, and questions of the model twice. The row of three counts has the seconds until the last one came. The
+    row of the start has no quantum, and those of replies that read nothing private have none either.
+    """
+    parser.add_argument("--people", type=int, default=1000)
+    parser.add_argument("--times", type=int, default=7)
+    add_csv_option(parser)
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="dr") as folder:
+        secret = make_hospital(Path(folder) / "v", given.people)
+        table = TableWriter(COLUMNS, given.csv)
+        with serving(Path(folder) / "v") as (port, seconds, (records, voters)):
+            table.write(["the start, with its measurement", "1", f"{seconds:.0f}", f"{seconds:.0f}", ""])
+            quanta = {"records": f"{records:.2f}", "voters": f"{voters:.1f}", "": ""}
+            for kind, lane, ask, times in kinds_of(sender(port, secret), given.times):
+                taken = [ask(number) for number in range(times)]
+                middle = statistics.median(taken)
+                table.write([kind, str(times), f"{middle:.2f}", f"{max(taken):.2f}", quanta[lane]])
+
+
+def sender(port: int, secret: str) -> Send:
+    """Return a function that sends a question and returns the seconds until its reply, which must have a status."""
+    headers = {"content-type": "application/json", "authorization": f"Bearer {secret}"}
+
+    def send(question: str, status: int = 200, route: str = "chat/completions", model: str = "v") -> float:
+        body = json.dumps({"model": model, "messages": [{"role": "user", "content": question}]})
+        connection, begun = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT), time.perf_counter()
+        try:
+            connection.request("POST", f"/v1/{route}", body, headers)
+            reply = connection.getresponse()
+            told = reply.read().decode()
+        finally:
+            connection.close()
+        if reply.status != status:
+            raise RuntimeError(f"The server replied {reply.status} to {question!r}, and not {status}: {told}")
+        return time.perf_counter() - begun
+
+    return send
+
+
+def kinds_of(send: Send, times: int) -> Iterator[tuple[str, str, Callable[[int], float], int]]:
+    """Yield each kind of reply with its lane, how it is asked for, and how often. Questions of one kind differ."""
+
+    def three(number: int) -> float:
+        with ThreadPoolExecutor(3) as askers:
+            begun = time.perf_counter()
+            list(askers.map(send, [f'count: "Red Echo" and not "{number} {other}"' for other in ("x", "y", "z")]))
+            return time.perf_counter() - begun
+
+    yield "the first refusal", "", lambda _: send("What is the most common disease?", 400), 1
+    yield "a refusal", "", lambda number: send(f"What is the main disease of ward {number}?", 400), times
+    yield "an unknown model", "", lambda _: send("How many patients have Glass Knee?", 404, model="nothing"), times
+    yield "an estimate", "", lambda number: send(f'count: "fever {number}"', route="estimate"), times
+    yield "the first count", "records", lambda _: send('count: "Glass Knee"'), 1
+    yield "the same count again", "", lambda _: send('count: "Glass Knee"'), times
+    yield "a count", "records", lambda number: send(f'count: "Marsh Fever" and not "case {number}"'), times
+    yield "three counts together: the last one", "records", three, times
+    yield "an answer by codes", "records", lambda number: send(f'themes: {CODE}, among not "case {number}"'), times
+    yield "an open question", "voters", lambda number: send(f"What is the treatment for {OPEN[number]}?"), len(OPEN)
+
+
+OPEN = ("Glass Knee", "Winter Hand")
+"""What the questions of the model are about."""

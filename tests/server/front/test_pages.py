@@ -109,7 +109,7 @@ def test_session_ends_with_the_secret_that_began_it(tmp_path: Path) -> None:
 
 
 def test_sign_ins_have_a_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.server.front.pages.SIGN_INS", 2)
+    monkeypatch.setattr("discreet.server.accounts.questions.SIGN_INS", 2)
     with browsing(tmp_path) as browser:
         _, secret = browser.sign_in()
         assert browser.post("/sign-in", key=secret).status_code == 303

@@ -26,7 +26,7 @@ from discreet.server.accounts import Key
 from discreet.server.accounts.keys import LONGEST_REASON, METER_READS, digest_of
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import read_body
-from discreet.server.front.pacing import SIGN_INS
+from discreet.server.front.replay import check_rate
 from discreet.server.front.requests import ChatRequest, chat_of, parse
 from discreet.server.front.routes import Chat, MoreBudget, budget_of, estimate_of, request_more
 from discreet.server.front.services import Services
@@ -411,7 +411,7 @@ class Pages:
             FrontError: if the key, or the person, does so too often.
         """
         request.state.line["key_id"] = key.id
-        self._services.asker.rates.count(" ".join(["sign-in", key.id, *details.values()]), SIGN_INS)
+        check_rate(await asyncio.to_thread(self._services.accounts.count_sign_in, key.id, details.get("subject", "")))
         await asyncio.to_thread(self._services.log.append, key.id, "sign-in", key.id, **details)
 
 

@@ -61,7 +61,7 @@ def _serve(config: ServeConfig, open_vault: Opener, log: KeeperLog) -> int:
         if one is not None:
             one.close(_PATIENCE)
     log.write("stopped")
-    return 0 if loaded else FAILED
+    return 0 if loaded and not answering.failed else FAILED
 
 
 @contextmanager
