@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import UsageError
+from discreet.errors import PriceChanged, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.server.caller import Caller, KeeperGone
 from discreet.server.keeper.answering import Answering
@@ -414,3 +414,16 @@ def test_work_that_waits_for_a_thread_that_died_is_refused(tmp_path: Path, monke
     assert "the thread of the vaults stopped" in log.getvalue()
     with pytest.raises(UsageError, match="Try again"):
         answering.work(lambda _: "never")
+
+
+def test_a_cheap_list_has_the_lane_of_the_model(tmp_path: Path) -> None:
+    """The less it costs, the more noise it draws: its time is that of no other statistic."""
+    config = config_of(make_vault(tmp_path / "v", fields={"kind": "category"}).path)
+    served = Served(config.vaults[0], config, lambda path: Vault.open(path, model=ToyModel()))
+    usual = served.estimate(ask("list: kind"))
+    lanes = [served.estimate(ask("list: kind", epsilon=part * usual.most.epsilon)).lane for part in (0.9, 0.6, 0.3)]
+    assert [usual.lane, *lanes] == ["records", "records", "records", "voters"]
+    assert served.estimate(ask('count: "thumbs"', epsilon=0.001)).lane == "records"
+    cheap = ask("list: kind", epsilon=0.3 * usual.most.epsilon, lane="records")
+    with pytest.raises(PriceChanged):
+        served.answer(cheap)

@@ -31,13 +31,15 @@ from discreet_lab.experiments.serving_processes import (
     middle_and_slow,
     question,
     resident_mib,
+    start_keeper,
     started,
+    wait_keeper,
 )
 
 LARGE, SMALL = 1000.0, 0.05
 """The caps of keys. Every fourth one has the small one, which ends after a few questions."""
-AFTER_FULL, AFTER_CAP = 1.0, 1.0
-"""Seconds to wait after a full queue, and after a refusal at a cap."""
+AFTER_FULL, AFTER_CAP, AFTER_BREAK = 1.0, 1.0, 0.5
+"""Seconds to wait after a full queue, after a refusal at a cap, and after a connection that broke."""
 
 
 @dataclass
@@ -63,13 +65,21 @@ class KeyClient:
         client, number = Client(server, self.secret), 0
         while time.monotonic() < end:
             begun = time.perf_counter()
-            status, body = client.ask(question(self.key, number))
+            try:
+                status, body = client.ask(question(self.key, number))
+            except (OSError, http.client.HTTPException):  # the front was killed
+                client.close()
+                client = Client(server, self.secret)
+                self.replies["broken connections"] += 1
+                time.sleep(AFTER_BREAK)
+                continue
             if status == 200:
                 self.seconds.append(time.perf_counter() - begun)
                 self.answers.append(body["usage"]["discreet"]["question_id"])
                 number += 1
                 continue
             self.replies[f"{status} {body['error']['code']}"] += 1
+            number += status == 500  # it was broken off, and gets the same error for ten minutes
             time.sleep(AFTER_CAP if status == 402 else AFTER_FULL)
         client.close()
 
@@ -80,15 +90,17 @@ class Checked:
 
     Attributes:
         answers, receipts, begun: how many questions clients, accounts and ledger know.
-        same: whether these are the same questions.
-        meters: whether each key's meter is the ledger's sum of its questions.
-        sums: whether all meters together are the ledger's sum of all questions.
+        lost: of the receipts, those that a killed process broke off: charged at their ceiling, and never less.
+        same: whether these are the same questions, but for those that were lost.
+        meters: whether each key's meter is the ledger's sum of its questions, and the ceilings of those that were lost.
+        sums: whether all meters together are the ledger's sum of all questions, and those ceilings.
         caps: whether no meter is above its cap.
     """
 
     answers: int
     receipts: int
     begun: int
+    lost: int
     same: bool
     meters: bool
     sums: bool
@@ -134,6 +146,7 @@ class Loaded:
             ["answers that clients got", f"{checked.answers:,}"],
             ["receipts in the accounts", f"{checked.receipts:,}"],
             ["questions in the ledger", f"{checked.begun:,}"],
+            ["receipts of questions that a kill broke off", f"{checked.lost:,}"],
             ["the same questions in all three", _yes(checked.same)],
             ["each meter is the ledger's sum of its key's questions", _yes(checked.meters)],
             ["all meters are the ledger's sum", _yes(checked.sums)],
@@ -150,8 +163,8 @@ class Loaded:
         ]
 
 
-def load(folder: Path, askers: int, seconds: float) -> Loaded:
-    """Return what a server did with so many askers for so long."""
+def load(folder: Path, askers: int, seconds: float, kills: int = 0) -> Loaded:
+    """Return what a server did with so many askers for so long, whose processes were killed so often, in turns."""
     with started(folder, quantum=0.0) as server:
         keys = list[KeyClient]()
         for number in range(askers):
@@ -160,55 +173,80 @@ def load(folder: Path, askers: int, seconds: float) -> Loaded:
             key = server.accounts.find(secret)
             assert key is not None
             keys.append(KeyClient(key.id, secret, cap))
-        memory = ask_all(server, keys, seconds)
+        memory = ask_all(server, keys, seconds, kills)
         vault = Vault.open(folder / "v")
         checked = check(server.accounts, vault, keys)
         vault.store.close()
     return Loaded(keys, seconds, memory, checked)
 
 
-def ask_all(server: Server, askers: list[KeyClient], seconds: float) -> dict[str, list[float]]:
+def ask_all(server: Server, askers: list[KeyClient], seconds: float, kills: int = 0) -> dict[str, list[float]]:
     """Have all askers ask for so long. Return each process's memory at the start, in the middle and at the end."""
-    processes = {"front": server.process.pid, "keeper": server.keeper.process.pid}
-    found: dict[str, list[float]] = {name: [] for name in processes}
+    found: dict[str, list[float]] = {"front": [], "keeper": []}
 
     def look() -> None:
-        for name, process in processes.items():
-            found[name].append(resident_mib(process))
+        for name, process in (("front", server.process), ("keeper", server.keeper.process)):
+            found[name].append(resident_mib(process.pid))
 
-    end = time.monotonic() + seconds
+    begun = time.monotonic()
     look()
-    threads = [threading.Thread(target=one.ask_until, args=(server, end)) for one in askers]
+    threads = [threading.Thread(target=one.ask_until, args=(server, begun + seconds)) for one in askers]
     for thread in threads:
         thread.start()
-    time.sleep(seconds / 2)
-    look()
+    for number in range(kills + 1):
+        time.sleep(max(0.0, begun + seconds * (number + 1) / (kills + 2) - time.monotonic()))
+        if number == kills // 2:
+            look()
+        if number < kills:
+            kill_one(server, front=bool(number % 2))
     for thread in threads:
         thread.join()
     look()
     return found
 
 
+def kill_one(server: Server, *, front: bool) -> None:
+    """Kill the front or the keeper by SIGKILL, and start it again."""
+    if front:
+        server.restart()
+    else:
+        server.keeper.kill()
+        server.keeper = start_keeper(server.config)
+        wait_keeper(server.keeper)
+
+
+LOST = ("interrupted", "internal_error")
+"""How questions ended that a kill broke off."""
+
+
 def check(accounts: Accounts, vault: Vault, askers: Iterable[KeyClient]) -> Checked:
     """Return whether clients, accounts and ledger know the same questions and the same charges."""
     ledger, own, known = vault.ledger, True, list[KeyClient](askers)
     receipts = accounts.asked()
-    total, within = Spending.nothing(), True
+    begun = {record.id for record in ledger.questions() if record.stopped is not None}
+    lost = {one["question_id"] for one in receipts if one["stopped"] in LOST}
+    total, within, at_ceiling = Spending.nothing(), True, Spending.nothing()
     for one in known:
         meter = accounts.odometer(one.key)
         ids = [receipt["question_id"] for receipt in receipts if receipt["key"] == one.key]
-        own = own and meter.spending == ledger.spent_at_most(ids) and set(ids) == set(one.answers)
+        # All questions have one price, which is what those that were answered have paid.
+        more = ledger.spent_at_most(one.answers[:1]).times(len(lost & set(ids) - begun))
+        own = own and meter.spending == ledger.spent_at_most(ids) + more and set(ids) - lost == set(one.answers) - lost
+        at_ceiling = at_ceiling + more
         within = within and meter.budget.admits(meter.spending) and meter.spent <= one.cap
         total = total + meter.spending
-    begun = {record.id for record in ledger.questions() if record.stopped is not None}
+    known_ids = {receipt["question_id"] for receipt in receipts}
     told = [answer for one in known for answer in one.answers]
     return Checked(
         answers=len(told),
         receipts=len(receipts),
         begun=len(begun),
-        same=len(set(told)) == len(told) and set(told) == begun == {receipt["question_id"] for receipt in receipts},
+        lost=len(lost),
+        same=len(set(told)) == len(told)
+        and begun <= known_ids
+        and set(told) - lost == begun - lost == known_ids - lost,
         meters=own,
-        sums=total == ledger.spent_at_most(),
+        sums=total == ledger.spent_at_most() + at_ceiling,
         caps=within,
     )
 
@@ -223,15 +261,17 @@ def measure_load(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> i
     Front and keeper are processes of their own, over a new vault of 60 units and the toy model, with a quantum of 0. So
     many askers with a key each ask without a pause; after 503 they wait a moment. Every fourth key has a cap that ends
     early. Afterwards the answers that clients got, the receipts in the accounts and the questions in the ledger must be
-    the same ones. Each meter must be the sum of what the ledger says of its questions. Ends with 1 if a charge is
-    missing, or a cap did not hold.
+    the same ones. Each meter must be the sum of what the ledger says of its questions. With `--kills`, keeper and front
+    are killed in turns by SIGKILL, and started again; what that broke off must be charged at its ceiling. Ends with 1
+    if a charge is missing, or a cap did not hold.
     """
     parser.add_argument("--askers", type=int, default=64)
+    parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=10.0)
     add_csv_option(parser)
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="d-") as folder:
-        found = load(Path(folder), given.askers, given.minutes * 60)
+        found = load(Path(folder), given.askers, given.minutes * 60, given.kills)
     write_table(["measured", "value"], found.rows(), given.csv)
     return int(not found.holds)
 
@@ -264,20 +304,22 @@ def serving(vault: Path) -> Iterator[tuple[int, float, list[float]]]:
     port = free_port()
     command = [sys.executable, "-m", "discreet", "serve", str(vault), "--port", str(port), "--no-desk", "--measure"]
     begun, said = time.monotonic(), list[str]()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         guard = threading.Timer(WAIT, process.terminate)
         guard.start()
         try:
-            assert process.stdout is not None
-            for line in process.stdout:
+            assert process.stderr is not None
+            for line in process.stderr:
                 said.append(line)
                 if line.startswith("Ready:"):
                     break
             else:
                 raise RuntimeError(f"The server does not start. It said: {''.join(said)}")
             guard.cancel()
-            told = next(one for one in said if "multiples" in one)
-            yield port, time.monotonic() - begun, [float(one) for one in re.findall(r": ([\d.]+) s", told)]
+            seconds = time.monotonic() - begun
+            told = " ".join("".join(said).split())  # lines are wrapped
+            quanta = re.findall(r"(?:records|voters): ([\d.]+) s", told)
+            yield port, seconds, [float(one) for one in quanta]
         finally:
             guard.cancel()
             process.terminate()
