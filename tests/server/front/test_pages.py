@@ -288,6 +288,10 @@ def test_connect_page_has_the_snippets_and_no_key(tmp_path: Path) -> None:
         for one in shown:
             if "import " in one:
                 compile(one, "snippet", "exec")
+            assert "hospital" not in one.replace("hospital:free", "")  # so that a snippet costs nothing
+        _, secret = browser.front.key("ben", models=("hospital",))
+        assert browser.post("/sign-in", key=secret).status_code == 303
+        assert "the key may ask no model that is free" in browser.get("/connect").text
 
 
 @pytest.mark.parametrize("payment", ["unit", "corpus"])

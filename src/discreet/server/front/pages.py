@@ -376,10 +376,10 @@ class Pages:
         return go("/budget")
 
     async def connect(self, request: Request, key: Key) -> Response:
-        """Show how programs are connected."""
-        models = self._services.catalog.all(key)
-        name = models[0].name if models else "MODEL"
-        return page("connect.html", key=key, address=address(request), model=name)
+        """Show how programs are connected, with a model that costs nothing if the key may ask one."""
+        models = sorted(self._services.catalog.all(key), key=lambda one: one.model.most.is_something)
+        name, costs = (models[0].name, models[0].model.most.is_something) if models else ("MODEL", True)
+        return page("connect.html", key=key, address=address(request), model=name, costs=costs)
 
     def _form_page(self, key: Key, form: dict[str, str]) -> Response:
         return page("ask.html", key=key, form=form, models=self._services.catalog.all(key))
