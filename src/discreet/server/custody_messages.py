@@ -65,7 +65,7 @@ class VaultState(Message):
     """A vault, for its custodian.
 
     Attributes:
-        name, unit: as in the wire's VaultCard.
+        name, unit, payment: as in the wire's VaultCard.
         grant: what was granted.
         usual: what a usual question costs; None if the grant is too small for one.
         spent: what every unit paid.
@@ -79,6 +79,7 @@ class VaultState(Message):
 
     name: str
     unit: str
+    payment: str
     grant: Budget
     usual: UnitCharge | None
     spent: Value

@@ -179,6 +179,7 @@ def _state(served: Served) -> VaultState:
     return VaultState(
         name=served.name,
         unit=vault.settings.unit_field,
+        payment=vault.settings.payment,
         grant=budget,
         usual=None if usual is None else UnitCharge.of(usual, budget),
         spent=report.spent,
