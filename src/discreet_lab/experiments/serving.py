@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.server.front.serving import Server, free_port
 
@@ -27,6 +28,8 @@ from discreet.server.accounts import Accounts, Limits
 from discreet.vault import Vault
 from discreet_lab.experiments.common import TableWriter, add_csv_option, write_table
 from discreet_lab.experiments.serving_processes import (
+    CHEAP,
+    UNITS,
     Client,
     middle_and_slow,
     question,
@@ -42,12 +45,26 @@ AFTER_FULL, AFTER_CAP, AFTER_BREAK = 1.0, 1.0, 0.5
 """Seconds to wait after a full queue, after a refusal at a cap, and after a connection that broke."""
 
 
+ANSWERS, COUNTS, REPEATS = "answers", "counts", "repeats"
+ASKED: dict[str, Callable[[str, int], dict[str, Any]]] = {
+    ANSWERS: lambda key, number: {"text": question(key, number)},
+    COUNTS: lambda key, number: {
+        "text": f'count: "thumbs" and not "{key} {number}"',
+        "model": "v",
+        "discreet": {"epsilon": CHEAP.options["epsilon"]},
+    },
+    REPEATS: lambda key, number: {"text": question(key, 0)},
+}
+"""What clients ask: a choice among two answers, a count, or the same question again and again."""
+
+
 @dataclass
 class KeyClient:
     """A client with a key of its own, and what it got.
 
     Attributes:
         key, secret, cap: its key's id and secret, and its cap.
+        asks: what it asks, of `ASKED`.
         answers: the ids of the questions that were answered.
         seconds: how long each of them took.
         replies: how often it got each other status, or code of an error.
@@ -56,6 +73,7 @@ class KeyClient:
     key: str
     secret: str
     cap: float
+    asks: str = ANSWERS
     answers: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     replies: Counter[str] = field(default_factory=Counter)
@@ -66,7 +84,7 @@ class KeyClient:
         while time.monotonic() < end:
             begun = time.perf_counter()
             try:
-                status, body = client.ask(question(self.key, number))
+                status, body = client.ask(**ASKED[self.asks](self.key, number))
             except (OSError, http.client.HTTPException):  # the front was killed
                 client.close()
                 client = Client(server, self.secret)
@@ -75,7 +93,8 @@ class KeyClient:
                 continue
             if status == 200:
                 self.seconds.append(time.perf_counter() - begun)
-                self.answers.append(body["usage"]["discreet"]["question_id"])
+                if self.answers[-1:] != [found := body["usage"]["discreet"]["question_id"]]:
+                    self.answers.append(found)
                 number += 1
                 continue
             self.replies[f"{status} {body['error']['code']}"] += 1
@@ -163,16 +182,18 @@ class Loaded:
         ]
 
 
-def load(folder: Path, askers: int, seconds: float, kills: int = 0) -> Loaded:
+def load(
+    folder: Path, askers: int, seconds: float, *, kills: int = 0, asks: str = ANSWERS, units: int = UNITS
+) -> Loaded:
     """Return what a server did with so many askers for so long, whose processes were killed so often, in turns."""
-    with started(folder, quantum=0.0) as server:
+    with started(folder, units=units, quantum=0.0) as server:
         keys = list[KeyClient]()
         for number in range(askers):
             cap = LARGE if number % 4 else SMALL
             secret = server.key(f"asker-{number}", cap)
             key = server.accounts.find(secret)
             assert key is not None
-            keys.append(KeyClient(key.id, secret, cap))
+            keys.append(KeyClient(key.id, secret, cap, asks))
         memory = ask_all(server, keys, seconds, kills)
         vault = Vault.open(folder / "v")
         checked = check(server.accounts, vault, keys)
@@ -230,7 +251,9 @@ def check(accounts: Accounts, vault: Vault, askers: Iterable[KeyClient]) -> Chec
         meter = accounts.odometer(one.key)
         ids = [receipt["question_id"] for receipt in receipts if receipt["key"] == one.key]
         # All questions have one price, which is what those that were answered have paid.
-        more = ledger.spent_at_most(one.answers[:1]).times(len(lost & set(ids) - begun))
+        more = (ledger.spent_at_most(one.answers[:1]) if one.answers else Spending.nothing()).times(
+            len(lost & set(ids) - begun)
+        )
         own = own and meter.spending == ledger.spent_at_most(ids) + more and set(ids) - lost == set(one.answers) - lost
         at_ceiling = at_ceiling + more
         within = within and meter.budget.admits(meter.spending) and meter.spent <= one.cap
@@ -258,7 +281,7 @@ def _yes(holds: bool) -> str:
 def measure_load(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
     """Many askers at one server, and whether every charge is there afterwards.
 
-    Front and keeper are processes of their own, over a new vault of 60 units and the toy model, with a quantum of 0. So
+    Front and keeper are processes of their own, over a new vault and the toy model, with a quantum of 0. So
     many askers with a key each ask without a pause; after 503 they wait a moment. Every fourth key has a cap that ends
     early. Afterwards the answers that clients got, the receipts in the accounts and the questions in the ledger must be
     the same ones. Each meter must be the sum of what the ledger says of its questions. With `--kills`, keeper and front
@@ -267,11 +290,14 @@ def measure_load(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> i
     """
     parser.add_argument("--askers", type=int, default=64)
     parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--ask", choices=ASKED, default=ANSWERS)
+    parser.add_argument("--units", type=int, default=UNITS)
     parser.add_argument("--minutes", type=float, default=10.0)
     add_csv_option(parser)
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="d-") as folder:
-        found = load(Path(folder), given.askers, given.minutes * 60, given.kills)
+        how = {"kills": given.kills, "asks": given.ask, "units": given.units}
+        found = load(Path(folder), given.askers, given.minutes * 60, **how)
     write_table(["measured", "value"], found.rows(), given.csv)
     return int(not found.holds)
 
