@@ -9,6 +9,8 @@ from discreet.server.wire import Call, Id, Message, Population, T, UnitCharge, V
 
 PAGE = 50
 """So many entries a page of a list has."""
+FILES, MANIFEST = "files", "manifest"
+"""In the folder of an upload: the folder of its files, and that of the manifest."""
 Many = Annotated[tuple[T, ...], Field(max_length=1_000_000)]
 FileName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 Plain = Annotated[dict[str, Any], Field(max_length=1_000_000)]

@@ -18,35 +18,11 @@ from starlette.routing import Route
 
 from discreet.errors import UsageError
 from discreet.planning.statistics import bought
+from discreet.server import custody_messages as messages
 from discreet.server.accounts import CAP_IS_POLICY, Key, Limits
 from discreet.server.accounts.keys import METER_READS, parse_expiry, parse_models, parse_rate
 from discreet.server.audit_log import AuditLog, AuditLogError
 from discreet.server.caller import NO_TLS, KeeperGone
-from discreet.server.custody_messages import (
-    PAGE,
-    Add,
-    BalanceLevel,
-    Bind,
-    Corpora,
-    CorpusWanted,
-    Erase,
-    HowRead,
-    Inspect,
-    Listing,
-    Made,
-    Make,
-    Overview,
-    PlanCorpus,
-    Progress,
-    Progressed,
-    Readmit,
-    Remained,
-    Remains,
-    ReportPage,
-    Undo,
-    UploadAdded,
-    VaultState,
-)
 from discreet.server.desk.desk import (
     Desk,
     KeeperRefused,
@@ -110,16 +86,16 @@ _MANY = 0.25
 
 
 def _show_overview(desk: Desk, request: Request) -> Response:
-    found = desk.ask(Overview())
+    found = desk.ask(messages.Overview())
     seen = [(state, _rows(state.levels), _short(state)) for state in found.vaults]
     return desk.show(request, "overview.html", "Overview", seen=seen, pending=len(desk.accounts.requests()))
 
 
-def _rows(levels: tuple[BalanceLevel, ...]) -> list[tuple[str, float]]:
+def _rows(levels: tuple[messages.BalanceLevel, ...]) -> list[tuple[str, float]]:
     return [(f"{one.low:.4g} to {one.high:.4g}", one.units) for one in reversed(levels)]
 
 
-def _short(state: VaultState) -> int:
+def _short(state: messages.VaultState) -> int:
     """Return how many units may be short of one default question, if they are many; else 0."""
     total = sum(level.units for level in state.levels)
     short = sum(level.units for level in state.levels if level.low < state.price)
@@ -129,7 +105,7 @@ def _short(state: VaultState) -> int:
 def _show_questions(desk: Desk, request: Request) -> Response:
     skip = number(request.query_params.get("skip", ""))
     names = {key.id: key.name for key in desk.accounts.list_keys()}
-    rows = desk.accounts.asked(skip=skip, limit=PAGE + 1)
+    rows = desk.accounts.asked(skip=skip, limit=messages.PAGE + 1)
     days: Counter[str] = Counter()
     by_key: Counter[tuple[str, str]] = Counter()
     for one in desk.accounts.asked(days=DAYS):
@@ -142,11 +118,11 @@ def _show_questions(desk: Desk, request: Request) -> Response:
         request,
         "questions.html",
         "Questions",
-        rows=rows[:PAGE],
+        rows=rows[: messages.PAGE],
         names=names,
         skip=skip,
-        more=len(rows) > PAGE,
-        page_size=PAGE,
+        more=len(rows) > messages.PAGE,
+        page_size=messages.PAGE,
         chart=[(day, days[day]) for day in asked],
         by_key=[(day, key, count) for (day, key), count in sorted(by_key.items())],
         days=DAYS,
@@ -163,11 +139,11 @@ def _tell_progress(desk: Desk, request: Request) -> Response:
     return JSONResponse({"state": task.state if task else "", **asdict(_progress(desk))})
 
 
-def _progress(desk: Desk) -> Progressed:
+def _progress(desk: Desk) -> messages.Progressed:
     try:
-        return desk.ask(Progress())
+        return desk.ask(messages.Progress())
     except KeeperGone:
-        return Progressed(running=False)
+        return messages.Progressed(running=False)
 
 
 def number(text: str) -> int:
@@ -242,7 +218,7 @@ def _show_report(desk: Desk, request: Request) -> Response:
 def _report_page(desk: Desk, request: Request, form: FormData) -> Response:
     """Return the report as a page of its own. Its style stands in it, so its policy names that style's hash."""
     vault = desk.vault(text_of(form, "vault"))
-    text = desk.ask(ReportPage(vault))
+    text = desk.ask(messages.ReportPage(vault))
     desk.record("report", vault, sha256=hashlib.sha256(text.encode()).hexdigest())
     proof = section(
         "Audit log of the server",
@@ -287,11 +263,11 @@ def _issue(desk: Desk, request: Request, form: FormData) -> Response:
     limits.check()
     chosen = [desk.vault(one) for one in form.getlist("vaults")] or [desk.vault("")]
     reserved, keep = ticked(form, "reserved"), number_of(form, "keep")
-    states = {state.name: state for state in desk.ask(Overview()).vaults}
+    states = {state.name: state for state in desk.ask(messages.Overview()).vaults}
     usual = {name: state.usual.spending if state.usual else None for name, state in states.items()}
     where = lines_of(form, "where")
     for vault in chosen if where else ():
-        desk.ask(Bind(vault, where))
+        desk.ask(messages.Bind(vault, where))
     for vault in chosen:
         desk.accounts.grant(vault, states[vault].grant, kept=keep, typical=usual[vault])
     key, secret = desk.accounts.issue(
@@ -379,7 +355,7 @@ def _show_documents(desk: Desk, request: Request) -> Response:
     if what not in LISTS:
         raise UsageError("There is no such list. Choose documents, units or batches.")
     skip = number(query.get("skip", ""))
-    listed = desk.ask(Listing(vault, what, skip))
+    listed = desk.ask(messages.Listing(vault, what, skip))
     return desk.show(
         request,
         "documents.html",
@@ -388,7 +364,7 @@ def _show_documents(desk: Desk, request: Request) -> Response:
         what=what,
         lists=LISTS,
         skip=skip,
-        page_size=PAGE,
+        page_size=messages.PAGE,
         rows=[{name: _shown(value, name) for name, value in row.items()} for row in listed.rows],
         more=listed.more,
         uploads=desk.quarantine.list(),
@@ -401,7 +377,7 @@ def _upload(desk: Desk, request: Request, form: FormData) -> Response:
     files = [(one.filename, one.file) for one in chosen if one.filename]
     manifest = form.get("manifest")
     named = isinstance(manifest, UploadFile) and bool(manifest.filename)
-    how = HowRead(
+    how = messages.HowRead(
         text_field=text_of(form, "text_field") or "text",
         unit_field=text_of(form, "unit_field"),
         id_field=text_of(form, "id_field") or "id",
@@ -419,7 +395,7 @@ def _upload(desk: Desk, request: Request, form: FormData) -> Response:
 def _preview(desk: Desk, request: Request) -> Response:
     upload = desk.quarantine.find(request.query_params.get("upload", ""))
     try:
-        found = desk.ask(Inspect(upload.vault, upload.id, upload.how))
+        found = desk.ask(messages.Inspect(upload.vault, upload.id, upload.how))
     except KeeperRefused as error:
         return desk.show(request, "refused.html", "Refused", 400, upload=upload, message=str(error))
     return desk.show(request, "preview.html", "Preview", upload=upload, found=found, vault=upload.vault)
@@ -431,10 +407,10 @@ def _add_documents(desk: Desk, request: Request, form: FormData) -> Response:
     return desk.go(request, "/progress")
 
 
-def _add_now(desk: Desk, upload: Upload) -> UploadAdded:
+def _add_now(desk: Desk, upload: Upload) -> messages.UploadAdded:
     """Add an upload, and record it. The counts stay out of the log: they are private."""
     desk.record("add-begin", upload.id, vault=upload.vault, sha256=upload.digest)
-    added = desk.ask(Add(upload.vault, upload.id, upload.how))
+    added = desk.ask(messages.Add(upload.vault, upload.id, upload.how))
     desk.record("add", upload.id, vault=upload.vault, batch=added.batch, sha256=upload.digest)
     desk.quarantine.discard(upload)
     return added
@@ -449,7 +425,7 @@ def _discard(desk: Desk, request: Request, form: FormData) -> Response:
 
 def _undo(desk: Desk, request: Request, form: FormData) -> Response:
     vault, batch = desk.vault(text_of(form, "vault")), whole_of(form, "batch")
-    undone = desk.ask(Undo(vault, batch, ticked(form, "anyway")))
+    undone = desk.ask(messages.Undo(vault, batch, ticked(form, "anyway")))
     desk.record("undo", str(batch), vault=vault)
     notice = f"{undone} documents of batch {batch} are erased. What their units spent stays spent."
     return desk.go(request, f"/documents?vault={vault}", notice)
@@ -476,12 +452,12 @@ def _show_erasure(desk: Desk, request: Request) -> Response:
 def _look(desk: Desk, request: Request, form: FormData) -> Response:
     """Show what is left of a unit. A form, not an address: names do not belong into a browser's history."""
     vault, unit = desk.vault(text_of(form, "vault")), text_of(form, "unit")
-    return _result(desk, request, vault, desk.ask(Remains(vault, unit)), "")
+    return _result(desk, request, vault, desk.ask(messages.Remains(vault, unit)), "")
 
 
 def _erase(desk: Desk, request: Request, form: FormData) -> Response:
     vault, unit = desk.vault(text_of(form, "vault")), text_of(form, "unit")
-    found = desk.ask(Erase(vault, unit, ticked(form, "anyway")))
+    found = desk.ask(messages.Erase(vault, unit, ticked(form, "anyway")))
     desk.record("erase", found.tag, vault=vault)
     done = f"Erased, with {found.documents} documents. Later additions of this individual are refused."
     return _result(desk, request, vault, found, done)
@@ -489,12 +465,12 @@ def _erase(desk: Desk, request: Request, form: FormData) -> Response:
 
 def _readmit(desk: Desk, request: Request, form: FormData) -> Response:
     vault, unit = desk.vault(text_of(form, "vault")), text_of(form, "unit")
-    found = desk.ask(Readmit(vault, unit))
+    found = desk.ask(messages.Readmit(vault, unit))
     desk.record("readmit", found.tag, vault=vault)
     return _result(desk, request, vault, found, "The individual may be added again, with the balance that it had.")
 
 
-def _result(desk: Desk, request: Request, vault: str, found: Remained, done: str) -> Response:
+def _result(desk: Desk, request: Request, vault: str, found: messages.Remained, done: str) -> Response:
     report = found.report
     return desk.show(request, "erasure.html", "Erasure", vault=vault, unit=report["unit"], found=report, done=done)
 
@@ -509,23 +485,23 @@ _KINDS = {"corpus": ".jsonl", "receipt": ".receipt.json"}
 def _show_corpora(desk: Desk, request: Request) -> Response:
     vault = desk.vault(request.query_params.get("vault"))
     files = [(one.stem, one.stat()) for one in sorted((Path(desk.config.corpora) / vault).glob("*.jsonl"))]
-    listed = desk.ask(Corpora(vault))
+    listed = desk.ask(messages.Corpora(vault))
     return desk.show(request, "corpora.html", "Synthetic corpora", vault=vault, listed=listed, files=files)
 
 
 def _plan(desk: Desk, request: Request, form: FormData) -> Response:
     vault, wanted, name = desk.vault(text_of(form, "vault")), _wanted(form), _named(form)
-    plan = desk.ask(PlanCorpus(vault, wanted))
+    plan = desk.ask(messages.PlanCorpus(vault, wanted))
     return desk.show(request, "plan.html", "Plan of a corpus", vault=vault, wanted=wanted, name=name, plan=plan)
 
 
 def _start(desk: Desk, request: Request, form: FormData) -> Response:
     vault, wanted, name = desk.vault(text_of(form, "vault")), _wanted(form), _named(form)
-    desk.tasks.start("make", vault, lambda: _make_now(desk, Make(vault, wanted, name)))
+    desk.tasks.start("make", vault, lambda: _make_now(desk, messages.Make(vault, wanted, name)))
     return desk.go(request, "/progress")
 
 
-def _make_now(desk: Desk, message: Make) -> Made:
+def _make_now(desk: Desk, message: messages.Make) -> messages.Made:
     wanted = message.wanted
     desk.record("corpus-begin", message.name, vault=message.vault, method=wanted.method, epsilon=wanted.epsilon)
     made = desk.ask(message)
@@ -544,10 +520,10 @@ def _file(desk: Desk, request: Request) -> Response:
     return FileResponse(path, media_type="application/octet-stream", filename=path.name)
 
 
-def _wanted(form: FormData) -> CorpusWanted:
+def _wanted(form: FormData) -> messages.CorpusWanted:
     if (epsilon := number_of(form, "epsilon")) is None:
         raise UsageError("The corpus has no price. Give a number, such as 10.")
-    return CorpusWanted(text_of(form, "method"), epsilon, text_of(form, "task"), ticked(form, "only_new"))
+    return messages.CorpusWanted(text_of(form, "method"), epsilon, text_of(form, "task"), ticked(form, "only_new"))
 
 
 def _named(form: FormData) -> str:

@@ -399,7 +399,7 @@ class Asker:
             asked=asked.rewritten,
         )
         await asyncio.gather(  # each waits for the disk
-            self._settle(asked, found.spent, outcome.stored(), outcome.stopped),
+            self._settlements.settle(asked.question.id, found.spent, outcome.stored(), outcome.stopped),
             self._record(asked, "question", stopped=outcome.stopped, epsilon=found.spent.epsilon),
         )
         return outcome
@@ -411,15 +411,10 @@ class Asker:
         if error is None:
             error, paid, lasting = FrontError("starting"), UnitCharge.nothing(), False
         await asyncio.gather(
-            self._settle(asked, paid, stored_error(error) if lasting else None, error.code),
+            self._settlements.settle(asked.question.id, paid, stored_error(error) if lasting else None, error.code),
             self._record(asked, "refusal", code=error.code, epsilon=paid.epsilon),
         )
         return error
-
-    async def _settle(
-        self, asked: FrontQuestion, spent: UnitCharge, reply: dict[str, object] | None, stopped: str
-    ) -> None:
-        await self._settlements.settle(asked.question.id, spent, reply, stopped)
 
     async def _record(self, asked: FrontQuestion, act: str, **details: str | float) -> None:
         try:

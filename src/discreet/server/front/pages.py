@@ -26,7 +26,7 @@ from discreet.server.accounts import Key
 from discreet.server.accounts.keys import LONGEST_REASON, METER_READS, digest_of
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import read_body
-from discreet.server.front.replay import check_rate
+from discreet.server.front.replay import too_often
 from discreet.server.front.requests import ChatRequest, chat_of, parse
 from discreet.server.front.routes import Chat, MoreBudget, budget_of, estimate_of, request_more
 from discreet.server.front.services import Services
@@ -411,7 +411,9 @@ class Pages:
             FrontError: if the key, or the person, does so too often.
         """
         request.state.line["key_id"] = key.id
-        check_rate(await asyncio.to_thread(self._services.accounts.count_sign_in, key.id, details.get("subject", "")))
+        person = details.get("subject", "")
+        if (limited := await asyncio.to_thread(self._services.accounts.count_sign_in, key.id, person)) is not None:
+            raise too_often(limited)
         await asyncio.to_thread(self._services.log.append, key.id, "sign-in", key.id, **details)
 
 

@@ -185,7 +185,8 @@ def meaning(found: Mismatch | InFlight | Replay | RateLimited) -> AnsweredQuesti
     Raises:
         FrontError: if that was an error, the Idempotency-Key belongs to another request, or the key does it too often.
     """
-    check_rate(found)
+    if isinstance(found, RateLimited):
+        raise too_often(found)
     if isinstance(found, Mismatch):
         raise FrontError("idempotency_mismatch")
     if isinstance(found, InFlight):
@@ -193,11 +194,6 @@ def meaning(found: Mismatch | InFlight | Replay | RateLimited) -> AnsweredQuesti
     return restored(found.reply)
 
 
-def check_rate(found: object) -> None:
-    """Go on, unless the accounts refuse what is done too often.
-
-    Raises:
-        FrontError: if they do.
-    """
-    if isinstance(found, RateLimited):
-        raise FrontError(found.code, retry_after=found.retry_after)
+def too_often(found: RateLimited) -> FrontError:
+    """Return the error for what the accounts refuse since it is done too often."""
+    return FrontError(found.code, retry_after=found.retry_after)

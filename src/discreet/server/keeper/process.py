@@ -9,7 +9,6 @@ import os
 import signal
 import socket
 import stat
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
@@ -205,7 +204,3 @@ def _alone(config: ServeConfig) -> Iterator[None]:
         if held is None:
             raise UsageError(f"Another keeper runs in {config.state}. Stop it, or name another folder: --state DIR")
         yield
-
-
-if __name__ == "__main__":
-    sys.exit(main(ServeConfig.from_environment()))
