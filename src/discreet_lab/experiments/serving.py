@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.server.front.serving import Server, free_port
+from tests.server.keepers import wait_ready as wait_keeper
 
 from discreet.demo.corpus import documents
 from discreet.ledger.ledger import open_ledger
@@ -36,7 +37,6 @@ from discreet_lab.experiments.serving_processes import (
     resident_mib,
     start_keeper,
     started,
-    wait_keeper,
 )
 
 LARGE, SMALL = 1000.0, 0.05

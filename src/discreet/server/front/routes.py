@@ -198,8 +198,8 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> Ques
     It is made of public values: whether units can pay for the question is no part of it.
     """
     asked = services.asker.prepare(key, parsed)
-    if (limited := await asyncio.to_thread(services.accounts.count_unpaid, key.id)) is not None:
-        raise too_often(limited)
+    if (refused := await asyncio.to_thread(services.accounts.count_unpaid, key.id)) is not None:
+        raise too_often(refused)
     found = await services.asker.estimate(asked)
     most = UnitCharge.nothing() if found.free else found.most
     meter = await asyncio.to_thread(services.accounts.odometer, key.id)

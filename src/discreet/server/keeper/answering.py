@@ -225,8 +225,8 @@ class Answering:
                     self._act(what, done)
         except BaseException as error:
             self.failed = True
-            what = "the thread of the vaults stopped:" if self.loaded else "the vaults cannot be opened"
-            self._log.write(f"{what} (discreet doctor VAULT says more):", error=error)
+            failed = "the thread of the vaults stopped:" if self.loaded else "the vaults cannot be opened"
+            self._log.write(f"{failed} (discreet doctor VAULT says more):", error=error)
         finally:
             with self._lock:
                 self._stopping.set()

@@ -132,7 +132,7 @@ def _measure_statistics(served: Served, dummy: Vault, units: int) -> float:
     _seconds(partial(dummy.ask, _ASKED.question, _FIRST))
     read = [one for preset in served.presets if preset.algorithm != PUBLIC for one in _by_what_was_read(preset)]
     phrase = Count(condition="dummy remedy", population="placeholder meal")
-    asked = [
+    asked: list[Callable[[], object]] = [
         partial(_list, dummy, least_list(served.vault.ledger.budget)),
         partial(dummy.ask, _ASKED.question, phrase),
         *(partial(dummy.simulate, _ASKED.question, one) for one in read),
