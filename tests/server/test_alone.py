@@ -10,7 +10,7 @@ import pytest
 from discreet.server import launch
 from discreet.server.config import ServeConfig
 from discreet.server.keeper.hardening import KeeperLog
-from discreet.server.keeper.listener import Listener, share_with_group
+from discreet.server.keeper.process import Listener, share_with_group
 from discreet.server.wire import ANALYSTS, Readied
 
 

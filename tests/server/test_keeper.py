@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
+from discreet.errors import PriceChanged, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.server.caller import Caller, KeeperGone
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.keeper.presets import Presets
+from discreet.server.keeper.served import Served
 from discreet.server.wire import (
     ANALYSTS,
     Answered,
@@ -380,3 +382,48 @@ def test_one_thread_answers(tmp_path: Path) -> None:
     answering.stop()
     assert {type(one) for one in replies} == {Answered}
     assert (model.most, len(model.threads)) == (1, 1)
+
+
+def test_work_that_waits_for_a_thread_that_died_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the keeper's process ends as one that failed, so that what watches it starts it again."""
+    log, ended, begun, go = io.StringIO(), threading.Event(), threading.Event(), threading.Event()
+    config = config_of(make_vault(tmp_path / "v").path)
+    answering = Answering(config, lambda path: Vault.open(path, model=ToyModel()), KeeperLog(log), ended.set)
+    answering.start()
+    answering.wait_loaded()
+
+    def die(_: Served) -> None:
+        begun.set()
+        go.wait(60)
+        raise SystemExit
+
+    monkeypatch.setattr(Served, "warm_up", die)
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(answering.work, lambda _: "done")
+        assert begun.wait(60)
+        second, third = pool.submit(answering.work, lambda _: "never"), pool.submit(answering.reply, ask())
+        while answering._jobs.qsize() < 2:
+            time.sleep(0.01)
+        go.set()
+        assert first.result(60) == "done"
+        with pytest.raises(UsageError, match="nothing was done"):
+            second.result(60)
+        assert third.result(60) == Refused("stopping")
+    assert ended.wait(60)
+    assert answering.failed
+    assert "the thread of the vaults stopped" in log.getvalue()
+    with pytest.raises(UsageError, match="Try again"):
+        answering.work(lambda _: "never")
+
+
+def test_a_cheap_list_has_the_lane_of_the_model(tmp_path: Path) -> None:
+    """The less it costs, the more noise it draws: its time is that of no other statistic."""
+    config = config_of(make_vault(tmp_path / "v", fields={"kind": "category"}).path)
+    served = Served(config.vaults[0], config, lambda path: Vault.open(path, model=ToyModel()))
+    usual = served.estimate(ask("list: kind"))
+    lanes = [served.estimate(ask("list: kind", epsilon=part * usual.most.epsilon)).lane for part in (0.9, 0.6, 0.3)]
+    assert [usual.lane, *lanes] == ["records", "records", "records", "voters"]
+    assert served.estimate(ask('count: "thumbs"', epsilon=0.001)).lane == "records"
+    cheap = ask("list: kind", epsilon=0.3 * usual.most.epsilon, lane="records")
+    with pytest.raises(PriceChanged):
+        served.answer(cheap)

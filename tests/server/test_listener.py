@@ -14,9 +14,9 @@ import pytest
 
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.connections import PatientProtocol
-from discreet.server.keeper import listener as listening
+from discreet.server.keeper import process as listening
 from discreet.server.keeper.hardening import KeeperLog
-from discreet.server.keeper.listener import Listener
+from discreet.server.keeper.process import Listener
 from discreet.server.wire import ANALYSTS, Catalog, Catalogued, Readied, Ready, encode
 from tests.server.keepers import Connection, read_message, request_of, wait_until, write_message
 

@@ -14,6 +14,8 @@ from discreet.vault.documents import Progress
 
 GRANT = 20.0
 DELTA = 1e-6
+PEOPLE = 1200
+"""How many patients the vault declares: a server measures statistics for so many."""
 NOTE_TOKENS = 72
 """No note is longer. A row is computed at this length, which is public; by default it is more than twice as long."""
 
@@ -71,8 +73,8 @@ class DemoComparison(Sparse):
 
 def build_vault(folder: Path, progress: Progress | None = None) -> Vault:
     """Make a vault with the fictional hospital. Return the vault."""
-    vault = Vault.create(folder, epsilon=GRANT, delta=DELTA, unit_field="patient", log_questions=True)
-    vault.add_documents(documents(), progress)
+    vault = Vault.create(folder, epsilon=GRANT, delta=DELTA, unit_field="patient", people=PEOPLE, log_questions=True)
+    vault.add_documents(documents(PEOPLE), progress)
     return vault
 
 

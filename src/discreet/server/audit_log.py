@@ -316,6 +316,3 @@ def _is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-__all__ = ["AuditLine", "AuditLog", "AuditLogError", "Verified"]

@@ -72,13 +72,14 @@ class OidcConfig:
         Raises:
             UsageError: if a field is missing, unknown, or of another type.
         """
-        kind, expected = (_Groups, _KEYS) if name == "oidc" else (_Custodians, _CUSTODIANS)
+        people, expected = ("keys", _KEYS) if name == "oidc" else ("custodians", _CUSTODIANS)
         try:
-            fields = kind.model_validate(given).model_dump(exclude_unset=True)
-        except ValidationError:
+            fields = _Provider.model_validate(given).model_dump(exclude_unset=True)
+            found = fields.pop(people)
+            keys = found if people == "keys" else dict.fromkeys(found, CUSTODIAN)
+            return cls(keys=tuple(keys.items()), table=f"[{name}]", **fields)
+        except (ValidationError, KeyError, TypeError):  # TypeError: it has the field of the other table
             raise UsageError(f"[{name}] has other fields; expected: {expected}. Correct it: serve.toml") from None
-        keys = tuple((fields.pop("keys", None) or dict.fromkeys(fields.pop("custodians", ()), CUSTODIAN)).items())
-        return cls(keys=keys, table=f"[{name}]", **fields)
 
     def key_of(self, values: list[str]) -> str | None:
         """Return the name of the key for a person with these values of the claim; None if there is none."""
@@ -92,14 +93,8 @@ class _Provider(BaseModel):
     client_id: str
     secret_file: str = ""
     claim: str = "groups"
-
-
-class _Groups(_Provider):
-    keys: dict[str, str]
-
-
-class _Custodians(_Provider):
-    custodians: list[str]
+    keys: dict[str, str] = {}
+    custodians: list[str] = []
 
 
 # --- where the accounts are: a file in the folder, or a database that several servers share --------------------------

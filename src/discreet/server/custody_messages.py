@@ -9,6 +9,8 @@ from discreet.server.wire import Call, Id, Message, Population, T, UnitCharge, V
 
 PAGE = 50
 """So many entries a page of a list has."""
+FILES, MANIFEST = "files", "manifest"
+"""In the folder of an upload: the folder of its files, and that of the manifest."""
 Many = Annotated[tuple[T, ...], Field(max_length=1_000_000)]
 FileName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 Plain = Annotated[dict[str, Any], Field(max_length=1_000_000)]
@@ -65,7 +67,7 @@ class VaultState(Message):
     """A vault, for its custodian.
 
     Attributes:
-        name, unit: as in the wire's VaultCard.
+        name, unit, payment: as in the wire's VaultCard.
         grant: what was granted.
         usual: what a usual question costs; None if the grant is too small for one.
         spent: what every unit paid.
@@ -79,6 +81,7 @@ class VaultState(Message):
 
     name: str
     unit: str
+    payment: str
     grant: Budget
     usual: UnitCharge | None
     spent: Value

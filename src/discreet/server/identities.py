@@ -4,7 +4,6 @@ Sessions, and sign-ins that have begun, are values under random secrets, in memo
 them all, and the end of a session does too: a copy of its cookie is worth nothing afterwards.
 """
 
-import hashlib
 import math
 import secrets
 import threading
@@ -19,6 +18,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, MissingPart, UsageError
+from discreet.server.accounts.keys import digest_of
 from discreet.server.config import OidcConfig
 
 MOST = 10_000
@@ -98,13 +98,13 @@ class Remembered(Generic[T]):
         """Keep a value."""
         now = self._clock()
         with self._lock:
-            self._values[_digest(secret)] = (now + self._seconds, now, value)
+            self._values[digest_of(secret)] = (now + self._seconds, now, value)
             while len(self._values) > self._most:
                 self._values.popitem(last=False)
 
     def find(self, secret: str) -> T | None:
         """Return a value, whose idle time begins anew; None if it is unknown or too old."""
-        name, now = _digest(secret), self._clock()
+        name, now = digest_of(secret), self._clock()
         with self._lock:
             end, seen, value = self._values.get(name, (-math.inf, now, None))
             if value is None or now >= end or now - seen > self._idle:
@@ -117,12 +117,8 @@ class Remembered(Generic[T]):
         """Return a value, and forget it."""
         found = self.find(secret)
         with self._lock:
-            self._values.pop(_digest(secret), None)
+            self._values.pop(digest_of(secret), None)
         return found
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
 # --- sign-in at a provider: authorization code with PKCE -------------------------------------------------------------

@@ -13,7 +13,6 @@ STATE/run/desk.link, which the keeper's user alone may read and write. So a link
 """
 
 import fcntl
-import hashlib
 import hmac
 import os
 import pwd
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import IO
 
 from discreet.errors import UsageError
+from discreet.server.accounts.keys import digest_of
 from discreet.server.config import ServeConfig
 
 _CLOSED, _PASSED = 0o700, 0o711
@@ -271,7 +271,7 @@ def _link(run: Path, address: str, clock: Callable[[], float]) -> str:
     path = run / _FILE
     beside = path.with_name(f"{_FILE}.{secrets.token_hex(8)}")
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(f"{_digest(token)} {clock():.3f}\n")
+        file.write(f"{digest_of(token)} {clock():.3f}\n")
     os.replace(beside, path)
     return f"{address}/login?token={token}"
 
@@ -284,7 +284,7 @@ def redeem(config: ServeConfig, token: str, clock: Callable[[], float] = time.ti
         fresh = 0 <= clock() - float(made) <= LASTS
     except (OSError, ValueError):
         return False
-    if not hmac.compare_digest(digest, _digest(token[:_LONGEST])) or not fresh:
+    if not hmac.compare_digest(digest, digest_of(token[:_LONGEST])) or not fresh:
         return False
     try:
         path.unlink()  # of two that come at once, one removes it
@@ -299,7 +299,3 @@ def _read_own(path: Path) -> str:
         if os.fstat(file.fileno()).st_uid != os.geteuid():
             raise PermissionError
         return file.read(_LONGEST)
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()

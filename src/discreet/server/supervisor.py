@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -198,12 +197,9 @@ class Supervisor:
 
 
 def own_commands(config: ServeConfig) -> dict[str, Sequence[str]]:
-    """Return how the server's own processes are started; those that are not installed are left out."""
-    return {
-        name: [sys.executable, "-m", "discreet.server.launch", name]
-        for name, module in MODULES.items()
-        if _is_there(module) and (name != "desk" or config.desk)
-    }
+    """Return how the server's own processes are started."""
+    names = [name for name in MODULES if name != "desk" or config.desk]
+    return {name: [sys.executable, "-m", "discreet.server.launch", name] for name in names}
 
 
 def is_ready(path: Path) -> bool:
@@ -224,13 +220,6 @@ def _exchange(path: Path, message: Ready | Catalog) -> Any:
         return call_once(path, ANALYSTS, message, patience=2.0)
     except KeeperGone:
         return None
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def _send(child: Child, number: int) -> None:

@@ -49,8 +49,9 @@ EXPERIMENTS = {
         },
     ),
     "serving": Experiment(
-        "The server under load, and with real clients",
+        "The server under load, when its replies come, and real clients",
         {
+            "replies": "serving:time_replies",
             "load": "serving:measure_load",
             "clients": "serving_clients:charge_clients",
         },

@@ -121,9 +121,9 @@ class Client:
         self._headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {secret}"} if secret else {})
         self._connection = self._connect()
 
-    def ask(self, text: str, model: str = MODEL) -> tuple[int, Any]:
+    def ask(self, text: str, model: str = MODEL, **fields: Any) -> tuple[int, Any]:
         """Send a question; return status and body of its reply."""
-        return self.send("POST", "/v1/chat/completions", {"model": model, "messages": [_user(text)]})
+        return self.send("POST", "/v1/chat/completions", {"model": model, "messages": [_user(text)], **fields})
 
     def get(self, path: str) -> tuple[int, Any]:
         """Return status and body of a page."""

@@ -21,7 +21,7 @@ from discreet.generation.toy import ToyModel
 from discreet.generation.voters import VoterBatch
 from discreet.privacy import private
 from discreet.server.config import ServeConfig
-from discreet.server.keeper import listener, served
+from discreet.server.keeper import process, served
 from discreet.server.keeper.hardening import KeeperLog, end_with_parent
 from discreet.server.keeper.process import main
 from discreet.server.wire import collect
@@ -102,8 +102,8 @@ def break_messages() -> None:
         def __init__(self, content: bytes | None = None, status_code: int = 200, **how: Any) -> None:
             super().__init__(came[0] if status_code == 422 else content, status_code, **how)
 
-    setattr(listener, "collect", keep)  # noqa: B010
-    setattr(listener, "Response", Repeats)  # noqa: B010
+    setattr(process, "collect", keep)  # noqa: B010
+    setattr(process, "Response", Repeats)  # noqa: B010
 
 
 TWINS = {"": lambda: None, "log": break_log, "replies": break_replies, "messages": break_messages}

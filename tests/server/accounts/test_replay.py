@@ -1,8 +1,9 @@
 """The same request: it joins a question in flight, or gets the stored reply, and pays once."""
 
 import pytest
+from sqlalchemy import select
 
-from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay, Reservation
+from discreet.server.accounts import Accounts, InFlight, Mismatch, RateLimited, Replay, Reservation, questions
 from discreet.server.accounts.books import append
 from discreet.server.accounts.questions import find_reply
 from discreet.server.wire import UnitCharge
@@ -103,7 +104,7 @@ def test_replies_are_deleted_after_a_day(bank: Bank) -> None:
     kept = []
     for _ in range(2):
         bank.clock.now += DAY - 1
-        bank.accounts.forget_replies()
+        bank.accounts.forget()
         with bank.accounts.reading() as found:
             kept.append(int(find_reply(found, bank.last) is not None))
         bank.clock.now += 2
@@ -159,5 +160,33 @@ def test_name_of_a_request_that_joined_finds_that_answer(bank: Bank) -> None:
     assert bank.accounts.join(key.id, question, "same", "third") == Replay(bank.last, {"n": 2})
     assert bank.accounts.recall(key.id, "same", "second", anew=True) == Replay(question, {"n": 1})
     bank.clock.now += DAY + 1
-    bank.accounts.forget_replies()
+    bank.accounts.forget()
     assert bank.accounts.recall(key.id, "same", "second", anew=True) is None
+
+
+def test_what_is_free_is_counted_in_the_accounts(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes count together, a restart forgets nothing, and a minute later all may be done again."""
+    monkeypatch.setattr(questions, "UNPAID", 3)
+    key, other = bank.key(), Accounts(bank.path, clock=bank.clock)
+    for accounts in (bank.accounts, other, bank.accounts):
+        bank.clock.now += 10
+        assert accounts.count_unpaid(key.id) is None
+    assert other.count_unpaid(key.id) == RateLimited(40)
+    assert Accounts(bank.path, clock=bank.clock).recall(key.id, "new") == RateLimited(40)
+    assert bank.accounts.recall(bank.key().id, "new") is None
+    assert bank.accounts.count_sign_in(key.id) is None
+    assert [bank.accounts.is_first(key.id, "code") for _ in range(2)] == [True, False]
+    bank.clock.now += 40
+    assert other.recall(key.id, "new") is None
+    assert other.count_unpaid(key.id) is None
+    bank.clock.now += DAY
+    bank.accounts.forget()
+    with bank.accounts.reading() as found:
+        assert found.connection.execute(select(questions.COUNTS)).all() == []
+
+
+def test_accounts_of_a_version_that_counted_nothing_are_taken_over(bank: Bank) -> None:
+    key = bank.key()
+    with bank.accounts.writing() as found:
+        questions.COUNTS.drop(found.connection)
+    assert Accounts(bank.path, clock=bank.clock).count_unpaid(key.id) is None

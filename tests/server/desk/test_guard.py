@@ -11,9 +11,8 @@ from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
 from discreet.server.caller import KeeperGone
 from discreet.server.custody_messages import Overview
-from discreet.server.desk.app import all_routes
+from discreet.server.desk.app import CSP, MOST_BYTES, OPEN, Guard, all_routes
 from discreet.server.desk.desk import COOKIE, IDLE, Desk
-from discreet.server.desk.login import CSP, MOST_BYTES, OPEN, Guard
 from discreet.server.identities import Remembered
 from discreet.server.state_folder import LASTS, make_link, redeem
 from tests.server.desk.desks import ORIGIN, browse, log_in, make_desk, path_of

@@ -63,6 +63,9 @@ def test_questions_list_those_of_keys_without_texts(desk: Opened) -> None:
 def test_key_shows_its_secret_once(desk: Opened) -> None:
     page = desk.post("/keys/issue", name="ana", epsilon="10", rate="6/min", expires="90d").text
     (secret,) = html.fromstring(page).xpath("//code[@id='secret']/text()")
+    assert re.search(
+        r"It buys \d+ open questions?, or \d+ counts?, or \d+ lists?, at their usual prices", text_of(page)
+    )
     found = desk.desk.accounts.find(secret)
     assert found is not None
     assert found.name == "ana"

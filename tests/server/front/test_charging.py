@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.accounts import Accounts, AccountsError
-from discreet.server.front import asking, routes
+from discreet.server.accounts import Accounts, AccountsError, questions
 from discreet.server.front.pacing import STEP
 from discreet.server.wire import Answered, Estimate, Estimated, Question, Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, charge, code, drive, receipt, running
@@ -359,8 +358,7 @@ def test_refusals_at_a_cap_do_not_fill_the_audit_log(tmp_path: Path) -> None:
 
 
 def test_estimates_and_refusals_have_a_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (asking, routes):
-        monkeypatch.setattr(module, "UNPAID", 3)
+    monkeypatch.setattr(questions, "UNPAID", 3)
 
     async def test() -> None:
         async with running(tmp_path, FakeKeeper()) as front:

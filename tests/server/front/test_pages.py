@@ -109,7 +109,7 @@ def test_session_ends_with_the_secret_that_began_it(tmp_path: Path) -> None:
 
 
 def test_sign_ins_have_a_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.server.front.pages.SIGN_INS", 2)
+    monkeypatch.setattr("discreet.server.accounts.questions.SIGN_INS", 2)
     with browsing(tmp_path) as browser:
         _, secret = browser.sign_in()
         assert browser.post("/sign-in", key=secret).status_code == 303
@@ -288,6 +288,10 @@ def test_connect_page_has_the_snippets_and_no_key(tmp_path: Path) -> None:
         for one in shown:
             if "import " in one:
                 compile(one, "snippet", "exec")
+            assert "hospital" not in one.replace("hospital:free", "")  # so that a snippet costs nothing
+        _, secret = browser.front.key("ben", models=("hospital",))
+        assert browser.post("/sign-in", key=secret).status_code == 303
+        assert "the key may ask no model that is free" in browser.get("/connect").text
 
 
 @pytest.mark.parametrize("payment", ["unit", "corpus"])

@@ -1,11 +1,15 @@
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from discreet.server.front.errors import FrontError
 from discreet.server.front.pacing import Queue, Ticket
+from discreet.server.front.services import Services
+from tests.server.front.fakes import FakeKeeper, Front
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -164,5 +168,23 @@ def test_end_of_a_long_question_starts_no_other() -> None:
 
         await asyncio.gather(ask("a", 0.25), ask("b", 0.0))
         assert 0.39 < starts[1] - starts[0] < 0.5
+
+    run(test)
+
+
+def test_a_front_that_starts_again_waits_for_the_answer_that_the_keeper_still_makes(tmp_path: Path) -> None:
+    """Else its first reply would tell when that one ended. A front that left none waits for nothing."""
+
+    async def taken(folder: Path, *, resumed: bool) -> float:
+        front = Front(folder, FakeKeeper(), quantum=1.0)
+        services = Services(front.config, front.keeper, front.accounts, front.log, resumed=resumed)
+        queue, begun = services.asker.queue, time.monotonic()
+        assert await services.catalog.read()
+        await queue.wait(queue.enter("ana"), 0.1)
+        return time.monotonic() - begun
+
+    async def test() -> None:
+        assert await taken(tmp_path / "first", resumed=False) < 0.4
+        assert await taken(tmp_path / "again", resumed=True) >= 0.5
 
     run(test)

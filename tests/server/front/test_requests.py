@@ -368,6 +368,15 @@ def test_task_of_a_client_has_a_reply_of_its_own(messages: list[tuple[str, str]]
     assert request.fingerprint != replace(request, task="").fingerprint  # its words may be a question of the user
 
 
+@pytest.mark.parametrize("kind", ["text", "json_object", "json_schema"])
+def test_task_of_a_client_may_ask_for_json(kind: str) -> None:
+    wanted = {"type": kind, "json_schema": {"name": "title", "schema": {"type": "object", "properties": {"title": {}}}}}
+    sent = [{"role": "user", "content": TASK.format("Generate a title.")}]
+    assert parse_chat(chat(messages=sent, response_format=wanted)).task == '{"title": "Hello"}'
+    if kind != "text":
+        assert refused(chat(response_format=wanted)).param == "response_format"
+
+
 @pytest.mark.parametrize(
     "messages",
     [

@@ -27,7 +27,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
 from discreet.config import check_format
 from discreet.errors import DiscreetError, LedgerError, UnknownName, UsageError, VaultVersionError
@@ -58,7 +58,7 @@ from discreet.server.accounts.keys import (
     public_of,
     stamp,
 )
-from discreet.server.accounts.questions import Outcome, Recalled, Reservation, Settled
+from discreet.server.accounts.questions import Outcome, RateLimited, Recalled, Reservation, Settled
 from discreet.server.wire import UnitCharge
 from discreet.system.sharing import TurnLock
 
@@ -133,6 +133,7 @@ class Accounts(Log[Books]):
                 place, counter = SqliteFile(path), _Counter(path.with_suffix(".counter"))
                 self._secret = _make_files(path, counter)
             super().__init__(place, Books)
+            _add_counts(place)
         self.counter = counter
         if check_copy:
             self.check_counter(counter)
@@ -447,18 +448,40 @@ class Accounts(Log[Books]):
                 raise UsageError("The question was never reserved, so it cannot be settled. Reserve it first.")
             return questions.settle(found, one, spent, reply, stopped, self._now(found.state))
 
-    def forget_replies(self) -> None:
-        """Delete the replies that no request can find any more. The front calls it every hour."""
+    def forget(self) -> None:
+        """Delete replies and counts that nothing can find any more. The front calls it every hour."""
         with self.writing() as found:
-            questions.forget_replies(found, self._now(found.state))
+            questions.forget(found, self._now(found.state))
 
     def recall(
         self, key: str, fingerprint: str, idempotency: str | None = None, *, anew: bool = False
-    ) -> Recalled | None:
-        """Return what the same request of a key found before; None if it is to be asked."""
+    ) -> Recalled | RateLimited | None:
+        """Return what the same request of a key found before; None if it is to be asked.
+
+        If it found nothing, and the key had too many estimates and refusals, it is refused.
+        """
         request, name = self._marks(fingerprint, idempotency)
         with self.reading() as found:
-            return questions.find(found, key, request, name, self._now(found.state), anew=anew)
+            now = self._now(found.state)
+            recalled = questions.find(found, key, request, name, now, anew=anew)
+            return recalled or questions.check_count(found, self.mark("count", key), questions.UNPAID, now)
+
+    def count_unpaid(self, key: str) -> RateLimited | None:
+        """Count an estimate or a refusal of a key. Return the refusal if there were too many within the last minute."""
+        return self._count(key, questions.UNPAID)
+
+    def count_sign_in(self, key: str, person: str = "") -> RateLimited | None:
+        """Count a sign-in by a key, or of a person; as `count_unpaid`."""
+        return self._count(f"sign-in {key} {person}", questions.SIGN_INS)
+
+    def is_first(self, key: str, code: str) -> bool:
+        """Return whether a key had no refusal with this code within the last minute, and count it."""
+        return self._count(f"refusal {key} {code}", 1) is None
+
+    def _count(self, what: str, most: int) -> RateLimited | None:
+        # A power cut may forget a minute of it, so it needs not be on the disk.
+        with self.writing(durable=False) as found:
+            return questions.count(found, self.mark("count", what), most, self._now(found.state))
 
     def join(self, key: str, question: str, fingerprint: str, idempotency: str) -> Recalled | None:
         """Have an Idempotency-Key find a question that another request asks; or return what it found before.
@@ -614,6 +637,15 @@ def _explained() -> Iterator[None]:
 def _fill(connection: Connection) -> None:
     chain.make(connection, OPENING)
     questions.TABLES.create_all(connection, checkfirst=False)
+
+
+def _add_counts(place: Place) -> None:
+    """Make the table of what is counted in accounts of a version that had none."""
+    with place.reading() as connection:
+        missing = not inspect(connection).has_table(questions.COUNTS.name)
+    if missing:
+        with place.writing() as connection:
+            questions.COUNTS.create(connection, checkfirst=True)
 
 
 def _open_schema(url: str) -> PostgresSchema:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from sqlalchemy import Column, Float, MetaData, String, Table, Text, delete, insert, select
+from sqlalchemy import Column, Float, Index, MetaData, String, Table, Text, delete, insert, select
 
 from discreet.privacy.accounting import Spending
 from discreet.server.accounts.books import BY_NAME, Books, Found, KeyQuestion, append
@@ -25,6 +25,9 @@ from discreet.server.wire import UnitCharge
 
 BY_CONTENT = 600.0
 """Seconds for which the same request finds the question that was asked."""
+MINUTE = 60.0
+UNPAID, SIGN_INS = 1200, 20
+"""In a minute: so many estimates and refusals of a key at most, and so many sign-ins of a key or a person."""
 _STEPS = 30
 _RESERVED = ("key", "vault", "model", "asked", "request", "name", "server", "epsilon", "delta")
 
@@ -39,6 +42,9 @@ _REPLIES = Table(
     Column("reply", Text, nullable=False),
 )
 """The replies that the same request finds for a while. They are outside the chain, since they are deleted."""
+COUNTS = Table("counts", TABLES, Column("what", String, nullable=False), Column("time", Float, nullable=False))
+"""What was done within the last minute that is free: the mark of what and by whom, and when. Outside the chain, too."""
+Index("counts_of", COUNTS.c.what, COUNTS.c.time)
 
 
 @dataclass(frozen=True)
@@ -76,10 +82,10 @@ class KeyExhausted:
 
 @dataclass(frozen=True)
 class RateLimited:
-    """A refusal because of the key's rate. Nothing was charged.
+    """A refusal because of a rate. Nothing was charged.
 
     Attributes:
-        retry_after: whole seconds after which the next question is admitted.
+        retry_after: whole seconds after which the next one is admitted.
     """
 
     retry_after: int
@@ -128,6 +134,7 @@ class Replay:
 
 Recalled = Mismatch | InFlight | Replay
 Outcome = Reservation | KeyExhausted | RateLimited | NotValid | Recalled
+"""What becomes of a question that is to be reserved."""
 
 
 @dataclass(frozen=True)
@@ -198,9 +205,25 @@ def find_reply(found: Found, question: str) -> dict[str, Any] | None:
     return None if kept is None else dict(json.loads(kept))
 
 
-def forget_replies(found: Found, now: float) -> None:
-    """Delete the replies that no request can find any more."""
+def forget(found: Found, now: float) -> None:
+    """Delete the replies that no request can find any more, and what was counted more than a minute ago."""
     found.connection.execute(delete(_REPLIES).where(_REPLIES.c.settled < now - BY_NAME))
+    found.connection.execute(delete(COUNTS).where(COUNTS.c.time <= now - MINUTE))
+
+
+def check_count(found: Found, what: str, most: int, now: float) -> RateLimited | None:
+    """Return the refusal of what was done `most` times within the last minute; None if it may be done."""
+    recent = select(COUNTS.c.time).where(COUNTS.c.what == what, COUNTS.c.time > now - MINUTE)
+    times = found.connection.execute(recent.order_by(COUNTS.c.time.desc()).limit(most)).scalars().all()
+    return None if len(times) < most else RateLimited(max(1, math.ceil(times[-1] + MINUTE - now)))
+
+
+def count(found: Found, what: str, most: int, now: float) -> RateLimited | None:
+    """Count what is done, unless it was done `most` times within the last minute: then return the refusal."""
+    if (refused := check_count(found, what, most, now)) is None:
+        found.connection.execute(delete(COUNTS).where(COUNTS.c.what == what, COUNTS.c.time <= now - MINUTE))
+        found.connection.execute(insert(COUNTS), {"what": what, "time": now})
+    return refused
 
 
 def find(found: Found, key: str, request: str, name: str | None, now: float, *, anew: bool = False) -> Recalled | None:

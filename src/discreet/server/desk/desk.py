@@ -1,6 +1,5 @@
 """What the pages of the desk share: the keeper, the accounts, the audit log, long work, and how a page is shown."""
 
-import hashlib
 import secrets
 import threading
 import time
@@ -19,6 +18,7 @@ from starlette.routing import Route
 
 from discreet.errors import DiscreetError, UsageError
 from discreet.server.accounts import Accounts
+from discreet.server.accounts.keys import digest_of
 from discreet.server.audit_log import AuditLog, Detail
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import ServeConfig
@@ -195,7 +195,7 @@ class Desk:
             menu=PAGES,
             vaults=self.vaults,
             vault=values.pop("vault", self.vaults[0]),
-            notice=self.notices.pop(_name(request), ""),
+            notice=self.notices.pop(digest_of(cookie_of(request, COOKIE)), ""),
             **values,
         )
         return HTMLResponse(text, status)
@@ -203,7 +203,7 @@ class Desk:
     def go(self, request: Request, path: str, notice: str = "") -> RedirectResponse:
         """Return a redirect to a page, which says `notice` first."""
         if notice:
-            self.notices = dict(list(self.notices.items())[-10:]) | {_name(request): notice}
+            self.notices = dict(list(self.notices.items())[-10:]) | {digest_of(cookie_of(request, COOKIE)): notice}
         return RedirectResponse(path, 303)
 
     def fail(self, request: Request, error: DiscreetError) -> HTMLResponse:
@@ -323,10 +323,6 @@ def moment(value: object) -> str:
 def printable(value: object) -> str:
     """Return a text with a question mark for what cannot be printed."""
     return "".join(one if one.isprintable() else "?" for one in str(value))
-
-
-def _name(request: Request) -> str:
-    return hashlib.sha256(cookie_of(request, COOKIE).encode(errors="replace")).hexdigest()
 
 
 def _environment() -> Environment:

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import IO
 
 from discreet.errors import UsageError
-from discreet.server.custody_messages import HowRead
+from discreet.server.custody_messages import FILES, MANIFEST, HowRead
 from discreet.system.atomic_write import replace_file
 
-FILES, MANIFEST, _ABOUT = "files", "manifest", "about.json"
+_ABOUT = "about.json"
 _ID = re.compile("[0-9a-f]{32}")
 _PART = 2**20
 _LONGEST_NAME, _DEEPEST = 200, 12

@@ -89,7 +89,7 @@ async def keep_forgetting(accounts: Accounts, pause: float = FORGETTING) -> None
     """Delete old replies again and again, until the task is cancelled."""
     while True:
         try:
-            await asyncio.to_thread(accounts.forget_replies)
+            await asyncio.to_thread(accounts.forget)
         except AccountsError as error:  # the next time may do better
             note_failure("forget", error, "")
         await asyncio.sleep(pause)
@@ -147,9 +147,9 @@ def main(config: ServeConfig) -> int:
     try:
         check_ports(config, "front")
         accounts = Accounts(config.accounts, server=read_server_id(Path(config.state)))
-        settle_lost(accounts)
+        lost = settle_lost(accounts)
         keeper = Caller(config.ask_socket, ANALYSTS)
-        services = Services(config, keeper, accounts, AuditLog(config.audit_log))
+        services = Services(config, keeper, accounts, AuditLog(config.audit_log), resumed=bool(lost))
         app = create_app(services)
     except DiscreetError as error:
         print(error, file=sys.stderr)

@@ -17,6 +17,7 @@ must not leave it that way until the front starts again.
 import asyncio
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakValueDictionary
@@ -31,14 +32,13 @@ from discreet.server.accounts import (
     KeyExhausted,
     Mismatch,
     NotValid,
-    RateLimited,
     Reservation,
 )
 from discreet.server.audit_log import AuditLog
 from discreet.server.caller import PATIENCE, Keeper, KeeperGone
 from discreet.server.front.catalog import CatalogCache, Servable
 from discreet.server.front.errors import KIND_ADVICE, FrontError
-from discreet.server.front.pacing import UNPAID, Pacer, Queue, Rates
+from discreet.server.front.pacing import Pacer, Queue
 from discreet.server.front.replay import Boarding, Flight, Flights, meaning, recall
 from discreet.server.front.replies import AnsweredQuestion, stored_error, task_outcome
 from discreet.server.front.requests import ChatRequest
@@ -173,9 +173,8 @@ class Asker:
         catalog: CatalogCache,
         queue: Queue,
         pacer: Pacer,
-        rates: Rates | None = None,
     ) -> None:
-        self.catalog, self.queue, self.accounts, self.rates = catalog, queue, accounts, rates or Rates()
+        self.catalog, self.queue, self.accounts = catalog, queue, accounts
         self._keeper, self._log, self._pacer = keeper, log, pacer
         self.flights, self.stopping = Flights(pacer), False
         self._estimator = Estimator(keeper, self.flights, pacer)
@@ -255,10 +254,12 @@ class Asker:
         if (known := await self._recall(asked)) is not None:
             flight.reserved.set()
             return known
-        counted = self.rates.count(asked.key.id, UNPAID)
-        found = await self._ask_anew(asked, flight)
-        self.rates.forgive(asked.key.id, counted)  # what is refused stays counted
-        return found
+        try:
+            return await self._ask_anew(asked, flight)
+        except FrontError:
+            with suppress(AccountsError):  # the error may say that something was paid
+                await asyncio.to_thread(self.accounts.count_unpaid, asked.key.id)
+            raise
 
     async def _ask_anew(self, asked: FrontQuestion, flight: Flight) -> AnsweredQuestion:
         if asked.request.turns:
@@ -337,11 +338,10 @@ class Asker:
         if isinstance(found, Reservation):
             return ceiling
         if isinstance(found, KeyExhausted):
-            if self.rates.is_first(f"{found.code} {asked.key.id}"):  # a key could fill the audit log with them
+            if await asyncio.to_thread(self.accounts.is_first, asked.key.id, found.code):
+                # a key could fill the audit log with them
                 await self._record(asked, "refusal", code=found.code)
             raise FrontError(found.code, asked=found.asked, left=found.left, would_fit=found.would_fit)
-        if isinstance(found, RateLimited):
-            raise FrontError(found.code, retry_after=found.retry_after)
         if isinstance(found, NotValid):
             raise FrontError(found.code)
         return meaning(found)
@@ -399,7 +399,7 @@ class Asker:
             asked=asked.rewritten,
         )
         await asyncio.gather(  # each waits for the disk
-            self._settle(asked, found.spent, outcome.stored(), outcome.stopped),
+            self._settlements.settle(asked.question.id, found.spent, outcome.stored(), outcome.stopped),
             self._record(asked, "question", stopped=outcome.stopped, epsilon=found.spent.epsilon),
         )
         return outcome
@@ -411,15 +411,10 @@ class Asker:
         if error is None:
             error, paid, lasting = FrontError("starting"), UnitCharge.nothing(), False
         await asyncio.gather(
-            self._settle(asked, paid, stored_error(error) if lasting else None, error.code),
+            self._settlements.settle(asked.question.id, paid, stored_error(error) if lasting else None, error.code),
             self._record(asked, "refusal", code=error.code, epsilon=paid.epsilon),
         )
         return error
-
-    async def _settle(
-        self, asked: FrontQuestion, spent: UnitCharge, reply: dict[str, object] | None, stopped: str
-    ) -> None:
-        await self._settlements.settle(asked.question.id, spent, reply, stopped)
 
     async def _record(self, asked: FrontQuestion, act: str, **details: str | float) -> None:
         try:

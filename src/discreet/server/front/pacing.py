@@ -16,7 +16,6 @@ import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -112,56 +111,6 @@ class Pacer:
             del self._waiting[number]
 
 
-MINUTE = 60.0
-UNPAID, SIGN_INS = 1200, 20
-"""In a minute: so many estimates and refusals of a key at most, and so many sign-ins of a key or a person."""
-
-
-class Rates:
-    """How often what is free was done within the last minute.
-
-    It is counted in the memory of this process, and not in the transaction of the accounts, as a key's paid questions
-    are. That is sound, since nothing that lasts depends on it: it keeps the processor and the audit log of this machine
-    from one key. A restart forgets a minute at most, and each of several servers counts for its own machine. A count in
-    the accounts would be a row on the disk for each refusal, written under the lock that payments need: what is free
-    would then cost the most. No request slips through: between the look and the count nothing is awaited.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._times = clock, dict[str, deque[float]]()
-
-    def count(self, what: str, most: int) -> float:
-        """Count one more. Return the moment, for `forgive`.
-
-        Args:
-            what: what is done, and by whom.
-            most: so many in a minute at most.
-
-        Raises:
-            FrontError: if there were as many.
-        """
-        now, times = self._clock(), self._times.setdefault(what, deque())
-        while times and times[0] <= now - MINUTE:
-            times.popleft()
-        if len(times) >= most:
-            raise FrontError("rate_limited", retry_after=max(1, math.ceil(times[0] + MINUTE - now)))
-        times.append(now)
-        return now
-
-    def forgive(self, what: str, moment: float) -> None:
-        """Take back what was counted at a moment: it was paid for."""
-        with suppress(KeyError, ValueError):
-            self._times[what].remove(moment)
-
-    def is_first(self, what: str) -> bool:
-        """Return whether it was not done within the last minute, and count it."""
-        try:
-            self.count(what, 1)
-        except FrontError:
-            return False
-        return True
-
-
 WAITING = 32
 """So many questions wait at most; one more is refused before it is paid."""
 SHARE = 16
@@ -219,6 +168,10 @@ class Queue:
         ticket = Ticket(key_id, self._clock())
         self._waiting.setdefault(key_id, deque()).append(ticket)
         return ticket
+
+    def rest(self, seconds: float) -> None:
+        """Call no question for so long."""
+        self._next_start = max(self._next_start, self._clock() + seconds)
 
     async def wait(self, ticket: Ticket, spacing: float = 0.0) -> None:
         """Wait until the ticket's question may go to the keeper. `leave` must follow, in any case."""

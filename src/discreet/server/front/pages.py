@@ -26,7 +26,7 @@ from discreet.server.accounts import Key
 from discreet.server.accounts.keys import LONGEST_REASON, METER_READS, digest_of
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import read_body
-from discreet.server.front.pacing import SIGN_INS
+from discreet.server.front.replay import too_often
 from discreet.server.front.requests import ChatRequest, chat_of, parse
 from discreet.server.front.routes import Chat, MoreBudget, budget_of, estimate_of, request_more
 from discreet.server.front.services import Services
@@ -376,10 +376,10 @@ class Pages:
         return go("/budget")
 
     async def connect(self, request: Request, key: Key) -> Response:
-        """Show how programs are connected."""
-        models = self._services.catalog.all(key)
-        name = models[0].name if models else "MODEL"
-        return page("connect.html", key=key, address=address(request), model=name)
+        """Show how programs are connected, with a model that costs nothing if the key may ask one."""
+        models = sorted(self._services.catalog.all(key), key=lambda one: one.model.most.is_something)
+        name, costs = (models[0].name, models[0].model.most.is_something) if models else ("MODEL", True)
+        return page("connect.html", key=key, address=address(request), model=name, costs=costs)
 
     def _form_page(self, key: Key, form: dict[str, str]) -> Response:
         return page("ask.html", key=key, form=form, models=self._services.catalog.all(key))
@@ -411,7 +411,9 @@ class Pages:
             FrontError: if the key, or the person, does so too often.
         """
         request.state.line["key_id"] = key.id
-        self._services.asker.rates.count(" ".join(["sign-in", key.id, *details.values()]), SIGN_INS)
+        person = details.get("subject", "")
+        if (limited := await asyncio.to_thread(self._services.accounts.count_sign_in, key.id, person)) is not None:
+            raise too_often(limited)
         await asyncio.to_thread(self._services.log.append, key.id, "sign-in", key.id, **details)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay
+from discreet.server.accounts import Accounts, InFlight, Mismatch, RateLimited, Replay
 from discreet.server.front.errors import FrontError
 from discreet.server.front.pacing import Arrival, Pacer
 from discreet.server.front.replies import AnsweredQuestion, restored
@@ -164,7 +164,7 @@ async def recall(
     """Return the outcome that the same request had before; None if it is to be asked.
 
     Raises:
-        FrontError: if that was an error, or the Idempotency-Key belongs to another request.
+        FrontError: as `meaning`.
     """
     waited = 0.0
     while True:
@@ -179,14 +179,21 @@ async def recall(
         return None if found is None else meaning(found)
 
 
-def meaning(found: Mismatch | InFlight | Replay) -> AnsweredQuestion:
+def meaning(found: Mismatch | InFlight | Replay | RateLimited) -> AnsweredQuestion:
     """Return the outcome in what the accounts recalled.
 
     Raises:
-        FrontError: if that was an error, or the Idempotency-Key belongs to another request.
+        FrontError: if that was an error, the Idempotency-Key belongs to another request, or the key does it too often.
     """
+    if isinstance(found, RateLimited):
+        raise too_often(found)
     if isinstance(found, Mismatch):
         raise FrontError("idempotency_mismatch")
     if isinstance(found, InFlight):
         raise FrontError("interrupted", paid=True)
     return restored(found.reply)
+
+
+def too_often(found: RateLimited) -> FrontError:
+    """Return the error for what the accounts refuse since it is done too often."""
+    return FrontError(found.code, retry_after=found.retry_after)

@@ -109,7 +109,6 @@ def restored(kept: dict[str, Any]) -> AnsweredQuestion:
     """
     fields = dict(kept)
     kind = fields.pop("outcome", "")
-    fields.pop("task", None)  # of the version before
     if kind == "answered":
         return AnsweredQuestion(**{**fields, "replayed": True})
     code = str(fields.get("code"))

@@ -171,9 +171,9 @@ class JsonSchema(OpenModel):
 
 
 class ResponseFormat(OpenModel):
-    """OpenAI's way to name choices."""
+    """OpenAI's way to name choices. JSON without a schema is for tasks of clients alone."""
 
-    type: Literal["text", "json_schema"]
+    type: Literal["text", "json_object", "json_schema"]
     json_schema: JsonSchema | None = None
 
 
@@ -438,7 +438,7 @@ def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], tuple
     shape = None
     if body.structured_outputs is not None:
         named.append(body.structured_outputs.choice)
-    if body.response_format is not None and body.response_format.type == "json_schema":
+    if body.response_format is not None and body.response_format.type != "text":
         schema = body.response_format.json_schema
         shape, enum = _find_enum(schema.schema_ if schema else {})
         named.append(enum)

@@ -22,8 +22,8 @@ from discreet.server.accounts.keys import LARGEST, LONGEST_REASON, BudgetRequest
 from discreet.server.front.catalog import Servable
 from discreet.server.front.errors import RESPONSES, ClosedModel, ErrorReply, FrontError, invalid
 from discreet.server.front.gate import BodyRoute, error_response, model_response
-from discreet.server.front.pacing import UNPAID, Arrival
-from discreet.server.front.replay import Boarding
+from discreet.server.front.pacing import Arrival
+from discreet.server.front.replay import Boarding, too_often
 from discreet.server.front.replies import AnsweredQuestion, Chunk, Completion, CompletionReply, KeyNumbers, role_chunk
 from discreet.server.front.requests import ChatBody, ChatRequest
 from discreet.server.front.services import Services, Status
@@ -198,7 +198,8 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> Ques
     It is made of public values: whether units can pay for the question is no part of it.
     """
     asked = services.asker.prepare(key, parsed)
-    services.asker.rates.count(key.id, UNPAID)
+    if (refused := await asyncio.to_thread(services.accounts.count_unpaid, key.id)) is not None:
+        raise too_often(refused)
     found = await services.asker.estimate(asked)
     most = UnitCharge.nothing() if found.free else found.most
     meter = await asyncio.to_thread(services.accounts.odometer, key.id)

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -17,12 +17,12 @@ from discreet.server.config import ServeConfig
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Servable
 from discreet.server.front.errors import FrontError
-from discreet.server.front.pacing import SHARE, Arrival, Pacer, Queue, Rates, default_quantum
+from discreet.server.front.pacing import SHARE, Arrival, Pacer, Queue, default_quantum
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import KeyNumbers
 from discreet.server.front.requests import ChatBody, ChatRequest, request_of
 from discreet.server.front.telling import Metrics
-from discreet.server.wire import Readied, Ready
+from discreet.server.wire import LANES, Lane, Readied, Ready
 
 FRESH = 2.0
 """Seconds for which the last word of the keeper on whether it can answer counts."""
@@ -38,6 +38,8 @@ class Services:
         accounts: keys, meters and what was answered.
         log: the audit log.
         clock: by which replies leave.
+        resumed: whether a front before this one left a question in flight: the keeper may still answer it. Then the
+            first question waits for as long as the longest answer takes.
 
     Attributes:
         catalog: what is served.
@@ -53,14 +55,24 @@ class Services:
         accounts: Accounts,
         log: AuditLog,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        resumed: bool = False,
     ) -> None:
         self.config, self.accounts, self.log, self.metrics = config, accounts, log, Metrics()
         self._keeper, self._clock = keeper, clock
         self.pacer = Pacer(default_quantum(0.0) if config.quantum is None else config.quantum, clock)
         queue = Queue(config.queue, min(SHARE, config.queue), clock, on_turn=self.metrics.count_wait)
-        self.catalog = CatalogCache(keeper, self.pacer.measured) if config.quantum is None else CatalogCache(keeper)
-        self.asker = Asker(keeper, accounts, log, self.catalog, queue, self.pacer, Rates(clock))
+        self.catalog, self._resumed = CatalogCache(keeper, self._take_over), resumed
+        self.asker = Asker(keeper, accounts, log, self.catalog, queue, self.pacer)
         self._ready, self._ready_until, self._one_looks = False, -math.inf, asyncio.Lock()
+
+    def _take_over(self, longest: Mapping[Lane, float]) -> None:
+        """Take over how long the longest answers take: a catalog has come."""
+        if self.config.quantum is None:
+            self.pacer.measured(longest)
+        if self._resumed:
+            self.asker.queue.rest(max(self.pacer.spacing(lane) for lane in LANES))
+            self._resumed = False
 
     def read(self, key: Key, body: ChatBody) -> ChatRequest:
         """Return the request that a body of a key asks for.

@@ -14,24 +14,9 @@ from starlette.routing import Route
 
 LOGGER = logging.getLogger("discreet.server.front")
 
-FIELDS = (
-    "time",
-    "route",
-    "status",
-    "code",
-    "request_id",
-    "question_id",
-    "key_id",
-    "vault",
-    "model",
-    "algorithm",
-    "stopped",
-    "epsilon",
-    "delta",
-    "quanta",
-    "waiting",
-    "replayed",
-    "exception",
+FIELDS = tuple(
+    "time route status code request_id question_id key_id vault model algorithm stopped "
+    "epsilon delta quanta waiting replayed exception".split()
 )
 """Every field that a line may have."""
 

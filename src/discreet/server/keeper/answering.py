@@ -7,8 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from pydantic import ValidationError
@@ -90,6 +91,7 @@ def _size(epsilon: float) -> float | None:
 
 PATIENCE, PAUSE = 5.0, 0.25
 """Seconds to wait for a ledger that cannot be read, and between two looks at it."""
+_STOPS = "The server stops, so nothing was done. Start it again: discreet serve VAULT"
 Act = Callable[[Mapping[str, Served]], Any]
 """What the custodian does between two questions: it gets the vaults by name."""
 _Job = tuple[Question, "Future[WireReply]"]
@@ -105,9 +107,13 @@ class Answering:
         open_vault: opens a vault.
         log: where errors are named.
         on_end: called when the thread ends, for any reason.
+
+    Attributes:
+        failed: whether an error ended the thread: the process must be started again.
     """
 
     def __init__(self, config: ServeConfig, open_vault: Opener, log: KeeperLog, on_end: Callable[[], None]) -> None:
+        self.failed = False
         self._config, self._open, self._log, self._on_end = config, open_vault, log, on_end
         self._jobs: SimpleQueue[_Turn | None] = SimpleQueue()
         self._running = ""  # the id of the question that is answered now, or was answered last
@@ -218,7 +224,9 @@ class Answering:
                 else:
                     self._act(what, done)
         except BaseException as error:
-            self._log.write("the vaults cannot be opened (discreet doctor VAULT says more):", error=error)
+            self.failed = True
+            failed = "the thread of the vaults stopped:" if self.loaded else "the vaults cannot be opened"
+            self._log.write(f"{failed} (discreet doctor VAULT says more):", error=error)
         finally:
             with self._lock:
                 self._stopping.set()
@@ -229,7 +237,16 @@ class Answering:
                     future.set_result(Refused("interrupted", paid=question.ceiling))
                 else:
                     future.set_result(Refused("stopping"))
+            self._refuse_work()
             self._on_end()
+
+    def _refuse_work(self) -> None:
+        """Refuse the custodian's work that waits: no thread does it any more."""
+        with suppress(Empty):
+            while True:
+                turn = self._jobs.get_nowait()
+                if turn is not None and not isinstance(turn[0], Question):
+                    turn[1].set_exception(UsageError(_STOPS))
 
     def _load(self) -> None:
         for named in self._config.vaults:
@@ -250,7 +267,7 @@ class Answering:
         """Do the custodian's work; what it returns or raises goes to the thread that waits."""
         try:
             if self.stopping:
-                raise UsageError("The server stops, so nothing was done. Start it again: discreet serve VAULT")
+                raise UsageError(_STOPS)
             done.set_result(act(self._served))
         except BaseException as error:
             done.set_exception(error)

@@ -22,41 +22,8 @@ from discreet.reading.intake import Intake
 from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import canonical_unit
 from discreet.retrieval.store_registry import stored_dimension
+from discreet.server import custody_messages as messages
 from discreet.server.config import ServeConfig
-from discreet.server.custody_messages import (
-    PAGE,
-    Add,
-    BalanceLevel,
-    Bind,
-    Corpora,
-    CorporaListed,
-    CorpusWanted,
-    Erase,
-    HowRead,
-    Inspect,
-    LeftOut,
-    Listed,
-    Listing,
-    Made,
-    Make,
-    NotDone,
-    OfVault,
-    Overview,
-    Overviewed,
-    PaidCorpus,
-    PlanCorpus,
-    Planned,
-    Previewed,
-    Progress,
-    Progressed,
-    Readmit,
-    Remained,
-    Remains,
-    ReportPage,
-    Undo,
-    UploadAdded,
-    VaultState,
-)
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Call, UnitCharge
@@ -65,6 +32,9 @@ from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
 from discreet.vault.components import SYNTHESIS
 from discreet.vault.documents import How
+
+Told = Callable[[str, int, int], None]
+"""Told (the step, how much of it is done, of how much; 0 if that is not known)."""
 
 # --- the state of the vaults, their lists, and erasures --------------------------------------------------------------
 
@@ -77,20 +47,20 @@ class _Entry(Protocol):
     def describe(self) -> dict[str, Any]: ...
 
 
-def overview(served: Mapping[str, Served]) -> Overviewed:
+def overview(served: Mapping[str, Served]) -> messages.Overviewed:
     """Return the state of all vaults."""
-    return Overviewed(tuple(_state(one) for one in served.values()))
+    return messages.Overviewed(tuple(_state(one) for one in served.values()))
 
 
-def list_entries(vault: Vault, listing: Listing) -> Listed:
+def list_entries(vault: Vault, listing: messages.Listing) -> messages.Listed:
     """Return a page of a list."""
     if not is_filled(vault):
-        return Listed((), more=False)
+        return messages.Listed((), more=False)
     entries = _entries(vault, listing)
-    return Listed(tuple(entry.describe() for entry in entries[:PAGE]), len(entries) > PAGE)
+    return messages.Listed(tuple(entry.describe() for entry in entries[: messages.PAGE]), len(entries) > messages.PAGE)
 
 
-def undo(vault: Vault, message: Undo) -> int:
+def undo(vault: Vault, message: messages.Undo) -> int:
     """Erase what a batch brought; return how many documents.
 
     Raises:
@@ -108,7 +78,7 @@ def undo(vault: Vault, message: Undo) -> int:
     return vault.inventory.remove_batch(message.batch)
 
 
-def erase(vault: Vault, message: Erase) -> Remained:
+def erase(vault: Vault, message: messages.Erase) -> messages.Remained:
     """Erase a unit, and return what is left of it.
 
     Raises:
@@ -127,7 +97,7 @@ def erase(vault: Vault, message: Erase) -> Remained:
     return remains(vault, message.unit, count)
 
 
-def readmit(vault: Vault, message: Readmit) -> Remained:
+def readmit(vault: Vault, message: messages.Readmit) -> messages.Remained:
     """Let an erased unit come back, with the balance that it had.
 
     Raises:
@@ -139,14 +109,14 @@ def readmit(vault: Vault, message: Readmit) -> Remained:
     return remains(vault, message.unit)
 
 
-def remains(vault: Vault, unit: str, erased: int = 0) -> Remained:
+def remains(vault: Vault, unit: str, erased: int = 0) -> messages.Remained:
     """Return what is left of a unit."""
     _check_filled(vault)
     name = canonical_unit(unit)
     if not name:
         raise UsageError("The name of the individual is empty. Name it.")
     tag = vault.store.tag(b"audit-log\0" + name.encode(), _TAG)
-    return Remained(erased, tag, erasure_report(vault, name).describe())
+    return messages.Remained(erased, tag, erasure_report(vault, name).describe())
 
 
 def is_filled(vault: Vault) -> bool:
@@ -159,8 +129,8 @@ def _check_filled(vault: Vault) -> None:
         raise UsageError("Nothing was ever added to this vault, so there is nothing to look for. Upload documents.")
 
 
-def _entries(vault: Vault, listing: Listing) -> Sequence[_Entry]:
-    wanted, skip = PAGE + 1, max(0, listing.skip)  # one more, to know whether there are more
+def _entries(vault: Vault, listing: messages.Listing) -> Sequence[_Entry]:
+    wanted, skip = messages.PAGE + 1, max(0, listing.skip)  # one more, to know whether there are more
     if listing.what == "units":
         return vault.inventory.units(wanted, skip)
     if listing.what == "batches":
@@ -170,22 +140,23 @@ def _entries(vault: Vault, listing: Listing) -> Sequence[_Entry]:
     raise UsageError(f"There is no list of {listing.what}. Ask for documents, units or batches.")
 
 
-def _state(served: Served) -> VaultState:
+def _state(served: Served) -> messages.VaultState:
     vault = served.vault
     report, filled = vault.budget(), is_filled(vault)
     plan = served.presets.plan(served.presets.find(""))
     budget: Budget = vault.ledger.budget
     usual = usual_charge(vault.settings.payment, budget)
-    return VaultState(
+    return messages.VaultState(
         name=served.name,
         unit=vault.settings.unit_field,
+        payment=vault.settings.payment,
         grant=budget,
         usual=None if usual is None else UnitCharge.of(usual, budget),
         spent=report.spent,
         odometer=report.odometer,
         more=report.more,
         price=plan.price(budget) if plan else 0.0,
-        levels=tuple(BalanceLevel(one.low, one.high, one.units) for one in report.levels),
+        levels=tuple(messages.BalanceLevel(one.low, one.high, one.units) for one in report.levels),
         documents=vault.store.count_documents() if filled else 0,
         units=vault.store.count_units() if filled else 0,
         questions=len(report.questions),
@@ -195,21 +166,17 @@ def _state(served: Served) -> VaultState:
 # --- uploads, which the desk wrote into a folder of their own: looked through, then added ----------------------------
 
 
-FILES, MANIFEST = "files", "manifest"
-"""In the folder of an upload: the folder of its files, and that of the manifest."""
-
-
-def preview_upload(vault: Vault, message: Inspect, config: ServeConfig) -> Previewed:
+def preview_upload(vault: Vault, message: messages.Inspect, config: ServeConfig) -> messages.Previewed:
     """Return what would be added.
 
     Raises:
         UsageError, BadData: as `Vault.intake`.
     """
     seen = _intake(vault, message.upload, message.how, config).preview
-    return Previewed(seen.summary, seen.describe())
+    return messages.Previewed(seen.summary, seen.describe())
 
 
-def add_upload(vault: Vault, message: Add, config: ServeConfig, told: Callable[[str, int, int], None]) -> UploadAdded:
+def add_upload(vault: Vault, message: messages.Add, config: ServeConfig, told: Told) -> messages.UploadAdded:
     """Add an upload.
 
     Raises:
@@ -224,19 +191,19 @@ def add_upload(vault: Vault, message: Add, config: ServeConfig, told: Callable[[
         told("documents", done, records)
 
     added = vault.take_in(intake, advance)
-    return UploadAdded(
+    return messages.UploadAdded(
         added=added.added,
         replaced=added.replaced,
         unchanged=added.unchanged,
         batch=added.batch,
-        bad=tuple(LeftOut(one.where, one.reason) for one in (*added.bad, *added.erased)),
-        in_part=tuple(LeftOut(one.where, one.reason) for one in (*added.in_part, *added.empty)),
+        bad=tuple(messages.LeftOut(one.where, one.reason) for one in (*added.bad, *added.erased)),
+        in_part=tuple(messages.LeftOut(one.where, one.reason) for one in (*added.in_part, *added.empty)),
     )
 
 
-def _intake(vault: Vault, upload: str, how: HowRead, config: ServeConfig) -> Intake:
+def _intake(vault: Vault, upload: str, how: messages.HowRead, config: ServeConfig) -> Intake:
     folder = config.uploads / upload
-    if not (folder / FILES).is_dir():
+    if not (folder / messages.FILES).is_dir():
         raise UsageError("The upload is not there any more. Upload the files again.")
     rules = UnitRules(
         manifest=_manifest(folder) if how.manifest else None,
@@ -245,7 +212,7 @@ def _intake(vault: Vault, upload: str, how: HowRead, config: ServeConfig) -> Int
         each_record=how.each_record,
     )
     return vault.intake(
-        folder / FILES,
+        folder / messages.FILES,
         **How(
             text_field=how.text_field or "text",
             unit_field=how.unit_field or None,
@@ -256,7 +223,7 @@ def _intake(vault: Vault, upload: str, how: HowRead, config: ServeConfig) -> Int
 
 
 def _manifest(folder: Path) -> Path:
-    found = sorted((folder / MANIFEST).iterdir()) if (folder / MANIFEST).is_dir() else []
+    found = sorted((folder / messages.MANIFEST).iterdir()) if (folder / messages.MANIFEST).is_dir() else []
     if not found:
         raise UsageError("The upload has no manifest. Upload it again, with the manifest.")
     return found[0]
@@ -265,7 +232,7 @@ def _manifest(folder: Path) -> Path:
 # --- synthetic corpora: what they would cost, their making, and what was made ----------------------------------------
 
 
-def plan_corpus(vault: Vault, wanted: CorpusWanted) -> Planned:
+def plan_corpus(vault: Vault, wanted: messages.CorpusWanted) -> messages.Planned:
     """Return what a corpus would cost. Nothing is paid, and no document is read.
 
     Raises:
@@ -274,12 +241,12 @@ def plan_corpus(vault: Vault, wanted: CorpusWanted) -> Planned:
     plan = vault.workshop().plan(_method(wanted))
     if plan.ceiling is None:
         raise UsageError("The corpus has no price in this vault. Choose another method.")
-    return Planned(
+    return messages.Planned(
         float(plan.ceiling.epsilon), float(plan.ceiling.delta), tuple(plan.lines(vault.model.vocabulary_size))
     )
 
 
-def make_synthetic(vault: Vault, message: Make, config: ServeConfig, told: Callable[[str, int, int], None]) -> Made:
+def make_synthetic(vault: Vault, message: messages.Make, config: ServeConfig, told: Told) -> messages.Made:
     """Make a corpus, pay for it, and keep its file for the desk.
 
     Raises:
@@ -292,19 +259,20 @@ def make_synthetic(vault: Vault, message: Make, config: ServeConfig, told: Calla
         folder / f"{message.name}.jsonl", _method(message.wanted), only_new=message.wanted.only_new, told=told
     )
     receipt = made.receipt
-    return Made(message.name, len(made.texts), len(made.kept), float(receipt.epsilon), float(receipt.delta))
+    return messages.Made(message.name, len(made.texts), len(made.kept), float(receipt.epsilon), float(receipt.delta))
 
 
-def list_corpora(vault: Vault) -> CorporaListed:
+def list_corpora(vault: Vault) -> messages.CorporaListed:
     """Return the corpora that the ledger of a vault has payments of."""
-    return CorporaListed(
+    paid = corpora(vault.path, vault.settings)
+    return messages.CorporaListed(
         methods=tuple(METHODS),
-        paid=tuple(PaidCorpus(one.id, float(one.epsilon), one.time) for one in corpora(vault.path, vault.settings)),
+        paid=tuple(messages.PaidCorpus(one.id, float(one.epsilon), one.time) for one in paid),
         unfinished=(vault.path / SYNTHESIS / "run.jsonl").exists(),
     )
 
 
-def _method(wanted: CorpusWanted) -> SynthesisAlgorithm:  # type: ignore[type-arg]
+def _method(wanted: messages.CorpusWanted) -> SynthesisAlgorithm:  # type: ignore[type-arg]
     if wanted.method not in METHODS:
         raise UnknownName("method", wanted.method, METHODS)
     return METHODS[wanted.method](epsilon=wanted.epsilon, task=wanted.task.strip())
@@ -313,9 +281,7 @@ def _method(wanted: CorpusWanted) -> SynthesisAlgorithm:  # type: ignore[type-ar
 # --- messages --------------------------------------------------------------------------------------------------------
 
 
-Told = Callable[[str, int, int], None]
-"""Told (the step, how much of it is done, of how much; 0 if that is not known)."""
-LONG = {Add: "add", Make: "make"}
+LONG = {messages.Add: "add", messages.Make: "make"}
 BUSY = "The keeper is at long work. This page will be there when it is done: see Progress."
 
 
@@ -330,59 +296,59 @@ class Custody:
     def __init__(self, config: ServeConfig, answering: Answering) -> None:
         self._config, self._answering = config, answering
         self._lock = threading.Lock()
-        self._progress = Progressed(running=False)
+        self._progress = messages.Progressed(running=False)
 
     def reply(self, message: Call[Any]) -> Any:
         """Return the reply; no error leaves but as a message for the custodian."""
-        if isinstance(message, Progress):
+        if isinstance(message, messages.Progress):
             return self._progress
         long = LONG.get(type(message))
         with self._lock:
             if self._progress.running:
-                return NotDone("busy", BUSY)
+                return messages.NotDone("busy", BUSY)
             if long is not None:
-                self._progress = Progressed(running=True, what=long, step="waiting")
+                self._progress = messages.Progressed(running=True, what=long, step="waiting")
         try:
             return self._answering.work(lambda served: self._do(message, served))
         except DiscreetError as error:
-            return NotDone("refused", str(error))
+            return messages.NotDone("refused", str(error))
         except BaseException as error:
-            return NotDone(
+            return messages.NotDone(
                 "internal", f"The keeper failed ({type(error).__name__}). Look at the vault: discreet doctor"
             )
         finally:
             if long is not None:
-                self._progress = Progressed(running=False)
+                self._progress = messages.Progressed(running=False)
 
     def _told(self, step: str, done: int, of: int) -> None:
         if self._answering.stopping:
             raise UsageError("The server stops. What was done before stays; start the same again to go on.")
-        self._progress = Progressed(True, self._progress.what, step, done, of)
+        self._progress = messages.Progressed(True, self._progress.what, step, done, of)
 
     def _do(self, message: Call[Any], served: Mapping[str, Served]) -> Any:
-        if isinstance(message, Overview):
+        if isinstance(message, messages.Overview):
             return overview(served)
-        assert isinstance(message, OfVault)
+        assert isinstance(message, messages.OfVault)
         vault = _find(served, message.vault).vault
-        if isinstance(message, Inspect):
+        if isinstance(message, messages.Inspect):
             return preview_upload(vault, message, self._config)
-        if isinstance(message, Add):
+        if isinstance(message, messages.Add):
             return add_upload(vault, message, self._config, self._told)
-        if isinstance(message, Make):
+        if isinstance(message, messages.Make):
             return make_synthetic(vault, message, self._config, self._told)
         return _ACTS[type(message)](vault, message)
 
 
 _ACTS: dict[type[Any], Callable[[Any, Any], Any]] = {
-    Listing: list_entries,
-    Bind: lambda vault, message: check_population(message.where, vault.settings),
-    Undo: undo,
-    Erase: erase,
-    Readmit: readmit,
-    Remains: lambda vault, message: remains(vault, message.unit),
-    ReportPage: lambda vault, _: as_page(gather(vault.path)),
-    PlanCorpus: lambda vault, message: plan_corpus(vault, message.wanted),
-    Corpora: lambda vault, _: list_corpora(vault),
+    messages.Listing: list_entries,
+    messages.Bind: lambda vault, message: check_population(message.where, vault.settings),
+    messages.Undo: undo,
+    messages.Erase: erase,
+    messages.Readmit: readmit,
+    messages.Remains: lambda vault, message: remains(vault, message.unit),
+    messages.ReportPage: lambda vault, _: as_page(gather(vault.path)),
+    messages.PlanCorpus: lambda vault, message: plan_corpus(vault, message.wanted),
+    messages.Corpora: lambda vault, _: list_corpora(vault),
 }
 
 

@@ -22,7 +22,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import Embedder, Told, Vectors
 from discreet.server.config import MEASURED
 from discreet.server.keeper.presets import PUBLIC, Preset
-from discreet.server.keeper.served import Served
+from discreet.server.keeper.served import Served, least_list
 from discreet.server.wire import LANES, Lane, Question
 from discreet.system.atomic_write import replace_file
 from discreet.vault import Vault
@@ -33,12 +33,8 @@ MOST_UNITS = 10_000
 """The most units on which a statistic is measured: minutes of work, once. It reads the units of the whole vault."""
 _ASKED = Question("0" * 32, "dummy", "", "Which remedy helps against the dummy ailment of the placeholder?")
 _FIELD = "dummy"
-_STATISTICS = (
-    Count(population="ailment"),
-    ListValues(attribute=_FIELD, population="placeholder"),
-    Count(condition="dummy remedy", population="placeholder meal"),
-)
-"""The first one reads the units. The others look for new phrases in all texts, and a list draws the most noise."""
+_FIRST = Count(population="ailment")
+"""It reads the units. Those that are measured look for a new phrase in all texts."""
 _TEXT = "Against the dummy ailment of the placeholder helps the dummy remedy, twice a day after a placeholder meal. "
 
 
@@ -99,8 +95,9 @@ def _measure(served: Served, say: Callable[[str], None]) -> dict[Lane, float]:
             longest["voters"] = max(longest["voters"], taken)
         if settings.people and settings.payment == "unit":
             say("measures a statistic")
-            longest["records"] = _measure_statistics(served, dummy, min(settings.people, MOST_UNITS))
-            longest["records"] *= max(1.0, settings.people / MOST_UNITS)  # the work is the same for each unit
+            times = max(1.0, settings.people / MOST_UNITS)  # the work is the same for each unit
+            longest["records"] = times * _measure_statistics(served, dummy, min(settings.people, MOST_UNITS))
+            longest["voters"] = max(longest["voters"], times * _seconds(partial(_list, dummy, _cheapest(dummy))))
         else:  # nothing public says how many units a statistic would read
             longest["records"] = longest["voters"]
     return longest
@@ -132,10 +129,30 @@ def _measure_statistics(served: Served, dummy: Vault, units: int) -> float:
     if served.vault.settings.payment != "unit":
         return 0.0
     dummy.add_documents(_document(number) for number in range(UNITS, units))
-    _seconds(partial(dummy.ask, _ASKED.question, _STATISTICS[0]))
+    _seconds(partial(dummy.ask, _ASKED.question, _FIRST))
     read = [one for preset in served.presets if preset.algorithm != PUBLIC for one in _by_what_was_read(preset)]
-    asked = [partial(dummy.ask, _ASKED.question, one) for one in _STATISTICS[1:]]
-    return max(map(_seconds, [*asked, *(partial(dummy.simulate, _ASKED.question, one) for one in read)]))
+    phrase = Count(condition="dummy remedy", population="placeholder meal")
+    asked: list[Callable[[], object]] = [
+        partial(_list, dummy, least_list(served.vault.ledger.budget)),
+        partial(dummy.ask, _ASKED.question, phrase),
+        *(partial(dummy.simulate, _ASKED.question, one) for one in read),
+    ]
+    return max(map(_seconds, asked))
+
+
+def _list(dummy: Vault, epsilon: float) -> None:
+    """Ask for a list, which draws the more noise the less it costs."""
+    dummy.ask(_ASKED.question, ListValues(attribute=_FIELD, population="placeholder", epsilon=epsilon), anew=True)
+
+
+def _cheapest(dummy: Vault) -> float:
+    """Return an epsilon of a list of which no half would be admitted."""
+    grant, epsilon = dummy.ledger.budget, 1.0
+    with suppress(DiscreetError):
+        while True:
+            ListValues(attribute=_FIELD, epsilon=epsilon / 2).plan(grant, 0)
+            epsilon /= 2
+    return epsilon
 
 
 def _by_what_was_read(preset: Preset) -> list[Algorithm]:
@@ -171,7 +188,7 @@ def _seconds(ask: Callable[[], object]) -> float:
 def _key(served: Served) -> str:
     settings = served.vault.settings
     asked = [repr(preset.build(_ASKED)) for preset in served.presets if preset.algorithm != PUBLIC]
-    vault = [settings.model, settings.embedder, settings.payment, settings.people]
+    vault = [settings.model, settings.embedder, settings.payment, settings.people, settings.epsilon, settings.delta]
     threads = os.environ.get("OMP_NUM_THREADS", "")
     content = [FORMAT, *vault, os.cpu_count(), threads, sorted(asked)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -13,12 +13,14 @@ from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm, Answer
 from discreet.algorithms.common.read_votes import names_attribute
+from discreet.algorithms.statistics.list_values import ListValues
 from discreet.algorithms.statistics.statistic import Statistic
+from discreet.algorithms.statistics.value_counts import ValueCounts
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
 from discreet.config import field_type, field_values
 from discreet.errors import CannotAnswer, DiscreetError, PriceChanged, UsageError
-from discreet.privacy.accounting import Spending
+from discreet.privacy.accounting import Budget, Spending
 from discreet.query.latency import Pace
 from discreet.query.pipeline import AskOptions, Landed
 from discreet.questions.follow_ups import complete
@@ -49,6 +51,7 @@ Opener = Callable[[Path], Vault]
 FREE_ALGORITHMS = (PUBLIC, NonRAG.name)
 _SHORTEST_CHECK = 5.0
 """Seconds between two looks at whether the ledger can be written."""
+_OF_USUAL = 0.5
 _MOST_DECIDED = 1024
 """Decisions about questions that were estimated, and not asked yet."""
 _KEPT = 60.0
@@ -81,6 +84,7 @@ class Served:
             only=config.models,
             public=self.vault.public_context.texts is not None,
         )
+        self._least_list = least_list(self.vault.ledger.budget)
         self._writable = (-math.inf, False)
         self._before: dict[str, tuple[float, Landed]] = {}
         self._decided = OrderedDict[str, tuple[Question, Decision]]()
@@ -112,7 +116,7 @@ class Served:
         return Estimated(
             self._price(price.most, price.epsilon),
             free=price.released or price.most == Spending.nothing(),
-            lane="records" if price.released else found.lane,
+            lane="records" if price.released else self._lane(found),
             understood=found.echo,
         )
 
@@ -133,7 +137,7 @@ class Served:
             found = self._recall(question) or self._decide(preset, question)
             asked = found.question
             released = question.ceiling is not None and not question.ceiling.is_something
-            if question.lane == "records" and found.lane != "records" and not released:
+            if question.lane == "records" and self._lane(found) != "records" and not released:
                 raise PriceChanged("The question is read in another way than when it was estimated. Ask again.")
             ceiling = question.ceiling.spending if question.ceiling is not None else None
             pace = Pace(question.begun, question.quantum)
@@ -241,6 +245,12 @@ class Served:
             raise CannotAnswer("bound", "The key is bound to a population, and voters read the documents of all.")
         return found
 
+    def _lane(self, found: Decision) -> Lane:
+        """Return which time an answer takes. A cheap list draws noise for longer than `records` were measured."""
+        algorithm = found.algorithm
+        epsilon = algorithm.epsilon if isinstance(algorithm, ValueCounts) else None
+        return found.lane if epsilon is None or epsilon >= self._least_list else "voters"
+
     def _remember(self, question: Question, found: Decision) -> None:
         """Keep the decision about a question until it is asked: made once, even where a model helps to read it."""
         with self._deciding:
@@ -293,6 +303,14 @@ class Served:
 
     def _charge(self, spending: Spending) -> UnitCharge:
         return UnitCharge.of(spending, self.vault.ledger.budget)
+
+
+def least_list(grant: Budget) -> float:
+    """Return the least epsilon of a list that draws no more noise than what is measured for the lane `records`."""
+    try:
+        return _OF_USUAL * ListValues(attribute="any").plan(grant, 0).price(grant)
+    except UsageError:  # none has a usual price here
+        return math.inf
 
 
 def _field_card(name: str, kind: str) -> FieldCard:
