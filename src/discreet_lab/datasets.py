@@ -336,11 +336,11 @@ _LOVED, _NAMED, _TOP = 4.0, 30, 60
 """The lowest rating of a loved film, the most films of a document, and the films of which pairs are asked."""
 
 
-def _movielens(path: Path, _: Choice) -> Iterator[Item]:
-    """Yield the films that each viewer loves, the best known ones, and questions on viewers who love two films.
+def _movielens(path: Path, choice: Choice) -> Iterator[Item]:
+    """Yield the films that each viewer loves, the best known ones, and 500 questions on viewers who love two films.
 
-    The text at hand does not say how DP-SynRAG made its documents and questions. An answer is loved by 40 percent of
-    those who love both films, and 1.8 times as often as by all. Twenty viewers or more love both.
+    The text at hand does not say how DP-SynRAG made its documents and questions; its costs fit 500. An answer is loved
+    by 40 percent of those who love both films, and 1.8 times as often as by all. Twenty viewers or more love both.
     """
     ratings = next((name for name in _FILMS if (path / name).is_file()), None)
     if ratings is None:
@@ -362,7 +362,8 @@ def _movielens(path: Path, _: Choice) -> Iterator[Item]:
     for who, own in lists.items():
         text = "Films this viewer loves: " + "; ".join(titles.get(film, f"film {film}") for film in own) + "."
         yield {"id": f"movielens-{who}", "unit": f"user-{who}", "text": text}
-    yield from _film_questions([set(own) for own in lists.values()], titles)
+    asked = _film_questions([set(own) for own in lists.values()], titles)
+    yield from asked if choice.everything else choice.draw(asked, 500)
 
 
 def _film_questions(lists: list[set[int]], titles: Mapping[int, str]) -> Iterator[Item]:
@@ -403,8 +404,12 @@ def _titles(path: Path, encoding: str, wanted: set[int]) -> dict[int, str]:
     return found
 
 
-def _medical_synth(path: Path, _: Choice) -> Iterator[Item]:
-    """Yield each patient's request and doctor's response, and a question on the symptoms of each disease."""
+def _medical_synth(path: Path, choice: Choice) -> Iterator[Item]:
+    """Yield each patient's request and doctor's response, and the question of 1,000 patients: DP-SynRAG's costs fit it.
+
+    A question has the symptoms of the patient's disease, so patients with one disease ask the same. Of `everything`,
+    each disease is asked for once.
+    """
     tables = {}
     for name in ("patients", "patient_requests", "doctor_responses", "patient_diseases", "symptoms"):
         with _text(path / f"{name}.json") as file:
@@ -412,16 +417,18 @@ def _medical_synth(path: Path, _: Choice) -> Iterator[Item]:
                 tables[name] = json.load(file)
             except (ValueError, RecursionError):
                 raise _wrong(path / f"{name}.json", "the file", "no JSON", "JSON") from None
-    support: Counter[str] = Counter()
+    sick = tables["patient_diseases"]
     try:
+        support = Counter(sick[patient] for patient in tables["patients"])
         for number, patient in enumerate(tables["patients"]):
-            support[tables["patient_diseases"][patient]] += 1
             said = [tables[name][patient].strip() for name in ("patient_requests", "doctor_responses")]
             yield {"id": f"medical-{number:05}", "unit": patient, "text": " Doctor: ".join(said)}
-        for number, (disease, patients) in enumerate(sorted(support.items())):
-            symptoms = ", ".join(tables["symptoms"][disease])
+        patients = [{"id": name, "disease": sick[name]} for name in tables["patients"]]
+        diseases = [{"id": disease, "disease": disease} for disease in sorted(support)]
+        for number, one in enumerate(diseases if choice.everything else choice.draw(patients, 1000, "id")):
+            symptoms, disease = ", ".join(tables["symptoms"][one["disease"]]), one["disease"]
             asked = f"I am experiencing the following symptoms: {symptoms}. What is my disease?"
-            yield _question(f"medical-q-{number:03}", asked, [disease], "symptoms-to-disease", patients)
+            yield _question(f"medical-q-{number:03}", asked, [disease], "symptoms-to-disease", support[disease])
     except (KeyError, TypeError, AttributeError) as error:
         raise _wrong(path, "the folder", str(error), "each patient and disease in every file") from None
 
@@ -443,9 +450,13 @@ RECIPES = {
     ),
     "enron": Recipe("the folder maildir, or emails.csv", "random projection: each sender is a unit", _enron),
     "mquake": Recipe("MQuAKE-CF-3k.json", "MuRAG: 100 chains of four questions, over the corpus wiki", _mquake),
-    "movielens": Recipe("a folder with ratings.csv, ratings.dat or u.data", "DP-SynRAG: lists of viewers", _movielens),
+    "movielens": Recipe(
+        "a folder with ratings.csv, ratings.dat or u.data", "DP-SynRAG: lists of viewers, 500 questions", _movielens
+    ),
     "searchqa": Recipe("a folder with a JSON file for each question", "DP-SynRAG: 102 questions", _searchqa),
-    "medical-synth": Recipe("the folder cache of sarus-tech/dp-rag", "DP-SynRAG, DP-RAG", _medical_synth),
+    "medical-synth": Recipe(
+        "the folder cache of sarus-tech/dp-rag", "DP-SynRAG, DP-RAG: 1,000 patients ask", _medical_synth
+    ),
 }
 """The data sets by name."""
 

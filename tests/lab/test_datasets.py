@@ -104,7 +104,7 @@ TITLES = {1: "Matrix, The (1999)", 2: "Heat (1995)", 3: "Léon (1994)", 4: "Big"
 
 def movielens(folder: Path) -> Path:
     films = folder / "ml-latest"
-    films.mkdir()
+    films.mkdir(exist_ok=True)
     rows = "".join(f"{user},{film},4.5,1\n{user},9,1.0,1\n" for user, film in LOVES)
     (films / "ratings.csv").write_text(f"userId,movieId,rating,timestamp\n{rows}")
     titles = "".join(f'{film},"{title}",Drama\n' for film, title in TITLES.items())
@@ -114,7 +114,7 @@ def movielens(folder: Path) -> Path:
 
 def movielens_1m(folder: Path) -> Path:
     films = folder / "ml-1m"
-    films.mkdir()
+    films.mkdir(exist_ok=True)
     (films / "ratings.dat").write_text("".join(f"{user}::{film}::5::1\n" for user, film in LOVES))
     titles = "".join(f"{film}::{title}::Drama\n" for film, title in TITLES.items())
     (films / "movies.dat").write_bytes(titles.encode("latin-1"))
@@ -123,7 +123,7 @@ def movielens_1m(folder: Path) -> Path:
 
 def movielens_100k(folder: Path) -> Path:
     films = folder / "ml-100k"
-    films.mkdir()
+    films.mkdir(exist_ok=True)
     (films / "u.data").write_text("".join(f"{user}\t{film}\t4\t1\n" for user, film in LOVES))
     (films / "u.item").write_bytes("".join(f"{film}|{title}|1\n" for film, title in TITLES.items()).encode("latin-1"))
     return films
@@ -163,7 +163,7 @@ TOYS: dict[str, tuple[str, Callable[[Path], Path], int, int, Data]] = {
     "movielens-1m": ("movielens", movielens_1m, 60, 6, Data.FILMS),
     "movielens-100k": ("movielens", movielens_100k, 60, 6, Data.FILMS),
     "searchqa": ("searchqa", searchqa, 45, 1, Data.KNOWLEDGE),
-    "medical-synth": ("medical-synth", medical_synth, 2, 1, Data.PATIENTS),
+    "medical-synth": ("medical-synth", medical_synth, 2, 2, Data.PATIENTS),
 }
 """The data set of each toy, its source, its documents, its questions, and their kind."""
 
@@ -232,6 +232,15 @@ def test_questions_of_dialogues_are_in_no_document(tmp_path: Path) -> None:
     assert (tmp_path / "out/questions.jsonl").read_bytes() != before
 
 
+def test_patients_ask_or_each_disease_is_asked_for(tmp_path: Path) -> None:
+    converted("medical-synth", tmp_path)
+    (first, second) = items(tmp_path, "questions.jsonl")
+    assert first["question"] == second["question"]
+    assert (first["answers"], first["support"]) == (["Wigglepox"], 2)
+    assert items(tmp_path, "documents.jsonl")[0]["text"] == "I am Ada, and I itch. Doctor: Ada has Wigglepox."
+    assert converted("medical-synth", tmp_path, "--all", "--force")["questions"] == 1
+
+
 def test_mail_is_its_senders_and_is_there_once(tmp_path: Path) -> None:
     converted("enron", tmp_path)
     (first, other) = items(tmp_path, "documents.jsonl")
@@ -246,6 +255,7 @@ def test_mail_is_its_senders_and_is_there_once(tmp_path: Path) -> None:
 def test_films_of_viewers(tmp_path: Path) -> None:
     converted("movielens", tmp_path)
     assert items(tmp_path, "documents.jsonl")[0]["text"] == "Films this viewer loves: The Matrix; Heat; Léon."
+    converted("movielens", tmp_path, "--all", "--force")
     (asked, *_) = items(tmp_path, "questions.jsonl")
     assert asked["question"] == "A viewer loves The Matrix and Heat. Which other film do such viewers love?"
     assert (asked["answers"], asked["support"]) == (["Léon"], 30)

@@ -57,9 +57,8 @@ def embedder(name: str) -> Here:
         return Here(name, ())
     if name.startswith(EncoderPair.PREFIX):
         both = [_folder_or_hub(one) for one in pair_of(name)]
-        lacking = next((one for one in both if one.missing), None)
-        files = tuple(file for one in both for file in one.files)
-        return Here(name, files) if lacking is None else replace(lacking, name=name, files=files)
+        missing = next((one for one in both if one.missing), both[0])
+        return replace(missing, name=name, files=tuple(file for one in both for file in one.files))
     packaged = name in EMBEDDERS
     lacking = _without(*(["torch", "transformers"] if packaged else ["sentence_transformers"]))
     if lacking:

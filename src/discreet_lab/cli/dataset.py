@@ -142,8 +142,7 @@ def _write(
     finally:
         for file in files:
             (folder / f"{file}.part").unlink(missing_ok=True)
-    numbers = [counts[key] for key in (DOCUMENTS, QUESTIONS, OUTSIDE, "left out")]
-    return DatasetShown(name, *numbers, written)
+    return DatasetShown(name, counts[DOCUMENTS], counts[QUESTIONS], counts[OUTSIDE], counts["left out"], written)
 
 
 def _open_part(folder: Path, file: str, packed: bool) -> TextIOWrapper:
