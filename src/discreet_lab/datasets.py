@@ -483,3 +483,8 @@ def read_dataset(name: str, source: Path, choice: Choice) -> Iterator[Item]:
         ) from error
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}.") from error
+    except (TypeError, ValueError, AttributeError, KeyError) as error:  # a field of another type, deep in a record
+        raise BadData(
+            f"{source} has a record of another form ({error}). '{name}' takes {RECIPES[name].source}. Nothing was "
+            "written. Fetch the file again."
+        ) from error

@@ -3,7 +3,7 @@
 import csv
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
+from discreet.errors import BadData, UsageError
 from discreet.system.jsonl import read_lines
 from discreet.vault import Vault
 from discreet_lab.attacks.membership import read_suspects
@@ -307,6 +308,34 @@ def test_wrong_source_writes_nothing_and_is_named(name: str, content: str, said:
     assert done.exit_code == 4, done.output
     assert said in " ".join(done.output.split())
     assert [one.name for one in (tmp_path / "out").iterdir()] == ["questions.jsonl"]
+
+
+def changed(value: Any, wrong: object) -> Iterator[Any]:
+    """Yield a JSON value with each of its parts exchanged for a wrong one, the first two of a list."""
+    yield wrong
+    parts = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, part in parts:
+        for other in changed(part, wrong):
+            copy = dict(value) if isinstance(value, dict) else list(value)
+            copy[key] = other
+            yield copy
+
+
+@pytest.mark.parametrize("toy", ["dpr", "triviaqa", "chatdoctor", "mquake", "searchqa", "medical-synth"])
+def test_record_of_another_form_is_no_fault_of_the_program(toy: str, tmp_path: Path) -> None:
+    name, make, *_ = TOYS[toy]
+    source, refused = make(tmp_path), 0
+    for file in [source] if source.is_file() else sorted(source.iterdir()):
+        whole = file.read_text(encoding="utf-8")
+        for wrong in (None, 3, "x", [], {}, [None]):
+            for content in changed(json.loads(whole), wrong):
+                file.write_text(json.dumps(content), encoding="utf-8")
+                try:
+                    list(read_dataset(name, source, Choice(everything=True)))
+                except (BadData, UsageError):
+                    refused += 1
+        file.write_text(whole, encoding="utf-8")
+    assert refused
 
 
 def test_wrong_use_is_refused(tmp_path: Path) -> None:

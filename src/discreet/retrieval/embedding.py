@@ -336,11 +336,17 @@ class SentenceTransformersEmbedder:
     """
 
     def __init__(self, name: str) -> None:
-        if importlib.util.find_spec("sentence_transformers") is None:
-            raise MissingPart("This embedder needs sentence-transformers", "embed")
+        try:
+            import sentence_transformers
+        except ImportError as error:
+            raise MissingPart("This embedder needs sentence-transformers", "embed") from error
         self.name = name
         try:
-            self._model: Any = read_weights(_open_sentences, name, name)
+            self._model: Any = read_weights(
+                lambda place, **weights: sentence_transformers.SentenceTransformer(place, model_kwargs=weights),
+                name,
+                name,
+            )
         except (OSError, ValueError) as error:
             raise UnknownName("embedder (nor a sentence-transformers model within reach)", name, EMBEDDERS) from error
         self.dimension = len(self._encode("size"))
@@ -357,12 +363,6 @@ class SentenceTransformersEmbedder:
     def _encode(self, text: str) -> Vectors:
         vector = self._model.encode([text], show_progress_bar=False)[0]
         return _to_length_one(np.asarray(vector, dtype=np.float32))
-
-
-def _open_sentences(name: str, **weights: bool) -> Any:
-    import sentence_transformers
-
-    return sentence_transformers.SentenceTransformer(name, model_kwargs=weights)
 
 
 _Packaged = type[MiniLMAndWords] | type[MiniLM] | type[HashingEmbedder]

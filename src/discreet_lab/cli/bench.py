@@ -117,6 +117,8 @@ def bench(
     wanted = find_table(table)
     if csv_file is not None:
         check_output_path(csv_file, vault or _NO_VAULT, force=force)
+    if rows is not None:
+        check_output_path(rows, vault or _NO_VAULT, force=True)
     check_model(model)
     plugins = tuple(register_files(plugin))
     varied = _given(wanted, plugins, param) | ({"epsilon": tuple(epsilon)} if epsilon else {})

@@ -27,8 +27,6 @@ def find_obstacle(model: Any) -> str:
     """
     config: Any = model.config
     rotation = getattr(config, "rope_parameters", None) or {}
-    if importlib.util.find_spec("triton") is None:
-        return "Triton is not installed"
     if config.model_type not in KINDS:
         return f"its type, {config.model_type}, is none of {', '.join(KINDS)}"
     if getattr(config, "hidden_act", None) != "silu":
@@ -39,8 +37,8 @@ def find_obstacle(model: Any) -> str:
         return f"its layers see a window of {_window(config)} tokens"
     plain = all(_is_plain_layer(part, model.dtype) for part in model.model.layers)
     if not plain or not _is_plain(model.get_output_embeddings(), model.dtype):
-        return "some of its products are quantized or adapted"
-    return ""
+        return "some of its products are quantized, adapted, or have a further bias"
+    return "" if importlib.util.find_spec("triton") else "Triton is not installed"
 
 
 def open_decoder(model: Any, usual: Shape = _USUAL) -> "LlamaDecoder | None":
