@@ -327,7 +327,8 @@ def test_record_of_another_form_is_no_fault_of_the_program(toy: str, tmp_path: P
     source, refused = make(tmp_path), 0
     for file in [source] if source.is_file() else sorted(source.iterdir()):
         whole = file.read_text(encoding="utf-8")
-        for wrong in (None, 3, "x", [], {}, [None]):
+        wrong_values: tuple[object, ...] = (None, 3, "x", [], {}, [None])
+        for wrong in wrong_values:
             for content in changed(json.loads(whole), wrong):
                 file.write_text(json.dumps(content), encoding="utf-8")
                 try:

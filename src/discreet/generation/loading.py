@@ -80,7 +80,7 @@ def _load(name: str, device: str) -> TransformersModel:
     choose_kernels_by_shape()
     try:
         config = read_configuration(str(folder))
-        if obstacle := find_obstacle(config.get_text_config()):
+        if obstacle := find_obstacle(config):
             raise UsageError(f"The model '{name}' cannot be used: {obstacle}. See: discreet doctor --model NAME.")
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         read, dtype = transformers.AutoModelForCausalLM.from_pretrained, compute_dtype(device)
@@ -88,7 +88,7 @@ def _load(name: str, device: str) -> TransformersModel:
     except (OSError, ValueError) as error:
         raise UnknownName("language model (nor one within reach at that path or hub name)", name, [PACKAGED]) from error
     enforce_row_determinism(model.to(device))
-    doubt = find_doubt(config.get_text_config())
+    doubt = find_doubt(config)
     if doubt:
         from discreet.generation.torch_backend.decoding import check_lockstep
 
@@ -120,7 +120,7 @@ def outline_model(name: str) -> Any:
     _quiet(transformers)
     try:
         config = read_configuration(str(packaged_model_dir() if name == PACKAGED else name))
-        if find_obstacle(config.get_text_config()):
+        if find_obstacle(config):
             return SimpleNamespace(config=config)
         with torch.device("meta"):
             return transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)

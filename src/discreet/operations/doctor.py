@@ -80,7 +80,7 @@ def examine_model(name: str) -> list[Finding]:
     if found[0].level == "problem":
         return found
     model = outline_model(name)
-    config = model.config.get_text_config()
+    config = model.config
     if obstacle := find_obstacle(config):
         return [*found, problem("type", f"{config.model_type}: {obstacle}.", "Take another model.")]
     doubt, window = find_doubt(config), find_window(config)

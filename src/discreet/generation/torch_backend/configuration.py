@@ -20,6 +20,7 @@ _SWITCHING = ("dynamic", "longrope")
 
 def find_window(config: Any) -> int | None:
     """Return how many of the last tokens a layer with a window sees; None if no layer has one."""
+    config = config.get_text_config()
     layers = getattr(config, "layer_types", None)
     size = getattr(config, "sliding_window", None)
     return int(size) if size and (not layers or "sliding_attention" in layers) else None
@@ -30,6 +31,7 @@ def find_context(config: Any) -> int:
 
     It ends where the angles of positions would switch, and at a window that lock-step decoding does not compute.
     """
+    config = config.get_text_config()
     limits = [getattr(config, "max_position_embeddings", None)]
     limits += [one.get("original_max_position_embeddings") for one in _rotations(config) if _switches(one)]
     if config.model_type not in WINDOWED:
@@ -39,6 +41,7 @@ def find_context(config: Any) -> int:
 
 def find_obstacle(config: Any) -> str:
     """Return why no vault can use such a model; "" if nothing in its configuration speaks against it."""
+    config = config.get_text_config()
     if getattr(config, "is_encoder_decoder", False):
         return "it has an encoder, and lock-step decoding feeds a decoder alone"
     if any((getattr(config, name, None) or 0) > 1 for name in _EXPERTS):
@@ -52,7 +55,7 @@ def find_doubt(config: Any) -> str:
     """Return why each shape of a batch is checked on public rows before its first use; "" if none needs a check."""
     if config.model_type not in TESTED:
         return f"models of the type {config.model_type} are not among those that are tested"
-    if any(getattr(config, f"{place}_softcapping", None) for place in ("attn_logit", "final_logit")):
+    if any(getattr(config.get_text_config(), f"{place}_softcapping", None) for place in ("attn_logit", "final_logit")):
         return "it bounds its scores by a function that may round by the place of a number"
     return ""
 

@@ -180,7 +180,7 @@ def make_mask(
         positions: the position of each query, shape (rows, queries).
         keys: the position of each key, shape (rows, keys).
     """
-    config = model.config
+    config = model.config.get_text_config()
 
     def added(visible: torch.Tensor) -> torch.Tensor:
         mask = torch.zeros(visible.shape, dtype=model.dtype, device=visible.device)
