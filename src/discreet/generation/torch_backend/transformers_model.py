@@ -87,7 +87,7 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         model, tokenizer: objects of the transformers library.
         row_independent: whether the row contract is enforced (`discreet.numerics`), as `load_model` does.
         decoder: the faster forward pass of the model, if it has one.
-        check_shapes: whether public rows are checked before the first batch of each shape, as they are on a GPU.
+        check_shapes: whether public rows are checked before the first batch of each shape, as on a GPU.
     """
 
     def __init__(
