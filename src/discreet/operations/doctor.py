@@ -95,7 +95,7 @@ def examine_model(name: str) -> list[Finding]:
         slow = find_slowness(model, device)
         where = "On a processor" if device == "cpu" else "On a GPU"
         found.append(
-            warning(device, f"{where} it runs slowly: {slow}.", "See docs/engines.md, 'On a GPU'.")
+            warning(device, f"{where} it runs slowly: {slow}.", "See docs/models.md, 'On a GPU'.")
             if slow
             else sound(device, f"{where} it runs fast.")
         )

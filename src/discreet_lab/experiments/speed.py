@@ -29,7 +29,7 @@ def measure_models(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     Each model is loaded as a vault loads it. A question has 41 rows of 187 public tokens after 328 shared ones, and 32
     steps: those of 40 voters. The times are medians of three, after a first one.
 
-    "forward pass" is "own" if a decoder of this package computes it (docs/engines.md, "On a GPU"), else "library".
+    "forward pass" is "own" if a decoder of this package computes it (docs/models.md, "On a GPU"), else "library".
     "rows" says whether rows keep their bits beside an exchanged row, in turned order, and moved by one place.
     "answers" counts rows whose greedy answer of 8 tokens is that of the library's plain forward pass, without a cache;
     "logits" is the largest difference before the first token, relative to what differs in a row. Rounding in bfloat16
