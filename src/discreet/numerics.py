@@ -130,12 +130,20 @@ def _rotaries(model: Any) -> list[Any]:
 def _pair_of(rotary: Any) -> bool:
     import torch
 
-    if list(signature(type(rotary).forward).parameters) != ["self", "x", "position_ids"]:
+    names = list(signature(type(rotary).forward).parameters)
+    if names not in (["self", "x", "position_ids"], ["self", "x", "position_ids", "layer_type"]):
         return False
     with torch.inference_mode():
         device = next((held.device for held in rotary.buffers()), None)
-        found = rotary(torch.zeros(1, device=device), torch.zeros(1, 1, dtype=torch.int64, device=device))
+        places = torch.zeros(1, 1, dtype=torch.int64, device=device)
+        found = rotary(torch.zeros(1, device=device), places, **_layer_kind(rotary))
     return isinstance(found, tuple) and len(found) == 2
+
+
+def _layer_kind(rotary: Any) -> dict[str, str]:
+    """Return the further argument of an embedding that turns positions by the kind of a layer."""
+    kinds = getattr(rotary, "layer_types", None)
+    return {"layer_type": sorted(kinds)[0]} if kinds else {}
 
 
 def check_elementwise_steps(model: Any) -> None:
@@ -156,7 +164,7 @@ def check_elementwise_steps(model: Any) -> None:
                 _check_alike(step(2 * row.repeat(7, 1, 1)))
         places = torch.arange(_TOKENS, device=some.device).repeat(7, 1)
         for step in _rotaries(model)[:1]:
-            for found in step(some, places):
+            for found in step(some, places, **_layer_kind(step)):
                 _check_alike(found)
 
 

@@ -16,6 +16,7 @@ from discreet.vault import Vault
 from discreet_lab.bench.demo_data import hospital, hospital_questions, mails
 from discreet_lab.bench.tables import TABLES
 from discreet_lab.cli.bench import _short_names
+from discreet_lab.evaluation.caching_model import CachingModel
 from tests.docs.pages import ROOT
 
 SIZES = (12, 12)
@@ -221,3 +222,19 @@ def test_columns_of_a_paper_have_short_headings() -> None:
     assert _short_names(alike) == {alike[0]: "paper [1]", alike[1]: "paper [2]"}
     other = ["url, paper (Table 1)", "perplexity, paper (Table 1)"]
     assert list(_short_names(other).values()) == ["url, paper [1]", "perplexity, paper [2]"]
+
+
+def test_run_resumes_with_what_its_model_said(
+    ward: Path, questions: Path, tmp_path: Path, small_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--model", small_model)
+    first = told(*given, "--rows", tmp_path / "tokens")
+
+    def learn(*_: object) -> None:
+        raise AssertionError("A token was computed again.")
+
+    monkeypatch.setattr(CachingModel, "_learn", learn)
+    again = told(*given, "--rows", tmp_path / "tokens")
+    assert again["rows"] == first["rows"]
+    refused = run("ksa-lengths", "--rows", tmp_path / "tokens")
+    assert (refused.exit_code, "--rows" in refused.output) == (2, True)

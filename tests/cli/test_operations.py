@@ -55,6 +55,14 @@ def test_doctor_ends_with_1_if_there_is_a_problem(hospital: Path) -> None:
     assert run("doctor", hospital, "--expect", 2).exit_code == 1
 
 
+def test_doctor_takes_a_vault_or_a_model(hospital: Path, small_model: Path) -> None:
+    told = run("doctor", "--model", small_model)
+    assert (told.exit_code, "llama: it is tested" in told.output) == (0, True)
+    assert run("doctor", "--model", hospital / "nothing").exit_code == 1
+    for arguments in ((), (hospital, "--model", small_model), ("--model", small_model, "--expect", 2)):
+        assert run("doctor", *arguments).exit_code == 2
+
+
 def test_back_up_restore_and_rename(hospital: Path, tmp_path: Path) -> None:
     made = json.loads(run("backup", hospital, tmp_path / "copy.tar.gz", "--json").stdout)
     assert (made["ledger"], made["questions"]) == ("file", 1)

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
+from discreet.errors import UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.toy import ToyDecoding, ToyModel
@@ -94,3 +97,35 @@ def test_rows_with_one_prompt_may_go_different_ways() -> None:
     for decoding, token in zip(alone, ways, strict=True):
         decoding.append(token)
     assert twins.best().tolist() == [decoding.best()[0] for decoding in alone]
+
+
+def test_file_keeps_what_was_said_and_a_run_resumes(tmp_path: Path) -> None:
+    file, begun = tmp_path / "tokens", []
+
+    def say(*words: str) -> list[str]:
+        toy = CountingModel()
+        toy.encode("say: one two twice")  # its words get numbers as they come
+        decoding = CachingModel(toy, kept=file).start((), prompts_of(toy, *words), 3)
+        toy.begun.clear()  # the public rows of the probe
+        said = []
+        for _ in range(2):
+            said.append(toy.decode(decoding.best().tolist()))
+            decoding.append_each(decoding.best().tolist())
+        begun.append(list(toy.begun))
+        return said
+
+    first = say("one", "two")
+    whole = file.read_bytes()
+    assert say("one", "two") == first
+    assert begun[-1] == []
+    assert file.read_bytes() == whole
+    file.write_bytes(whole[:-7])  # a crash cut a record off: that token alone is computed again
+    assert say("one", "two") == first
+    assert begun[-1] == [1]
+    assert sorted(file.read_bytes()) == sorted(whole)
+    assert file.stat().st_mode & 0o777 == 0o600
+    for other in (b"discreet tokens\n" + bytes(16) + whole[32:], b"something else"):
+        file.write_bytes(other)
+        with pytest.raises(UsageError, match="keeps no tokens of 'toy'"):
+            say("one")
+        assert file.read_bytes() == other

@@ -33,7 +33,7 @@ def test_list_has_every_part_and_its_tables(capsys: pytest.CaptureFixture[str]) 
     assert printed_tables()["ledger", "load"] == ["load", "load-defaults"]
 
 
-@pytest.mark.parametrize(("words", "said"), [(["speed"], "no experiment speed"), (["scale", "all"], "no part all")])
+@pytest.mark.parametrize(("words", "said"), [(["haste"], "no experiment haste"), (["scale", "all"], "no part all")])
 def test_unknown_name_is_refused(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     assert said in capsys.readouterr().err

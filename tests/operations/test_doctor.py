@@ -11,7 +11,9 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,12 +21,18 @@ from discreet.config import read_config, write_config
 from discreet.errors import NoSuchVault
 from discreet.operations.check_folder import check_disk, check_network, check_rights
 from discreet.operations.check_ledger import utc_now
-from discreet.operations.doctor import examine
+from discreet.operations.doctor import examine, examine_model
 from discreet.operations.findings import Finding, problems
 from discreet.operations.models import embedder, language_model
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import drop_triggers
+from tests.later import Later
 from tests.operations.conftest import CHEAP, Make
+
+if TYPE_CHECKING:
+    import transformers
+else:
+    transformers = Later("transformers")
 
 
 @pytest.fixture
@@ -284,3 +292,32 @@ def test_model_of_a_server_is_not_said_to_be_on_this_machine(vault: Vault) -> No
         assert "A server listens" in one.what
     (one,) = found(vault, "model")
     assert (one.level, "No server listens" in one.what) == ("problem", True)
+
+
+def test_model_is_told_what_runs_fast_and_what_does_not(small_model: Path, tmp_path: Path) -> None:
+    found = {one.check: one for one in examine_model(str(small_model))}
+    levels = dict.fromkeys(("weights", "type", "context", "cpu", "cuda"), "ok")
+    levels |= {} if find_spec("triton") else {"cuda": "warning"}
+    assert {name: one.level for name, one in found.items()} == levels
+    small: dict[str, Any] = dict.fromkeys(("hidden_size", "intermediate_size"), 16)
+    small |= {"num_hidden_layers": 1, "num_attention_heads": 2, "vocab_size": 50}
+    for kind, level, said in (
+        ("OPT", "warning", "its type, opt, is none of llama, mistral, qwen2"),
+        ("Mistral", "warning", "a window of 8 tokens"),
+        ("Gemma2", "warning", "its attention is its own"),
+    ):
+        given = {name: value for name, value in small.items() if kind != "OPT" or name != "intermediate_size"}
+        model_of(kind, tmp_path / kind, **given | ({"sliding_window": 8} if kind == "Mistral" else {}))
+        told = {one.check: one for one in examine_model(str(tmp_path / kind))}
+        assert (told["cuda"].level, told["weights"].level) == (level, "ok")
+        assert said in told["cuda"].what
+    assert "bounds its scores" in {one.check: one for one in examine_model(str(tmp_path / "Gemma2"))}["type"].what
+    model_of("Mixtral", tmp_path / "experts", **small, num_local_experts=2)
+    assert [one.level for one in examine_model(str(tmp_path / "experts"))] == ["ok", "problem"]
+    assert [one.level for one in examine_model(str(tmp_path / "nothing"))] == ["problem"]
+
+
+def model_of(kind: str, folder: Path, **given: Any) -> None:
+    """Save a tiny model of a type, with random weights."""
+    config = getattr(transformers, f"{kind}Config")(**given)
+    getattr(transformers, f"{kind}ForCausalLM")(config).save_pretrained(folder)

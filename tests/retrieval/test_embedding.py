@@ -49,7 +49,9 @@ class TestConformance(EmbedderSuite):
 def test_a_broken_twin_that_pads_to_its_longest_text_is_caught(minilm: MiniLM) -> None:
     import transformers
 
-    model: Any = transformers.AutoModel.from_pretrained(embedding._minilm_folder(), dtype=minilm._model.dtype).eval()
+    model: Any = transformers.AutoModel.from_pretrained(
+        embedding._minilm_folder(), dtype=minilm._encoder._model.dtype
+    ).eval()
 
     def embed(texts: list[str]) -> Vectors:
         given: Any = minilm._tokenizer(texts, padding=True, return_tensors="pt")
@@ -65,13 +67,13 @@ def test_a_broken_twin_that_pads_to_its_longest_text_is_caught(minilm: MiniLM) -
 
 def test_every_length_fits_a_bucket(minilm: MiniLM) -> None:
     shapes: set[tuple[int, ...]] = set()
-    hook = minilm._model.register_forward_pre_hook(
+    hook = minilm._encoder._model.register_forward_pre_hook(
         lambda _, __, given: shapes.add(tuple(given["input_ids"].shape)), with_kwargs=True
     )
     minilm.embed(["w " * words for words in (0, 1, 14, 15, 60, 253, 254, 255, 5000)])
     hook.remove()
-    assert {rows for rows, _ in shapes} == {MiniLM._ROWS}
-    assert {length for _, length in shapes} <= set(MiniLM._BUCKETS)
+    assert {rows for rows, _ in shapes} == {embedding._Encoder.ROWS}
+    assert {length for _, length in shapes} <= set(embedding._Encoder.BUCKETS)
 
 
 def test_a_text_beyond_the_longest_bucket_is_cut(minilm: MiniLM) -> None:

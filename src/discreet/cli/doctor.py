@@ -1,15 +1,17 @@
 """`discreet doctor`: check a vault."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from discreet.cli.app import Json, VaultPath, app
+from discreet.cli.app import Json, app
 from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing
-from discreet.operations.doctor import examine
+from discreet.errors import UsageError
+from discreet.operations.doctor import examine, examine_model
 from discreet.operations.findings import Finding, problems
 
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "bold red"}
@@ -31,7 +33,10 @@ class Examination:
 @app.command()
 @explained
 def doctor(
-    vault: VaultPath,
+    vault: Annotated[Path | None, typer.Argument(metavar="VAULT", help="The folder of the vault.")] = None,
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="Check a language model instead: a folder, or a name on the hub.")
+    ] = "",
     expect: Annotated[
         int,
         typer.Option(min=0, metavar="QUESTIONS", help="The least number of questions that your records show."),
@@ -40,10 +45,16 @@ def doctor(
 ) -> int:
     """Check a vault, and report problems with their remedies. It changes nothing. For the custodian.
 
+    With --model, tell whether a language model can be used, and what of it runs fast or slowly. No weights are loaded.
     Exit code 0: no problem. Exit code 1: at least one problem.
     """
-    with doing("Checking the vault"):
-        found = examine(vault, expect=expect)
+    if (vault is None) == (not model) or (vault is None and expect):
+        raise UsageError("Give a vault, or a model: discreet doctor VAULT, or discreet doctor --model NAME.")
+    if vault is None:
+        found = examine_model(model)
+    else:
+        with doing("Checking the vault"):
+            found = examine(vault, expect=expect)
     wrong = problems(found)
     if as_json:
         print_json(Examination(len(wrong), found))

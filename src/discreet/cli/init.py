@@ -82,7 +82,8 @@ def init(
         str, typer.Option(help="The language model: packaged name, path, hub name, openai:URL.")
     ] = "smollm2-135m",
     embedder: Annotated[
-        str, typer.Option(help="The embedder: minilm+words, minilm, hashing, path or hub name.")
+        str,
+        typer.Option(help="The embedder: minilm+words, minilm, hashing, path, hub name, or dpr:QUESTIONS,PASSAGES."),
     ] = "minilm+words",
     log_questions: Annotated[
         bool,

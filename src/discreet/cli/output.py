@@ -84,8 +84,8 @@ def print_json(content: Any) -> None:
 
 
 @contextmanager
-def nothing_kept(done: str) -> Iterator[None]:
-    """State what an interrupted simulation left behind: nothing. A simulation has no charge that could stay.
+def nothing_kept(done: str, kept: str = "nothing was kept") -> Iterator[None]:
+    """State what an interrupted simulation left behind: no charge, and no more than `kept`.
 
     Raises:
         DiscreetError: if Ctrl-C was pressed; it begins with `done`.
@@ -94,7 +94,7 @@ def nothing_kept(done: str) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, Interrupted):
         # Not chained: the frames hold documents.
-        broken = DiscreetError(f"Interrupted. {done}; nothing was kept.")
+        broken = DiscreetError(f"Interrupted. {done}; {kept}.")
         broken.exit_code = Interrupted.exit_code
         raise broken from None
 

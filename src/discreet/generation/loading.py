@@ -9,8 +9,8 @@ PLUGIN:ARGUMENT   a package adds models by an entry point in the group `discreet
                   `factory("")`. No plug-in can replace a built-in name
 
 The packaged SmolLM2-135M-Instruct is a GGUF file, which takes about 17 seconds to load. It is converted to safetensors
-once and cached; afterwards it loads in a second. Weights are checked against their digest. Only safetensors and GGUF
-files are read.
+once and cached; afterwards it loads in a second. Weights are checked against their digest. Other models are read from
+safetensors, or from `pytorch_model.bin` as numbers alone: a file that holds more than numbers is refused.
 """
 
 import hashlib
@@ -24,6 +24,7 @@ from collections.abc import Callable
 from contextlib import redirect_stderr
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from discreet.config import VaultConfig
@@ -33,11 +34,13 @@ from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.model import Completer, VotingModel
 from discreet.generation.remote.openai_address import OpenAIAddress
 from discreet.generation.remote.openai_model import open_openai
+from discreet.generation.torch_backend.configuration import find_doubt, find_obstacle
 from discreet.generation.torch_backend.transformers_model import Decoder, TransformersModel
 from discreet.generation.vllm_model import check_vllm, open_vllm
 from discreet.numerics import choose_kernels_by_shape, compute_dtype, enforce_row_determinism
 from discreet.plugins import DECODERS, MODELS, find_failures, find_names, load_plugin, load_usable
 from discreet.system.progress import stage
+from discreet.system.weights import read_weights
 
 PACKAGED = "smollm2-135m"
 _DIGEST = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -55,6 +58,8 @@ def load_model(name: str = PACKAGED, device: str = "auto") -> TransformersModel:
     Raises:
         MissingPart: if torch, transformers or the packaged model is not installed.
         UnknownName: if there is no such model on this machine or the hub.
+        UsageError: if lock-step decoding cannot compute such a model; see `configuration.find_obstacle`.
+        BadData: if its weights are pickled, and hold more than numbers.
         DiscreetError: if a row of a batch depends on its position on this machine.
     """
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
@@ -74,14 +79,72 @@ def _load(name: str, device: str) -> TransformersModel:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     choose_kernels_by_shape()
     try:
+        config = read_configuration(str(folder))
+        if obstacle := find_obstacle(config):
+            raise UsageError(f"The model '{name}' cannot be used: {obstacle}. See: discreet doctor --model NAME.")
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, dtype=compute_dtype(device), use_safetensors=True, trust_remote_code=False
-        )
+        read, dtype = transformers.AutoModelForCausalLM.from_pretrained, compute_dtype(device)
+        model: Any = read_weights(read, name, folder, dtype=dtype, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise UnknownName("language model (nor one within reach at that path or hub name)", name, [PACKAGED]) from error
     enforce_row_determinism(model.to(device))
-    return TransformersModel(name, model, tokenizer, row_independent=True, decoder=_open_decoder(model))
+    doubt = find_doubt(config)
+    if doubt:
+        from discreet.generation.torch_backend.decoding import check_lockstep
+
+        check_lockstep(name, model)
+    decoder = _open_decoder(model)
+    return TransformersModel(name, model, tokenizer, row_independent=True, decoder=decoder, check_shapes=bool(doubt))
+
+
+def read_configuration(name: str) -> Any:
+    """Return the configuration of a model of the transformers library, by its folder or hub name.
+
+    Raises:
+        OSError, ValueError: if there is none.
+    """
+    import transformers
+
+    return transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
+
+
+def outline_model(name: str) -> Any:
+    """Return a model of the transformers library without its weights: its layers alone.
+
+    Raises:
+        UnknownName: if there is no such model, or if it is no causal language model.
+    """
+    import torch
+    import transformers
+
+    _quiet(transformers)
+    try:
+        config = read_configuration(str(packaged_model_dir() if name == PACKAGED else name))
+        if find_obstacle(config):
+            return SimpleNamespace(config=config)
+        with torch.device("meta"):
+            return transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    except (OSError, ValueError) as error:
+        raise UnknownName("causal language model within reach", name, [PACKAGED]) from error
+
+
+def find_slowness(model: Any, device: str) -> str:
+    """Return why a model runs slowly on "cpu" or "cuda"; "" if it runs as fast as it can.
+
+    Args:
+        model: the model, or its outline.
+        device: the kind of device.
+    """
+    from discreet.generation.torch_backend.decoding import has_plain_attention
+
+    if not has_plain_attention(model):
+        return "its attention is its own, so that each row has a copy of the beginning that all rows share"
+    if device == "cpu":
+        return ""
+    # A decoder tells by its attribute `obstacle` why it does not compute a model.
+    openers = load_usable(DECODERS).values()
+    reasons = [find(model) for opener in openers if (find := getattr(opener, "obstacle", None))]
+    return "" if "" in reasons else "; ".join(["the forward pass is the library's, 5 to 24 times slower", *reasons])
 
 
 def _open_decoder(model: Any) -> Decoder | None:

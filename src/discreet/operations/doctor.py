@@ -8,9 +8,10 @@ from pathlib import Path
 
 from discreet import __version__
 from discreet.config import VaultConfig, read_config
-from discreet.errors import DiscreetError, NoSuchVault, StoreError, VaultVersionError
-from discreet.generation.loading import is_plugin_model
+from discreet.errors import DiscreetError, NoSuchVault, StoreError, UsageError, VaultVersionError
+from discreet.generation.loading import find_slowness, is_plugin_model, outline_model
 from discreet.generation.remote.openai_address import OpenAIAddress
+from discreet.generation.torch_backend.configuration import find_context, find_doubt, find_obstacle, find_window
 from discreet.numerics import INSTRUCTIONS, compute_dtype, probe_machine
 from discreet.operations import models
 from discreet.operations.check_folder import (
@@ -62,6 +63,43 @@ def examine(folder: Path, *, expect: int = 0, now: datetime | None = None) -> li
     ):
         findings += _guarded(name, lambda check=check: check(folder))  # type: ignore[misc]
     return findings
+
+
+def examine_model(name: str) -> list[Finding]:
+    """Tell whether a model of the transformers library can be used, and what of it runs fast. No weights are loaded.
+
+    The findings come from what decides in a run: the configuration, the model's attention, and the decoders of a GPU.
+
+    Raises:
+        UsageError: if an engine or a plug-in opens the model.
+        UnknownName: if there is no such model.
+    """
+    if is_plugin_model(name):
+        raise UsageError(f"'{name}' is opened by an engine or a plug-in, which decides how it runs. Give a folder.")
+    found = [_here("weights", models.language_model(name))]
+    if found[0].level == "problem":
+        return found
+    model = outline_model(name)
+    config = model.config
+    if obstacle := find_obstacle(config):
+        return [*found, problem("type", f"{config.model_type}: {obstacle}.", "Take another model.")]
+    doubt, window = find_doubt(config), find_window(config)
+    found.append(
+        warning("type", f"{config.model_type}: {doubt}.", "The first question of each shape takes five times as long.")
+        if doubt
+        else sound("type", f"{config.model_type}: it is tested, and needs no check of its rows at each shape.")
+    )
+    windows = f", of which some layers see the last {window:,}" if window else ""
+    found.append(sound("context", f"A prompt and its answer have at most {find_context(config):,} tokens{windows}."))
+    for device in ("cpu", "cuda"):
+        slow = find_slowness(model, device)
+        where = "On a processor" if device == "cpu" else "On a GPU"
+        found.append(
+            warning(device, f"{where} it runs slowly: {slow}.", "See docs/models.md, 'On a GPU'.")
+            if slow
+            else sound(device, f"{where} it runs fast.")
+        )
+    return found
 
 
 def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> list[Finding]:

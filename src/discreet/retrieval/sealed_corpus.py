@@ -28,7 +28,7 @@ from discreet.privacy.partition import (
 from discreet.privacy.private import Change, Private
 from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Passage
-from discreet.retrieval.embedding import Embedder, meaning
+from discreet.retrieval.embedding import Embedder, embed_questions, meaning
 from discreet.retrieval.store import Hit, Scored, Store, Vector
 from discreet.retrieval.unit_records import Built, TextStatement, UnitRecord, UnitRecords
 
@@ -162,7 +162,7 @@ class SealedCorpus:
 
     def embed(self, question: str) -> Vector:
         """Return the vector of a question."""
-        vector: Vector = self._embedder.embed([question])[0]
+        vector: Vector = embed_questions(self._embedder, [question])[0]
         return vector
 
     def mean(self, phrase: str) -> Vector:
@@ -223,7 +223,7 @@ class KindVectors:
 
     def embed(self, question: str) -> Vector:
         """Return the vector of a question."""
-        vector: Vector = self._embedder.embed([question])[0]
+        vector: Vector = embed_questions(self._embedder, [question])[0]
         return vector
 
 

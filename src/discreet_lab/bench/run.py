@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from discreet.errors import UsageError
@@ -9,6 +11,7 @@ from discreet.query.known_answers import KnownQuestion
 from discreet.vault import Vault
 from discreet_lab.bench.table import BenchTable, Data
 from discreet_lab.evaluation.bert_score import PACKAGED
+from discreet_lab.evaluation.caching_model import CachingModel
 from discreet_lab.steps import Count, OnProgress, count_step
 
 QUICK_TOKENS = 12
@@ -36,6 +39,7 @@ class BenchRun:
         given: parameters in place of the table's settings.
         delta: of a unit's budget in a stream, of a corpus, and of an answer; the usual one if None.
         deltas: those that were used, which experiments add.
+        rows: the file that keeps what the model said; None to keep nothing.
     """
 
     table: BenchTable
@@ -54,6 +58,12 @@ class BenchRun:
     given: Mapping[str, Any] = field(default_factory=dict)
     delta: float | None = None
     deltas: set[float] = field(default_factory=set)
+    rows: Path | None = None
+
+    @cached_property
+    def model(self) -> CachingModel:
+        """The vault's model, with what it said before."""
+        return CachingModel(self.vault.model, kept=self.rows)
 
     @property
     def vault(self) -> Vault:

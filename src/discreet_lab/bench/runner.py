@@ -33,6 +33,8 @@ EXPERIMENTS = {
 """The kinds of experiments: the module and the function, which are loaded when they are run."""
 WITH_DELTA = ("answers", "stream", "corpora")
 """The experiments that take a delta."""
+WITH_ROWS = ("answers", "stream", "questions")
+"""The experiments in which a file keeps what the model said."""
 WITHOUT_VAULT = frozenset(("tokens", "lengths"))
 """The experiments that are arithmetic: they draw no noise, so there is one run."""
 
@@ -51,6 +53,7 @@ class BenchOptions:
         plugins: the names of algorithms that are further rows.
         quick: whether to take fewer values, questions and runs.
         encoder: the name of the model of BERTScore.
+        rows: the file that keeps what the model said, with which a run resumes; None to keep nothing.
     """
 
     vault: Path | None = None
@@ -63,6 +66,7 @@ class BenchOptions:
     plugins: Sequence[str] = ()
     quick: bool = False
     encoder: str = PACKAGED
+    rows: Path | None = None
 
     def limit_of(self, table: BenchTable) -> int:
         """Return the number of questions, people or mails."""
@@ -81,6 +85,8 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
     values = table.values(options.quick, options.given)
     if options.delta is not None and table.experiment not in WITH_DELTA:
         raise UsageError(f"The table '{table.name}' has no delta of its own. Leave --delta out.")
+    if options.rows is not None and table.experiment not in WITH_ROWS:
+        raise UsageError(f"The table '{table.name}' keeps nothing of what its model says. Leave --rows out.")
     if options.plugins and table.no_plugin:
         raise UsageError(
             f"The table '{table.name}' takes no algorithm of your own: {table.no_plugin}. Leave --plugin out, or see "
@@ -103,6 +109,7 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             encoder=options.encoder,
             given={name: one[-1] for name, one in options.given.items() if name not in values},
             delta=options.delta,
+            rows=options.rows,
         )
         rows = _experiment(table.experiment)(run)
         run.notes += [said] if (said := tell_other_kind(table, found.kind)) else []

@@ -24,3 +24,9 @@ BENCH = PluginCommand(
     _HEADING,
     {"bench": "discreet_lab.bench.result:BenchShown", "bench-tables": "TableList"},
 )
+DATASET = PluginCommand(
+    "discreet_lab.cli.dataset",
+    "Turn published data sets of the papers into documents and questions.",
+    _HEADING,
+    {"dataset": "DatasetShown"},
+)

@@ -98,6 +98,9 @@ def bench(
     ] = PACKAGED,
     plugin: Plugins = None,
     seed: Annotated[int, typer.Option(min=0, help="The first seed of the noise.")] = 0,
+    rows: Annotated[
+        Path | None, typer.Option(help="A file that keeps what the model said. The same command resumes with it.")
+    ] = None,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write the rows to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
@@ -114,11 +117,14 @@ def bench(
     wanted = find_table(table)
     if csv_file is not None:
         check_output_path(csv_file, vault or _NO_VAULT, force=force)
+    if rows is not None:
+        check_output_path(rows, vault or _NO_VAULT, force=True)
     check_model(model)
     plugins = tuple(register_files(plugin))
     varied = _given(wanted, plugins, param) | ({"epsilon": tuple(epsilon)} if epsilon else {})
-    options = BenchOptions(vault, questions, model, limit, varied, delta, seed, plugins, quick, encoder)
-    with nothing_kept("Nothing was paid"), doing_steps(f"Running {wanted.name}") as on_progress:
+    options = BenchOptions(vault, questions, model, limit, varied, delta, seed, plugins, quick, encoder, rows)
+    kept = "nothing was kept" if rows is None else f"the same command resumes with {rows}"
+    with nothing_kept("Nothing was paid", kept), doing_steps(f"Running {wanted.name}") as on_progress:
         # Only the fictional hospital may show the message of an error: it can have a part of a document.
         fictional = vault is None and questions is None
         with errors_in_full(options.plugins if fictional else (), "run"):

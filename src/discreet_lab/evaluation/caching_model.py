@@ -5,13 +5,19 @@ and seeds reads the same documents again, beside others: this wrapper computes e
 A batch of the wrapper may have fewer rows than the batch of the experiment, and another number of rows may round in
 another way. The tokens are the same, unless two tokens are equally likely up to rounding. Do not use it in a vault that
 answers questions: the time of an answer would reveal cached documents.
+A file can keep the tokens, so that a run of hours that was broken off resumes where it was.
 """
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path as FilePath
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import UsageError
+from discreet.generation.capabilities import probe
 from discreet.generation.model import Decoding, Prompt, VotingModel
 from discreet.generation.wrapping import WrappedModel
 
@@ -27,11 +33,16 @@ class CachingModel(WrappedModel):
     Args:
         model: the model.
         rows: the maximum number of rows of all KV caches.
+        kept: the file that keeps the tokens, made if it is not there; None to keep them in memory alone.
+
+    Raises:
+        UsageError: if the file is of another model or another kind of machine, or cannot be used.
     """
 
-    def __init__(self, model: VotingModel, rows: int = 300) -> None:
+    def __init__(self, model: VotingModel, rows: int = 300, kept: FilePath | None = None) -> None:
         super().__init__(model)
         self._most = rows
+        self._kept = None if kept is None else _KeptTokens(kept, model)
         self._known: dict[Key, _Row] = {}
         self._batches: list[_Batch] = []  # the last used comes last
 
@@ -40,15 +51,11 @@ class CachingModel(WrappedModel):
         keys = [(tuple(shared), prompt, max_tokens) for prompt in prompts]
         return _Remembered(self, [self._known.setdefault(key, _Row(key)) for key in keys])
 
-    @property
-    def tokens(self) -> dict[Key, dict[Path, int]]:
-        """The best next tokens that are known: for each row, after every path that was walked."""
-        return {key: row.best for key, row in self._known.items()}
-
-    def remember(self, tokens: Mapping[Key, Mapping[Path, int]]) -> None:
-        """Add `tokens` of an earlier experiment with the same model. Do not keep them with private texts."""
-        for key, best in tokens.items():
-            self._known.setdefault(key, _Row(key)).best.update(best)
+    def _is_known(self, row: "_Row", path: Path) -> bool:
+        """Return whether the next token of a row after a path is known, from the file as well."""
+        if path not in row.best and self._kept is not None and (token := self._kept.find(row.key, path)) is not None:
+            row.best[path] = token
+        return path in row.best
 
     def _learn(self, wanted: dict["_Row", Path]) -> None:
         """Compute the next token of rows after their paths, all of one length."""
@@ -60,8 +67,54 @@ class CachingModel(WrappedModel):
             self._batches.remove(batch)
             self._batches.append(batch)
             batch.walk(wanted)
+        if self._kept is not None:
+            self._kept.add([(row.key, path, row.best[path]) for row, path in wanted.items()])
         while len(self._batches) > 1 and sum(len(batch.rows) for batch in self._batches) > self._most:
             self._batches.pop(0).leave()
+
+
+class _KeptTokens:
+    """A file of tokens by the digest of a row and of the path after which each came. It holds no text.
+
+    It tells who has a document whether the document was read, so it is kept as a vault is. Records are appended; of one
+    that a crash cut off, nothing is read.
+    """
+
+    _RECORD = np.dtype([("key", "S16"), ("token", "<i4")])
+
+    def __init__(self, path: FilePath, model: VotingModel) -> None:
+        head = b"discreet tokens\n" + hashlib.blake2b(probe(model).encode(), digest_size=16).digest()
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            held = path.read_bytes() or head
+            whole = len(held) - (len(held) - len(head)) % self._RECORD.itemsize
+            if held[: len(head)] != head:
+                raise UsageError(
+                    f"{path} keeps no tokens of '{model.name}' as this machine computes it. Give another file."
+                )
+            os.truncate(path, min(whole, os.fstat(self._file).st_size))
+            if not os.fstat(self._file).st_size:
+                os.write(self._file, head)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be used: {error.strerror}. Give another file.") from error
+        records = np.frombuffer(held[len(head) : whole], self._RECORD)
+        # numpy drops zeros at the end of bytes; `ljust` puts them back.
+        keys = (key.ljust(16, b"\0") for key in records["key"].tolist())
+        self._tokens = dict(zip(keys, records["token"].tolist(), strict=True))
+
+    def find(self, row: Key, path: Path) -> int | None:
+        return self._tokens.get(_digest(row, path))
+
+    def add(self, said: Sequence[tuple[Key, Path, int]]) -> None:
+        found = {_digest(row, path): token for row, path, token in said}
+        self._tokens |= found
+        os.write(self._file, np.array(list(found.items()), self._RECORD).tobytes())
+
+
+def _digest(row: Key, path: Path) -> bytes:
+    shared, prompt, most = row
+    named = shared, prompt.tokens, prompt.padding, most, path  # a prompt shows no tokens in its `repr`
+    return hashlib.blake2b(repr(named).encode(), digest_size=16).digest()
 
 
 class _Row:
@@ -128,7 +181,8 @@ class _Remembered:
     def best(self) -> NDArray[np.int64]:
         """Return the best next token of each row; the end token again for a row that has ended."""
         at = list(zip(self._rows, self._paths, strict=True))
-        while unknown := {row: path for row, path in at if path not in row.best and self._end(path) is None}:
+        is_known = self._model._is_known
+        while unknown := {row: path for row, path in at if self._end(path) is None and not is_known(row, path)}:
             # Rows with one prompt may have gone different ways: one way at a time.
             self._model._learn(unknown)
         ends = [self._end(path) for path in self._paths]

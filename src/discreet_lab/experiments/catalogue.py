@@ -56,6 +56,10 @@ EXPERIMENTS = {
             "clients": "serving_clients:charge_clients",
         },
     ),
+    "speed": Experiment(
+        "Whether a language model runs on this machine as it should, and how fast",
+        {"models": "speed:measure_models"},
+    ),
     "side-channels": Experiment(
         "What the time of an answer tells",
         {"time": "side_channels:time_releases", "http": "side_channels:attack_by_time"},

@@ -3,7 +3,6 @@
 import argparse
 import itertools
 import json
-import pickle
 import re
 import sys
 import tempfile
@@ -42,28 +41,6 @@ from discreet_lab.experiments.common import (
     vault_at,
     write_table,
 )
-
-
-class KeptRows:
-    """A caching model, and the file that keeps its rows.
-
-    Args:
-        model: the model of the vault.
-        path: the file, made if it is not there; None to keep nothing.
-    """
-
-    def __init__(self, model: VotingModel, path: Path | None) -> None:
-        self.model, self._path = CachingModel(model), path
-        if path is not None and path.exists():
-            self.model.remember(pickle.loads(path.read_bytes()))
-
-    def keep(self) -> None:
-        """Write the file, if there is one. A run that is broken off leaves the former one whole."""
-        if self._path is not None:
-            half = self._path.with_name(self._path.name + ".new")
-            half.write_bytes(pickle.dumps(self.model.tokens))
-            half.replace(self._path)
-
 
 _SAID = re.compile(r"diagnosis is (.+?) and the treatment should be (.+?)\.")
 
@@ -205,7 +182,7 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
     parser.add_argument("--grounded", action="store_true", help="votes of consensus are the words that records have")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--rows", type=Path, help="a file that keeps what the model read, for the next run; public data"
+        "--rows", type=Path, help="a file that keeps what the model said, for the next run; private as the data"
     )
     parser.add_argument("--kinds", type=Path, help="a CSV file with the accuracy for each kind of question")
     parser.add_argument("--plot", type=Path)
@@ -231,17 +208,13 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
         wanted = settings_of(given, inner, similarity, len(questions))
         settings = [setting for setting in wanted if is_affordable(setting, vault.model.vocabulary_size)]
         refused = [f"{s.label} at {s.epsilon:g}" for s in wanted if s not in settings and s.epsilon is not None]
-        read = KeptRows(vault.model, given.rows)
         done, steps = itertools.count(1), len(questions) * len(settings)
 
         def progress() -> None:
-            number = next(done)
-            print(f"{number} of {steps}", file=sys.stderr, flush=True)
-            if number % len(settings) == 0:
-                read.keep()
+            print(f"{next(done)} of {steps}", file=sys.stderr, flush=True)
 
-        outcomes = run_stream(vault, questions, settings, given.seed, progress, read.model)
-        read.keep()
+        model = CachingModel(vault.model, kept=given.rows)
+        outcomes = run_stream(vault, questions, settings, given.seed, progress, model)
     if given.out is not None:
         given.out.write_text("".join(json.dumps(outcome.describe()) + "\n" for outcome in outcomes))
     write_outcomes(outcomes, given.csv)

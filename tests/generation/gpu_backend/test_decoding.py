@@ -94,7 +94,7 @@ def test_logits_are_those_of_the_library(kind: str, shared: tuple[int, ...]) -> 
     expected = logits(LockstepDecoding(model, shared, prompts(), len(SAID)))
     found = read(LlamaDecoder(model), prompts(), shared)
     assert np.abs(found - expected).max() < 1e-4 * np.abs(expected).max()
-    assert loading.is_plain_llama(model)
+    assert not loading.find_obstacle(model)
 
 
 def test_each_row_continues_by_its_own_token() -> None:
@@ -195,7 +195,7 @@ def test_longer_sequences_have_no_room() -> None:
     ],
 )
 def test_a_model_with_other_layers_is_left_to_the_library(change: dict[str, Any]) -> None:
-    assert not loading.is_plain_llama(make(**change))
+    assert loading.find_obstacle(make(**change))
 
 
 class OtherLinear(torch.nn.Linear):
@@ -206,18 +206,18 @@ def test_other_products_are_left_to_the_library() -> None:
     other, wide = make(), make()
     other.model.layers[0].mlp.up_proj = OtherLinear(24, 40, bias=False)
     wide.model.layers[0].mlp.up_proj.double()
-    assert loading.is_plain_llama(make())
-    assert not loading.is_plain_llama(other)
-    assert not loading.is_plain_llama(wide)
+    assert not loading.find_obstacle(make())
+    assert loading.find_obstacle(other)
+    assert loading.find_obstacle(wide)
 
 
 def test_a_sliding_window_is_left_to_the_library() -> None:
-    assert not loading.is_plain_llama(make("Mistral", sliding_window=8))
+    assert loading.find_obstacle(make("Mistral", sliding_window=8))
 
 
 def test_a_model_of_another_kind_is_left_to_the_library() -> None:
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=WORDS, n_embd=24, n_layer=1, n_head=6))
-    assert not loading.is_plain_llama(model)
+    assert loading.find_obstacle(model)
     assert loading.open_decoder(model) is None
 
 
@@ -226,7 +226,7 @@ USUAL = Shape(rows=3, shared=17, length=18, steps=2)
 
 @pytest.fixture
 def on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "can_run", lambda _: True)
+    monkeypatch.setattr(loading, "is_on_gpu", lambda _: True)
 
 
 def test_public_rows_pass_the_checks(on_gpu: None, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,6 @@
 """Lock-step decoding against the library's plain forward pass, for models with several kinds of attention."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,9 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.generation.model import Prompt
-from discreet.generation.torch_backend.transformers_model import _context
+from discreet.generation.torch_backend import row_check
+from discreet.generation.torch_backend.configuration import find_context, find_doubt, find_obstacle
+from discreet.numerics import enforce_row_determinism
 from tests.later import Later
 
 if TYPE_CHECKING:
@@ -28,37 +30,65 @@ HEADS: dict[str, Any] = {"num_attention_heads": 6, "num_key_value_heads": 2, "he
 Make = Callable[[], Any]
 
 
-def llama() -> Any:
-    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL, **HEADS))
+ALIKE: dict[str, Any] = {"num_attention_heads": 6, "num_key_value_heads": 2}
+OPT: dict[str, Any] = {"vocab_size": WORDS, "hidden_size": 24, "ffn_dim": 32, "num_hidden_layers": 3}
+WINDOW: dict[str, Any] = {"sliding_window": 8}
+SOME: dict[str, Any] = WINDOW | {"use_sliding_window": True, "max_window_layers": 1}
+MIXED = ["sliding_attention", "full_attention", "sliding_attention"]
+FAMILIES: dict[str, Callable[[], tuple[str, dict[str, Any]]]] = {
+    "llama": lambda: ("Llama", SMALL | HEADS),
+    # Positions that are learned, a head of keys for each of queries.
+    "gpt2": lambda: ("GPT2", {"vocab_size": WORDS, "n_embd": 24, "n_layer": 3, "n_head": 6}),
+    # Scores that are capped: an attention of the model's own; and layers with a window.
+    "gemma2": lambda: ("Gemma2", SMALL | HEADS | WINDOW | {"attn_logit_softcapping": 0.01}),
+    # Of an older kind: it takes no attention but its own.
+    "falcon": lambda: ("Falcon", {"vocab_size": WORDS, "hidden_size": 24, "num_hidden_layers": 3} | FALCON),
+    "opt": lambda: ("OPT", OPT | {"num_attention_heads": 6, "word_embed_proj_dim": 24}),
+    "opt-350m": lambda: (
+        "OPT",
+        OPT | {"num_attention_heads": 6, "word_embed_proj_dim": 12, "do_layer_norm_before": False},
+    ),
+    "gpt-neox": lambda: ("GPTNeoX", SMALL | {"num_attention_heads": 6}),
+    "qwen2": lambda: ("Qwen2", SMALL | ALIKE),
+    "qwen2-window": lambda: ("Qwen2", SMALL | ALIKE | SOME),
+    "qwen3": lambda: ("Qwen3", SMALL | HEADS),
+    "qwen3-window": lambda: ("Qwen3", SMALL | HEADS | SOME),
+    "mistral": lambda: ("Mistral", SMALL | HEADS),
+    "mistral-window": lambda: ("Mistral", SMALL | HEADS | WINDOW),
+    "gemma3": lambda: ("Gemma3", SMALL | HEADS | WINDOW | {"layer_types": MIXED}),
+    "phi3": lambda: ("Phi3", SMALL | ALIKE | {"pad_token_id": 0}),
+    "phi3-window": lambda: ("Phi3", SMALL | ALIKE | WINDOW | {"pad_token_id": 0}),
+}
+"""The class of each family, and what its configuration has. Their weights are random."""
+FALCON: dict[str, Any] = {"num_attention_heads": 6, "new_decoder_architecture": False}
+USUAL = ("llama", "gpt2", "gemma2", "falcon")
+"""The families of `make test`; `make long` has all of them."""
 
 
-def gpt2() -> Any:
-    """Positions that are learned, a head of keys for each of queries."""
-    return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=WORDS, n_embd=24, n_layer=3, n_head=6))
+def build(family: str, **more: Any) -> Any:
+    """Return a model whose weights say something: as it comes, a small model says next to nothing."""
+    name, given = FAMILIES[family]()
+    config = getattr(transformers, f"{name}{'Text' * (name == 'Gemma3')}Config")(**given | more)
+    torch.manual_seed(5)
+    suffix = "LMHeadModel" if name == "GPT2" else "ForCausalLM"
+    model = getattr(transformers, name + suffix)(config).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(3)
+    return model
 
 
-def gemma2() -> Any:
-    """Scores that are capped: an attention of the model's own."""
-    return transformers.Gemma2ForCausalLM(transformers.Gemma2Config(**SMALL, **HEADS, attn_logit_softcapping=0.01))
-
-
-def falcon() -> Any:
-    """Of an older kind: it takes no attention but its own."""
-    shape: dict[str, Any] = {"vocab_size": WORDS, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 6}
-    return transformers.FalconForCausalLM(transformers.FalconConfig(**shape, new_decoder_architecture=False))
-
-
-@pytest.fixture(params=[llama, gpt2, gemma2, falcon])
+@pytest.fixture(params=[pytest.param(one, marks=() if one in USUAL else pytest.mark.long) for one in FAMILIES])
 def make(request: pytest.FixtureRequest) -> Make:
-    def made() -> Any:
-        torch.manual_seed(5)
-        model = request.param().eval()
-        with torch.no_grad():  # as it comes, a small model says next to nothing
-            for weight in model.parameters():
-                weight.mul_(3)
-        return model
+    return lambda: build(request.param)
 
-    return made
+
+@pytest.fixture
+def threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield
+    torch.set_num_threads(before)
 
 
 def prompts(rows: int, seed: int = 0) -> list[Prompt]:
@@ -105,15 +135,12 @@ def test_another_row_changes_no_bit_of_a_row(make: Make) -> None:
 
 
 def test_a_plain_attention_is_taken_over_and_no_other() -> None:
-    taken = {
-        make.__name__: lockstep.LockstepDecoding(make(), (3,), prompts(2), 2)._cache.split
-        for make in (llama, gpt2, gemma2, falcon)
-    }
+    taken = {name: lockstep.LockstepDecoding(build(name), (3,), prompts(2), 2)._cache.split for name in USUAL}
     assert taken == {"llama": True, "gpt2": True, "gemma2": False, "falcon": False}
 
 
 def test_a_batch_ends_with_its_room() -> None:
-    decoding = lockstep.LockstepDecoding(llama(), (3,), prompts(2), 2)
+    decoding = lockstep.LockstepDecoding(build("llama"), (3,), prompts(2), 2)
     decoding.append(1)
     decoding.append(1)
     with pytest.raises(UsageError, match="begun for 2 tokens"):
@@ -124,12 +151,63 @@ def test_a_batch_ends_with_its_room() -> None:
 
 def test_each_row_needs_a_token() -> None:
     with pytest.raises(UsageError, match="1 tokens for 2 rows"):
-        lockstep.LockstepDecoding(llama(), (3,), prompts(2), 2).append_each([1])
+        lockstep.LockstepDecoding(build("llama"), (3,), prompts(2), 2).append_each([1])
 
 
-def test_context_of_a_sliding_window_model_is_its_window() -> None:
-    assert _context(transformers.MistralConfig(sliding_window=64, max_position_embeddings=512)) == 64
-    assert _context(transformers.LlamaConfig(max_position_embeddings=512)) == 512
+@pytest.mark.long
+@pytest.mark.parametrize("threads", [7], indirect=True)
+@pytest.mark.usefixtures("threads")
+def test_rows_keep_their_bits_with_many_threads(make: Make) -> None:
+    """So many numbers that torch divides each step among its threads, in the midst of rows."""
+    model = make()
+    enforce_row_determinism(model)
+
+    def start(shared: Sequence[int], rows: Sequence[Prompt], steps: int) -> Any:
+        return lockstep.LockstepDecoding(model, shared, rows, steps)
+
+    assert row_check.has_independent_rows(start, WORDS, row_check.Shape(41, 20, 100, 2))
+
+
+def test_context_ends_where_positions_turn_otherwise_or_at_an_unknown_window() -> None:
+    assert find_context(transformers.LlamaConfig(max_position_embeddings=512)) == 512
+    assert find_context(transformers.MistralConfig(sliding_window=64, max_position_embeddings=512)) == 512
+    assert find_context(transformers.Starcoder2Config(sliding_window=64, max_position_embeddings=512)) == 64
+    turned = {"rope_type": "longrope", "short_factor": [1.0] * 2, "long_factor": [2.0] * 2, "rope_theta": 10000.0}
+    config = transformers.Phi3Config(
+        **SMALL | ALIKE,
+        max_position_embeddings=512,
+        original_max_position_embeddings=64,
+        rope_parameters=turned | {"original_max_position_embeddings": 64},
+    )
+    assert find_context(config) == 64
+
+
+def test_what_a_configuration_speaks_against_is_refused() -> None:
+    assert find_obstacle(transformers.LlamaConfig()) == ""
+    assert "experts" in find_obstacle(transformers.MixtralConfig())
+    assert "linear_attention" in find_obstacle(transformers.Qwen3NextConfig(num_experts=0))
+    assert "encoder" in find_obstacle(transformers.T5Config())
+    assert find_doubt(transformers.LlamaConfig()) == ""
+    assert "bounds its scores" in find_doubt(transformers.Gemma2Config())
+    assert "falcon" in find_doubt(transformers.FalconConfig())
+
+
+def test_model_of_another_type_is_compared_with_the_library() -> None:
+    model = build("falcon")
+    lockstep.check_lockstep("falcon", model)
+    plain_forward = model.forward
+
+    def one_place_late(*given: Any, **named: Any) -> Any:
+        places = named.get("position_ids")
+        return plain_forward(*given, **named | ({} if places is None else {"position_ids": places + 1}))
+
+    gpt2 = build("gpt2")
+    plain_forward, gpt2.forward = gpt2.forward, one_place_late
+    with pytest.raises(UsageError, match="computes other logits than the library"):
+        lockstep.check_lockstep("shifted", gpt2)
+    gpt2.forward = None
+    with pytest.raises(UsageError, match="fails with it"):
+        lockstep.check_lockstep("dead", gpt2)
 
 
 def test_first_of_equal_maxima_is_chosen_where_the_logits_are() -> None:

@@ -24,6 +24,8 @@ import transformers
 
 from discreet.errors import UsageError
 from discreet.generation.model import Logits, Prompt, Tokens
+from discreet.generation.torch_backend.configuration import WINDOWED, find_window
+from discreet.generation.torch_backend.row_check import STEPS, Shape, agree, public_rows, read_logits
 
 
 class LockstepBatch(ABC):
@@ -91,7 +93,7 @@ class LockstepDecoding(LockstepBatch):
         if shared:  # fed once for all rows
             places = torch.arange(len(shared), device=model.device)
             ids = torch.tensor([list(shared)], device=model.device)
-            self._forward(ids, (places[:, None] >= places[None, :])[None], places[None, :])
+            self._forward(ids, (places[:, None] >= places[None, :])[None], places[None, :], places[None, :])
         self._see(self._feed(prompts))
 
     def _feed_each(self, tokens: Sequence[int]) -> None:
@@ -104,6 +106,7 @@ class LockstepDecoding(LockstepBatch):
                 torch.tensor(tokens, device=own.device)[:, None],  # (rows, 1)
                 self._with_shared(own[:, None, :]),
                 (self._shared_length + place - self._padding)[:, None],
+                self._places_of(places[None, :] - self._padding[:, None]),
             )
         )
 
@@ -124,13 +127,9 @@ class LockstepDecoding(LockstepBatch):
                 self._length, dtype=torch.bool, device=device
             )
             self._cache.feed_rows(first)
-            found.append(
-                self._forward(
-                    torch.tensor([prompt.tokens for prompt in fed], device=device),
-                    self._with_shared(own),
-                    self._shared_length + (places[None, :] - padding).clamp(min=0),
-                )
-            )
+            ids = torch.tensor([prompt.tokens for prompt in fed], device=device)
+            keys = self._places_of(places[None, :] - padding)
+            found.append(self._forward(ids, self._with_shared(own), keys[:, self._shared_length :], keys))
         logits: torch.Tensor = torch.cat(found)
         return logits[: self._rows]
 
@@ -139,23 +138,26 @@ class LockstepDecoding(LockstepBatch):
         padded: torch.Tensor = torch.nn.functional.pad(own, (self._shared_length, 0), value=True)
         return padded
 
-    def _forward(self, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    def _places_of(self, own: torch.Tensor) -> torch.Tensor:
+        """Return the position of each key, of the shared part and of the own one, shape (rows, keys)."""
+        shared = torch.arange(self._shared_length, device=own.device)
+        return torch.cat([shared.expand(len(own), -1), self._shared_length + own.clamp(min=0)], dim=1)
+
+    def _forward(
+        self, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor, keys: torch.Tensor
+    ) -> torch.Tensor:
         """Return the logits after the last of `ids`, shape (rows, vocabulary)."""
         with torch.inference_mode():
-            output = self._model(**self._inputs(ids, seen, positions), logits_to_keep=1)
+            output = self._model(**self._inputs(ids, seen, positions, keys), logits_to_keep=1)
         logits: torch.Tensor = output.logits[:, -1]
         return logits
 
-    def _inputs(self, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor) -> dict[str, Any]:
+    def _inputs(
+        self, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor, keys: torch.Tensor
+    ) -> dict[str, Any]:
         """Return the arguments of a call of the model."""
-        dtype = self._model.dtype
-        mask = torch.zeros(seen.shape, dtype=dtype, device=ids.device).masked_fill_(~seen, torch.finfo(dtype).min)
-        return {
-            "input_ids": ids,
-            "attention_mask": mask[:, None],  # (rows, 1, queries, keys)
-            "position_ids": positions,
-            **self._given,
-        }
+        mask = make_mask(self._model, seen, positions, keys)
+        return {"input_ids": ids, "attention_mask": mask, "position_ids": positions, **self._given}
 
     def _see(self, logits: torch.Tensor) -> None:
         self._logits = logits
@@ -163,6 +165,32 @@ class LockstepDecoding(LockstepBatch):
             self._best = np.argmax(logits.float().numpy(), axis=1).astype(np.int64)
         else:
             self._best = first_maxima(logits).cpu().numpy()
+
+
+def make_mask(
+    model: Any, seen: torch.Tensor, positions: torch.Tensor, keys: torch.Tensor
+) -> torch.Tensor | dict[str, torch.Tensor]:
+    """Return what is added to the scores of attention, shape (rows, 1, queries, keys).
+
+    It is a mask for each kind of layer if a model mixes layers with and without a window.
+
+    Args:
+        model: the model.
+        seen: whether a query sees a key, windows apart, shape (rows, queries, keys).
+        positions: the position of each query, shape (rows, queries).
+        keys: the position of each key, shape (rows, keys).
+    """
+    config = model.config.get_text_config()
+
+    def added(visible: torch.Tensor) -> torch.Tensor:
+        mask = torch.zeros(visible.shape, dtype=model.dtype, device=visible.device)
+        return mask.masked_fill_(~visible, torch.finfo(model.dtype).min)[:, None]
+
+    window = find_window(config) if config.model_type in WINDOWED else None
+    if window is None:
+        return added(seen)
+    near = added(seen & (positions[:, :, None] - keys[:, None, :] < window))
+    return {"full_attention": added(seen), "sliding_attention": near} if WINDOWED[config.model_type] else near
 
 
 def first_maxima(logits: torch.Tensor) -> torch.Tensor:
@@ -175,14 +203,42 @@ def first_maxima(logits: torch.Tensor) -> torch.Tensor:
     return torch.where(logits == logits.amax(dim=1, keepdim=True), places, last).amin(dim=1)
 
 
+def check_lockstep(name: str, model: Any) -> None:
+    """Check on public rows that lock-step decoding computes what the library's plain forward pass computes.
+
+    Raises:
+        UsageError: if it does not, or fails.
+    """
+    shared, prompts = public_rows(int(model.config.get_text_config().vocab_size), Shape(3, 6, 11, STEPS))
+    texts = [[*shared, *prompt.tokens[prompt.padding :]] for prompt in prompts]
+    try:
+        steps = []
+        for added in ([], [3], [3, 4]):  # the tokens that `read_logits` appends
+            with torch.inference_mode():
+                ids = [torch.tensor([[*text, *added]], device=model.device) for text in texts]
+                steps.append(np.stack([model(input_ids=one).logits[0, -1].float().cpu().numpy() for one in ids]))
+        sound = agree(read_logits(LockstepDecoding(model, shared, prompts, STEPS)), np.stack(steps))
+    except (RuntimeError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise UsageError(f"The model '{name}' cannot be used: lock-step decoding fails with it ({error}).") from error
+    if not sound:
+        raise UsageError(
+            f"The model '{name}' cannot be used: on public rows, lock-step decoding computes other logits than the "
+            "library. Take a model of a tested type: discreet doctor --model NAME names them."
+        )
+
+
 def install_lockstep_attention(model: Any) -> bool:
     """Install the lock-step attention in a model with plain attention; return whether it is installed."""
-    # A model with special attention (soft caps, sinks, other positions) does not declare support for the plain one.
-    plain = bool(getattr(model, "_supports_sdpa", False) and getattr(model, "_supports_attention_backend", False))
+    plain = has_plain_attention(model)
     if plain and model.config._attn_implementation != ATTENTION:
         transformers.AttentionInterface.register(ATTENTION, attend)
         model.set_attn_implementation(ATTENTION)
     return plain
+
+
+def has_plain_attention(model: Any) -> bool:
+    """Return whether a model takes another attention: soft caps, sinks and other positions need the model's own."""
+    return bool(getattr(model, "_supports_sdpa", False) and getattr(model, "_supports_attention_backend", False))
 
 
 ATTENTION = "discreet-lockstep"

@@ -11,7 +11,12 @@ import torch
 
 from discreet.errors import UsageError
 from discreet.generation.model import Logits, Prompt, States
-from discreet.generation.torch_backend.decoding import LockstepCache, LockstepDecoding, install_lockstep_attention
+from discreet.generation.torch_backend.decoding import (
+    LockstepCache,
+    LockstepDecoding,
+    install_lockstep_attention,
+    make_mask,
+)
 
 _BLOCK = 8
 """The number of rows in a block."""
@@ -27,10 +32,12 @@ class StatefulDecoding(LockstepDecoding):
         array: States = self._states.float().cpu().numpy()
         return array
 
-    def _forward(self, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    def _forward(
+        self, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor, keys: torch.Tensor
+    ) -> torch.Tensor:
         """Return the states after the last of `ids`, shape (rows, size)."""
         with torch.inference_mode():
-            output = self._model.base_model(**self._inputs(ids, seen, positions))
+            output = self._model.base_model(**self._inputs(ids, seen, positions, keys))
         states: torch.Tensor = output.last_hidden_state[:, -1]
         return states
 
@@ -77,12 +84,12 @@ def _of_block(model: Any, prompts: Sequence[Prompt]) -> States:
     places = torch.arange(length, device=device)
     themselves = torch.eye(length, dtype=torch.bool, device=device)  # no row of the mask may be empty
     seen = ((places[None, :] >= padding)[:, None, :] & (places[:, None] >= places[None, :])) | themselves
-    mask = torch.zeros(seen.shape, dtype=model.dtype, device=device)
+    positions = (places[None, :] - padding).clamp(min=0)
     with torch.inference_mode():
         output = model.base_model(
             input_ids=torch.tensor([prompt.tokens for prompt in prompts], device=device),
-            attention_mask=mask.masked_fill_(~seen, torch.finfo(model.dtype).min)[:, None],
-            position_ids=(places[None, :] - padding).clamp(min=0),
+            attention_mask=make_mask(model, seen, positions, positions),
+            position_ids=positions,
             **cache.given_to(model.base_model),
         )
     array: States = output.last_hidden_state.float().cpu().numpy()

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from discreet.generation.model import Logits, Prompt
-from discreet.generation.torch_backend.decoding import LockstepCache, install_lockstep_attention
+from discreet.generation.torch_backend.decoding import LockstepCache, install_lockstep_attention, make_mask
 
 _BLOCK = 8
 """The constant number of rows in a block. Another number could change the rounding of a row."""
@@ -31,6 +31,7 @@ def _of_block(model: Any, shared: Sequence[int], prompts: Sequence[Prompt]) -> L
         torch.tensor([list(shared)], device=device),
         (places[:, None] >= places[None, :])[None],
         places[None, :],
+        places[None, :],
     )[:, -1:]
     padding = torch.tensor([prompt.padding for prompt in prompts], device=device)[:, None]
     places = torch.arange(length, device=device)
@@ -40,7 +41,9 @@ def _of_block(model: Any, shared: Sequence[int], prompts: Sequence[Prompt]) -> L
     ids = torch.tensor([prompt.tokens for prompt in prompts], device=device)
     cache.feed_rows(0)
     seen = torch.nn.functional.pad(own, (before, 0), value=True)
-    logits = _logits(model, cache, ids, seen, before + (places[None, :] - padding).clamp(min=0))
+    positions = before + (places[None, :] - padding).clamp(min=0)
+    keys = torch.cat([torch.arange(before, device=device).expand(len(positions), -1), positions], dim=1)
+    logits = _logits(model, cache, ids, seen, positions, keys)
     # The token before the first real token is the last shared one, not the padding.
     first = _normalizer(after_shared) - after_shared[0, 0].float()[ids]
     later = _normalizer(logits) - logits.gather(2, ids.roll(-1, dims=1)[..., None])[..., 0].float()
@@ -54,15 +57,18 @@ def _normalizer(logits: torch.Tensor) -> torch.Tensor:
 
 
 def _logits(
-    model: Any, cache: LockstepCache, ids: torch.Tensor, seen: torch.Tensor, positions: torch.Tensor
+    model: Any,
+    cache: LockstepCache,
+    ids: torch.Tensor,
+    seen: torch.Tensor,
+    positions: torch.Tensor,
+    keys: torch.Tensor,
 ) -> torch.Tensor:
     """Return the logits of the token after each place, shape (rows, places, vocabulary)."""
-    mask = torch.zeros(seen.shape, dtype=model.dtype, device=ids.device)
-    mask = mask.masked_fill_(~seen, torch.finfo(model.dtype).min)
     with torch.inference_mode():
         output = model(
             input_ids=ids,
-            attention_mask=mask[:, None],  # always given, even without padding
+            attention_mask=make_mask(model, seen, positions, keys),  # always given, even without padding
             position_ids=positions,
             **cache.given_to(model),
         )

@@ -7,6 +7,7 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.generation.answers import GreedyCompletion
 from discreet.generation.model import Logits, Prompt, ScoredDecoding, States
 from discreet.generation.prompts import render_plain_chat
+from discreet.generation.torch_backend.configuration import find_context
 from discreet.generation.torch_backend.row_check import Shape, has_independent_rows
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         model, tokenizer: objects of the transformers library.
         row_independent: whether the row contract is enforced (`discreet.numerics`), as `load_model` does.
         decoder: the faster forward pass of the model, if it has one.
+        check_shapes: whether public rows are checked before the first batch of each shape, as on a GPU.
     """
 
     def __init__(
@@ -96,13 +98,15 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         *,
         row_independent: bool = False,
         decoder: Decoder | None = None,
+        check_shapes: bool = False,
     ) -> None:
         self.name, self.row_independent, self._decoder = name, row_independent, decoder
+        self._check_shapes = check_shapes or model.device.type != "cpu"
         super().__init__(tokenizer)
         self._model = model.eval()
-        self.vocabulary_size = int(model.config.vocab_size)
-        self.context_length = _context(model.config)
-        self.state_size = int(model.config.get_text_config().hidden_size)
+        config = model.config.get_text_config()
+        self.vocabulary_size, self.state_size = int(config.vocab_size), int(config.hidden_size)
+        self.context_length = find_context(config)
         self.end_tokens = self.find_end_tokens(model.generation_config)
         self._output_checked = False
         self._checked: set[tuple[int, int]] = set()
@@ -116,7 +120,7 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         shape = Shape(len(prompts), len(shared), length, max_tokens)
         if self._decoder is not None and self._decoder.has_room(shape) and self._decoder.is_checked(shape):
             return self._decoder.start(shared, prompts, max_tokens)
-        if self._model.device.type != "cpu":
+        if self._check_shapes:
             self._check_shape(shape)
         return self._start_plain(shared, prompts, max_tokens)
 
@@ -126,7 +130,7 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         return LockstepDecoding(self._model, shared, prompts, max_tokens)
 
     def _check_shape(self, shape: Shape) -> None:
-        """Check public rows before the first batch of a shape, since a GPU chooses kernels by it.
+        """Check public rows before the first batch of a shape: a GPU chooses kernels by it, a function its threads.
 
         Raises:
             DiscreetError: if a row depends on others.
@@ -135,10 +139,14 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         if kind in self._checked:
             return
         if not has_independent_rows(self._start_plain, self.vocabulary_size, shape):
+            on_cpu = self._model.device.type == "cpu"
+            instead = (
+                "Take another model" if on_cpu else "Hide the GPU, so that the CPU computes: CUDA_VISIBLE_DEVICES="
+            )
             raise DiscreetError(
-                f"On this GPU, public rows depend on each other in a batch of {shape.rows} rows of {shape.length} "
-                "tokens. A document could change what is said of others, so nothing is computed. "
-                "Hide the GPU, so that the CPU computes: CUDA_VISIBLE_DEVICES= (empty)."
+                f"With this model on this {'CPU' if on_cpu else 'GPU'}, public rows depend on each other in a batch of "
+                f"{shape.rows} rows of {shape.length} tokens. A document could change what is said of others, so "
+                f"nothing is computed. {instead}{'.' if on_cpu else ' (empty).'}"
             )
         self._checked.add(kind)
 
@@ -174,9 +182,3 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
 
             check_output(self._model)
             self._output_checked = True
-
-
-def _context(config: Any) -> int:
-    """Return the longest sequence; with sliding-window attention, the size of the window."""
-    limits = [getattr(config, "max_position_embeddings", None), getattr(config, "sliding_window", None)]
-    return min((int(limit) for limit in limits if limit), default=2048)

@@ -13,7 +13,6 @@ from discreet.vault import Vault
 from discreet_lab.bench.measures import columns_on, measured
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import Row
-from discreet_lab.evaluation.caching_model import CachingModel
 from discreet_lab.evaluation.experiment import ScoredAnswer, run_answers
 
 Settings = dict[tuple[tuple[str, Any], ...], Algorithm]
@@ -26,10 +25,9 @@ def run(given: BenchRun) -> list[Row]:
     once = list(dict.fromkeys(settings.values()))
     given.deltas |= {delta for one in once if isinstance(delta := getattr(one, "delta", None), float)}
     advance = given.count("answering", len(given.questions) * len(once) * given.seeds)
-    model = CachingModel(given.vault.model)
     found: dict[Algorithm, list[list[ScoredAnswer]]] = {one: [] for one in once}
     for question in given.questions:
-        answers = run_answers(given.vault, [question], once, given.seeds, advance, model, first_seed=given.seed)
+        answers = run_answers(given.vault, [question], once, given.seeds, advance, given.model, first_seed=given.seed)
         for one in once:
             found[one] += answers[one]
     columns = columns_on(given.table.columns, given.data)

@@ -17,7 +17,7 @@ from discreet.generation.torch_backend.transformers_model import TransformersMod
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import RAG
 from discreet.retrieval.documents import Passage, StoredText
-from discreet.retrieval.embedding import Embedder
+from discreet.retrieval.embedding import Embedder, embed_questions
 from discreet_lab.attacks.exports import SimulatedExport
 from discreet_lab.attacks.extraction import (
     KINDS,
@@ -222,7 +222,7 @@ def measure_prompting(
     yield row("prompting, no documents", lambda _: [])
     for name, transform in protections(embedder.dimension, tried.epsilon, tried.seed):
         projected = ProjectedTexts.of(stored, transform)
-        yield row(f"prompting, {name}", lambda text, p=projected: p.nearest(embedder.embed([text])[0], 1))  # type: ignore[misc]
+        yield row(f"prompting, {name}", lambda text, p=projected: p.nearest(embed_questions(embedder, [text])[0], 1))  # type: ignore[misc]
 
 
 def _prompted(

@@ -13,7 +13,6 @@ from discreet_lab.attacks.simulation import copied, documents_of, private_folder
 from discreet_lab.bench.experiments.corpora import read_corpus, read_texts, simulate_corpus
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import Row
-from discreet_lab.evaluation.caching_model import CachingModel
 from discreet_lab.evaluation.experiment import run_answers, summary
 from discreet_lab.evaluation.metrics import mean_and_margin, score
 
@@ -50,7 +49,7 @@ def run(given: BenchRun) -> list[Row]:
 
 
 def _query_rows(given: BenchRun, budget: Budget) -> list[Row]:
-    model, rows = CachingModel(given.vault.model), []
+    model, rows = given.model, []
     names = [*given.values["algorithm"], *given.plugins]
     advance = given.count("answering", len(names) * len(given.values["number"]))
     for name in names:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from discreet.export.vectors import draw_matrix
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.known_answers import matches
+from discreet.retrieval.embedding import embed_questions
 from discreet_lab.attacks.exports import SimulatedExport
 from discreet_lab.baselines.brute_force_knn import Neighbours
 from discreet_lab.bench.run import BenchRun
@@ -119,6 +120,6 @@ def _embedded(given: BenchRun) -> tuple[Vectors, Vectors, Right]:
     vault = given.vault
     stored = vault.store.texts()
     passages = np.stack([one.vector for one in stored]).astype(np.float32) / np.float32(vault.store.scale)
-    questions = vault.embedder.embed([one.question for one in given.questions])
+    questions = embed_questions(vault.embedder, [one.question for one in given.questions])
     right = np.array([[matches(one.text, asked.answers) for one in stored] for asked in given.questions])
     return passages, questions, right

@@ -38,7 +38,7 @@ def run(given: BenchRun) -> list[Row]:
     settings = _settings(given, similarity)
     given.deltas |= {one.delta for _, one in settings if one.epsilon is not None}
     advance = given.count("answering", len(given.questions) * len(settings))
-    outcomes = run_stream(given.vault, given.questions, [one for _, one in settings], given.seed, advance)
+    outcomes = run_stream(given.vault, given.questions, [one for _, one in settings], given.seed, advance, given.model)
     columns = columns_on(given.table.columns, given.data)
     rows = []
     for (key, _), outcome in zip(settings, outcomes, strict=True):
