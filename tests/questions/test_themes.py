@@ -58,9 +58,11 @@ THEMES = {
     "What are the main complaints of patients with fever?": 'themes: complaint, among "fever"',
     "What are the main complaints since 2026-01?": "themes: complaint, among date >= 2026-01",
     "What are the most common complaints of patients with breathing problems?": (
-        "themes: complaint, among complaint = breathing"
+        "themes: complaint, among in one record (complaint = breathing)"
     ),
-    "What are the main problems of patients with skin problems?": "themes: complaint, among complaint = skin",
+    "What are the main problems of patients with skin problems?": (
+        "themes: complaint, among in one record (complaint = skin)"
+    ),
     "What are the wards?": "themes: ward",
 }
 DATED = {
@@ -87,7 +89,15 @@ CONDITIONS = {
         "difference: complaint = skin versus complaint = heart"
     ),
     "Are skin problems more common in women than in men?": "compare: complaint = skin, groups sex = w versus sex = m",
-    "How many women with skin problems have fever?": 'count: "fever", among sex = w and complaint = skin',
+    "How many women with skin problems have fever?": (
+        'count: "fever", among sex = w and in one record (complaint = skin)'
+    ),
+    "What share of patients with skin problems have heart problems?": (
+        "share: in one record (complaint = heart), among in one record (complaint = skin)"
+    ),
+    "Summarise what the notes say about patients with skin problems.": (
+        "themes: complaint, among in one record (complaint = skin)"
+    ),
     "How many patients have fever?": 'count: "fever"',
     'How many patients have "skin problems"?': 'count: "skin problems"',  # a quoted phrase names no code
     "What is the treatment for Winter Hand?": "fact: What is the treatment for Winter Hand?",

@@ -249,11 +249,12 @@ class Router:
             return None
         text, by = split_groups(text, named)
         forms = ("summary",) if kind == "summary" and first else ("list", "trend") if kind == "trend" else ("list",)
-        if kind == "summary" and SUMMED.match(text):  # what all say of themselves: it names no population
-            text, forms = SUMMED.sub("what do ", text), ("list",)
         # In its own words first: "complaints of patients with breathing problems" names its attribute.
         texts = dict.fromkeys((text, VAGUE.sub(first, text, 1) if vague else text))
-        for text, form in product(texts, forms):
+        asked = list(product(texts, forms))
+        if kind == "summary" and SUMMED.match(text):  # what all say of themselves, before what is said of a population
+            asked.insert(0, (SUMMED.sub("what do ", text), "list"))
+        for text, form in asked:
             with suppress(UsageError):
                 found = read_request(text, form, self.settings.fields, self._nouns)
                 said = first if form == "summary" else next(iter((*found.phrases[::-1], "")), "") if found else ""

@@ -394,6 +394,7 @@ def _passive(text: str, nouns: Nouns) -> Statement | None:
 def condition_first(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of "fever among patients with Winter Hand"."""
     text, noted = re.subn(rf" (?:been )?{NOTED}(?= {AMONG} )", "", text, count=1, flags=FLAGS)
+    text = re.sub(rf" (?:been )?{NOTED} (?:to|by)(?= )", " among", text, count=1, flags=FLAGS)
     for found in re.finditer(rf"(?<=\w) {AMONG} ", text, FLAGS):  # the first may be inside: "pain in the chest"
         who = text[found.end() :]
         named = noted or statement(re.sub(r"^(?:an?|all|the|our|those|any)\s+", "", who, flags=FLAGS), nouns)
