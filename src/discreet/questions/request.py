@@ -414,7 +414,7 @@ def themes_of(attribute: str, by: str, settings: VaultConfig, book: Codebook | N
                 ),
             )
         some = tuple(field_values(settings.fields[meant]))
-        # The records of a unit may have several values of a declared category: one of them alone would be a false count.
+        # A unit may have several values of a declared category: to count one of them alone would be false.
         found |= {name: meant, values: some, each: known.get(meant, min(len(some), USUAL_MOST))}
     return found
 

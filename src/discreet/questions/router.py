@@ -38,37 +38,12 @@ from discreet.questions.request import (
     public_field,
     request_of_statistic,
 )
-from discreet.questions.sentences import LONGEST, Nouns, named_choices, normalize_question, nouns_of, sentence_of
+from discreet.questions.sentences import LONGEST, Nouns, named_choices, normalize_question, nouns_of, sentence_of, table
 from discreet.questions.understanding import check_whole, read_condition, read_foreign, read_request
 from discreet.questions.vocabulary import check_spelling, quoted_in, widen
 from discreet.retrieval.codebook import Codebook
 
-_ADVICE: dict[str, str] = {
-    "count": "It asks for a number, and voters say no number of many. A statistic is asked of the vault's own model, "
-    "where each unit pays for itself. For shares among the nearest documents, name public choices: --choice A "
-    "--choice B --vote-shares.",
-    "comparison": "It compares numbers, and voters know their own documents alone. Ask the vault's own model, for "
-    "example: How many more patients have fever than chills?",
-    "list": "It asks for several things. An answer holds one. Ask for one thing at a time, for example: Name one "
-    "symptom of ... Or ask about each thing: Is ... a symptom of ...?",
-    "nothing-named": "It names nothing that documents could speak of. Ask about a thing by its name, for example: What "
-    "is the treatment for ...? Or: How many have ...?",
-    "follow-up": "It refers to an earlier question or answer. Write the whole question, with the name of its subject. "
-    "`discreet chat` knows the question before; for `discreet ask`, name it: --after QUESTION.",
-    "summary": "It asks for a summary of many documents. An answer is a few words. Ask for one fact, for example: "
-    "What is the treatment for ...?",
-    "superlative": "It asks for the end of an order ('most', 'main', 'best', 'worst'), and voters know their own "
-    "documents alone. Ask for a list: What are the most common symptoms of ...? Or for a share, a typical number, or "
-    "whether it is so at all.",
-    "two-things": "It is two questions, and one answer would be given. Ask each by itself.",
-    "other-language": "It is in another language than the vault's model reads. Ask in {language}.",
-    "person": "It asks about one individual, and the guarantee forbids statements about one individual. Ask for a fact "
-    "that holds for many individuals.",
-    "other": (
-        "It asks for what no document states, such as an opinion or a computation. Ask for a fact, a number or a list."
-    ),
-    "unsure": "It can be read in several ways, or by none. Ask in simpler words, or write what is meant: {readings}",
-}
+_ADVICE: dict[str, str] = table("router.advice")
 NAMES = tuple(_ADVICE)
 """The kinds of refusals."""
 _NAMES = {

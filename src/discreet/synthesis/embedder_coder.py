@@ -2,7 +2,7 @@
 
 1  The text is cut into clauses: the parts of its sentences between commas and joins ("but", "because").
 2  A clause that denies, tells of a relative or of former times is left out, unless the attribute counts such.
-3  A word of a value that the text says, by the rules of phrases, states the value: "HIV-" and "HIV: none" say no "HIV+".
+3  A word of a value that the text says, by the rules of phrases, states the value: "HIV-" does not say "HIV+".
 4  Else the likeness of a value is that of its likeliest clause: a linear function of the clause's vector. It is fitted
    on what the book says (ridge regression): 1 on name, meaning, words and examples of the value, 0 on those of others.
 5  A value counts from its threshold on. "One of" takes the value that is farthest above its own, "any of" takes all
@@ -247,13 +247,13 @@ class _Spoken:
         for clause in clauses:
             np.maximum(found, known[clause.text], out=found, where=self._counts(clause))
         stems = [{tongue_of("").stem(word) for word in sentence} for sentence in sentences]
-        record = UnitRecord((text,))
+        record, by_place = UnitRecord((text,)), self._denied | self._family  # phrases count neither of the two
         for place, needed, words, phrase in self._words:
             for sentence in (sentence for sentence, there in zip(sentences, stems, strict=True) if needed <= there):
                 span = window_of(sentence, words, tongue_of(""))
-                if span and self._counts(Clause.of(sentence, *span, phrase.text))[place]:
-                    if self._denied[place] or self._family[place] or phrase.holds(record):
-                        found[place] = max(found[place], 1.0)
+                counts = span and self._counts(Clause.of(sentence, *span, phrase.text))[place]
+                if counts and (by_place[place] or phrase.holds(record)):
+                    found[place] = max(found[place], 1.0)
         return np.split(found, self._ends)
 
     def _counts(self, clause: Clause) -> NDArray[np.bool_]:

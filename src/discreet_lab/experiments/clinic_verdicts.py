@@ -135,9 +135,16 @@ class Judge:
         return next(one for one in found if one.name == most)
 
     def is_right(self, question: ClinicQuestion, algorithm: Algorithm) -> bool:
-        """Return whether a statistic is one of the right requests of a question, or one with their synonyms."""
-        right = (parse_request(one) for one in question.requests if one != FACT)
-        forms = (form for one in right for form in {one, widen(one, self.vault.settings.synonyms, book=self.vault.router.book)})
+        """Return whether a statistic is one of the right requests of a question, or one with their synonyms and codes.
+
+        A summary is the table of the first code, where a vault has some (docs/codebook.md).
+        """
+        right = [parse_request(one) for one in question.requests if one != FACT]
+        book = self.vault.router.book
+        if book is not None:
+            first, summaries = book.coded[0].name, [one for one in right if one.kind == "summary"]
+            right += [Request(kind="themes", attribute=first, among=one.among) for one in summaries]
+        forms = (form for one in right for form in {one, widen(one, self.vault.settings.synonyms, book=book)})
         return any(self._key(self.statistic(one)) == self._key(algorithm) for one in forms)
 
     def statistic(self, request: Request) -> Algorithm:
