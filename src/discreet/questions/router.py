@@ -38,12 +38,23 @@ from discreet.questions.request import (
     public_field,
     request_of_statistic,
 )
-from discreet.questions.sentences import LONGEST, Nouns, named_choices, normalize_question, nouns_of, sentence_of, table
+from discreet.questions.sentences import (
+    LONGEST,
+    Nouns,
+    named_choices,
+    normalize_question,
+    nouns_of,
+    pattern,
+    sentence_of,
+    table,
+)
 from discreet.questions.understanding import check_whole, read_condition, read_foreign, read_request
 from discreet.questions.vocabulary import check_spelling, quoted_in, widen
 from discreet.retrieval.codebook import Codebook
 
 _ADVICE: dict[str, str] = table("router.advice")
+_ANOTHER = pattern("router.another")
+"""What stands between two questions in one sentence."""
 NAMES = tuple(_ADVICE)
 """The kinds of refusals."""
 _NAMES = {
@@ -354,7 +365,16 @@ class Router:
     def _refusal(self, name: str, question: str, guess: Guess | None = None) -> CannotAnswer:
         language = "English" if self.language == "en" else self.language
         readings = " Or: ".join(self._readings(question, guess)) if guess and name == "unsure" else ""
-        return CannotAnswer(name, _ADVICE[name].format(language=language, readings=readings))
+        parts = " And: ".join(self._parts(question)) if name == "two-things" else ""
+        return CannotAnswer(name, _ADVICE[name].format(language=language, readings=readings, parts=parts))
+
+    def _parts(self, question: str) -> Iterator[str]:
+        """Yield the questions in a sentence that is two: as requests, where they are understood."""
+        for part in _ANOTHER.split(sentence_of(question)):
+            found = None
+            with suppress(UsageError):
+                found = self.understand(part)
+            yield str(found or f"{part}?")
 
     def _readings(self, question: str, guess: Guess) -> Iterator[str]:
         """Yield what a question may mean, as requests, the likeliest one first."""

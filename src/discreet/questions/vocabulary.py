@@ -96,12 +96,12 @@ def _stems(word: str) -> Iterator[str]:
 def _is_typed(meant: str, word: str, *, own: bool) -> bool:
     """Return whether a typing error between two words is a sign: swapped letters; in a long word one more or less, too.
 
-    A replaced letter is a sign beside the vault's own words alone: too many words of medicine are no frequent words,
-    and one letter from one ("stent").
+    A replaced letter is a sign beside the vault's and the caller's own words alone: too many words of medicine are no
+    frequent words, and one letter from one ("stent"). Beside own words, a shorter word is long.
     """
     if len(meant) != len(word):
-        return len(word) >= _LONG and len(meant) >= _SHORTEST - 1
-    return sorted(meant) == sorted(word) or (own and len(word) >= _LONG)
+        return len(word) >= (_SHORTEST if own else _LONG) and len(meant) >= _SHORTEST - 1
+    return sorted(meant) == sorted(word) or (own and len(word) > _SHORTEST)
 
 
 @cache
