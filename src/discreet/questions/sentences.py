@@ -4,8 +4,9 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from importlib.resources import files
+from operator import getitem
 from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
@@ -21,18 +22,20 @@ _ENTRIES: dict[str, Any] = tomllib.loads(files("discreet.questions").joinpath("w
 """The words of questions in four languages, and the patterns that are made of them."""
 
 
+def look(name: str) -> Any:
+    """Return what `words.toml` has under a name such as "lists.of"."""
+    return reduce(getitem, name.split("."), _ENTRIES)
+
+
 @cache
 def entry(name: str) -> str:
-    """Return an entry of `words.toml`, such as "lists.of": line breaks are left out, and others stand for `<name>`."""
-    found: Any = _ENTRIES
-    for part in name.split("."):
-        found = found[part]
+    """Return an entry of `words.toml`: line breaks are left out, and other entries stand for `<name>`."""
     section = name.split(".")[0]
 
     def other(one: re.Match[str]) -> str:
         return entry(one[1] if "." in one[1] else f"{section}.{one[1]}")
 
-    return re.sub(r"(?<!\?P)<([a-z_.]+)>", other, found.replace("\n", ""))
+    return re.sub(r"(?<!\?P)<([a-z_.]+)>", other, look(name).replace("\n", ""))
 
 
 def pattern(name: str) -> re.Pattern[str]:
@@ -42,10 +45,7 @@ def pattern(name: str) -> re.Pattern[str]:
 
 def table(name: str) -> dict[str, str]:
     """Return the entries of a table by their names."""
-    found: Any = _ENTRIES
-    for part in name.split("."):
-        found = found[part]
-    return {one: entry(f"{name}.{one}") for one in found}
+    return {one: entry(f"{name}.{one}") for one in look(name)}
 
 
 _PEOPLE = entry("sentences.people").split()

@@ -267,20 +267,13 @@ def check_whole(request: Request, nouns: Nouns) -> None:
     Raises:
         CannotAnswer: if one does.
     """
+    named = rf"\b(?:by|per|each|every) (?:the )?({'|'.join(map(re.escape, nouns.fields)) or '(?!)'})s?$"
     for one in request.phrases:
-        if name := next(
-            (
-                name
-                for name in nouns.fields
-                if re.search(rf"\b(?:by|per|each|every) (?:the )?{re.escape(name)}s?$", one, FLAGS)
-            ),
-            "",
-        ):
+        if by := re.search(named, one, FLAGS):
             raise CannotAnswer(
                 request.kind,
-                f"It asks for values by '{name}', whose values were not declared. For the number of each {name}, "
-                "ask for a "
-                f"list: List the {name}s.",
+                f"It asks for values by '{by[1]}', whose values were not declared. For the number of each {by[1]}, ask "
+                f"for a list: List the {by[1]}s.",
             )
         if (left := _FRAMES.search(one)) or len(one.split()) > _LONGEST_PHRASE:
             why = f"the word '{left[0]}'" if left else "so many words"
