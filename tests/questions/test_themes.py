@@ -173,3 +173,11 @@ def test_values_and_how_many_count_are_those_of_the_book() -> None:
     assert ROUTER.decide("list: complaint, most 3", lambda *_: Consensus()).algorithm.name == "themes"
     other = ROUTER.decide("themes: complaint, by ward", lambda *_: Consensus()).algorithm
     assert other.set_apart != found.set_apart
+
+
+@pytest.mark.parametrize(("text", "each", "spread"), [("themes: ward", 3, 0), ("themes: sex, by ward", 2, 3)])
+def test_a_person_may_have_several_values_of_a_declared_category(text: str, each: int, spread: int) -> None:
+    """Someone may have been on each ward: a table that counts one of them would miss, whatever its noise."""
+    found = ROUTER.decide(text, lambda *_: Consensus()).algorithm
+    assert isinstance(found, Themes)
+    assert (found.each, found.spread) == (each, spread)

@@ -10,8 +10,6 @@ from discreet.questions.statements import AMONG, Slots, condition_first, joined,
 
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 _VALUES = {name: number for number, name in enumerate(_NUMBERS, 1)} | {"fifteen": 15, "twenty": 20, "dozen": 12}
-_N = entry("lists.n")
-_COMMON = entry("lists.common")
 _RANK = entry("lists.rank")
 _LIST_LEAD = pattern("lists.list_lead")
 _OF = entry("lists.of")

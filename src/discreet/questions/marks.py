@@ -53,7 +53,6 @@ MONTHS = table("marks.months")
 """The names of the months in each language; English if empty."""
 _FOREIGN_LABELS = {"women": ("Frauen", "femmes", "mujeres"), "men": ("Männer", "Männern", "hommes", "hombres")}
 _FOREIGN_TIMES = table("marks.foreign_times")
-_PLAIN_AGE = entry("marks.plain_age")
 _FOREIGN_AGES = table("marks.foreign_ages")
 """Words for "women", "since" and "over" in German, French and Spanish; in German a noun after the number is no age."""
 _ABOVE = {

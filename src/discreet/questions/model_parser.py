@@ -43,7 +43,7 @@ _NONE = "none"
 _MOST_KEPT, _MOST_TOKENS, _LONGEST_REPLY = 1000, 1000, 20_000
 _REFUSED = (400, 422)
 """Statuses of a server that does not know a part of what is sent."""
-_INSTRUCTIONS, _BOOK = (look("model_parser")[name] for name in ("instructions", "book"))
+_INSTRUCTIONS, _BOOK = str(look("model_parser.instructions")), str(look("model_parser.book"))
 """What the model reads before a question, and before a description of a collection."""
 
 

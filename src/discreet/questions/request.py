@@ -413,9 +413,9 @@ def themes_of(attribute: str, by: str, settings: VaultConfig, book: Codebook | N
                     "discreet code VAULT --book medical-visit, and `discreet codebook show` lists others."
                 ),
             )
-        some = tuple(field_values(settings.fields[meant]))
+        public = tuple(field_values(settings.fields[meant]))
         # A unit may have several values of a declared category: to count one of them alone would be false.
-        found |= {name: meant, values: some, each: known.get(meant, min(len(some), USUAL_MOST))}
+        found |= {name: meant, values: public, each: known.get(meant, min(len(public), USUAL_MOST))}
     return found
 
 

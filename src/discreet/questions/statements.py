@@ -280,8 +280,7 @@ def stated(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     text = re.sub(rf"^(?=in {MARKED} {verbs})", f"{nouns.plural} ", text, flags=FLAGS)
     lead = re.sub(r"^(?:is|are|was|were|do|does|did|has|have|had|the|it) (?=\w+ )", "", text, flags=FLAGS)
     for one in (text, lead):
-        passive = _passive(one, nouns)
-        held = passive or statement(one, nouns)
+        held = statement(one, nouns)
         if held is not None and (held.said or not held.holds):
             return Slots(kind, held.holds, held.denied, held.who)
     first = condition_first(kind, lead, nouns)
@@ -299,22 +298,6 @@ def stated(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
             return Slots(kind, held.holds, held.denied, held.who)
     condition, denied = holds(lead)
     return Slots(kind, condition, denied) if condition else None
-
-
-def _passive(text: str, nouns: Nouns) -> Statement | None:
-    """Return the holding of "notes is fever mentioned": the condition stands between verb and participle."""
-    inside = re.fullmatch(
-        rf"{nouns.counted}(?P<who>(?: (?:with|of|in) .+?)?) (?:is|are|was|were|does|do|did|has|have) (?P<what>.+?) "
-        rf"(?:been )?{NOTED}(?: (?:to|in|at all))?",
-        text,
-        FLAGS,
-    )
-    if not inside or re.match(r"(?:been|being|not|never|\w+ly)$", inside["what"], FLAGS):
-        return None
-    negated = bool(re.search(r"\s(?:not|never)$", inside["what"], FLAGS))
-    what = re.sub(r"\s(?:not|never|ever|been)$", "", inside["what"], flags=FLAGS)
-    who = group(f"{nouns.plural}{inside['who']}", nouns) if inside["who"] else ""
-    return Statement(who, phrase(what), negated)
 
 
 def condition_first(kind: Kind, text: str, nouns: Nouns) -> Slots | None:

@@ -349,13 +349,10 @@ _FRONT = pattern("understanding.front")
 
 # --- trends -----------------------------------------------------------------------------------------------------------
 
-_EACH = entry("understanding.each")
 _PERIOD = pattern("understanding.period")
 _ADJECTIVE = pattern("understanding.adjective")
 _NAMED = {"yr": "year", "mont": "month", "quar": "quarter", "year": "year", "annu": "year"}
 _COURSE = pattern("understanding.course")
-_CHANGE = entry("understanding.change")
-_HELP = entry("understanding.help")
 _CURVE = entry("understanding.curve")
 _ASKED = pattern("understanding.asked")
 _CHANGES = pattern("understanding.changes")

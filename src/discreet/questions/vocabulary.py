@@ -89,6 +89,8 @@ def _stems(word: str) -> Iterator[str]:
         if word.endswith(ending) and len(word) - len(ending) > 2:
             stem = word[: -len(ending)]
             yield from (stem, f"{stem}e", f"{stem}y", f"{stem.removesuffix('i')}y")
+            if ending == "es":  # "diagnoses"
+                yield f"{stem}is"
             if stem[-1:] == stem[-2:-1]:
                 yield stem[:-1]
 
