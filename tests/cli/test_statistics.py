@@ -228,7 +228,7 @@ def test_what_rules_understood_is_said(ward: Path, question: str, said: str) -> 
 
 def test_count_that_may_be_none_says_what_is_not_found(ward: Path) -> None:
     """The true count is 0, and its interval begins above 0 with probability 0.025: of eight, all do never."""
-    found = [ask(ward, f"How many patients have Wintre Hand {letter * 3}?").output for letter in "abcdefgh"]
+    found = [ask(ward, f"How many patients have Zorbal Foot {letter * 3}?").output for letter in "abcdefgh"]
     assert any("A misspelled word, or another word for the same thing, is not found." in output for output in found)
     assert "this may be none" not in ask(ward, "How many patients have Winter Hand?").output
 
@@ -246,3 +246,17 @@ def test_answers_that_a_question_names_are_its_choices(ward: Path) -> None:
     told = json.loads(ask(ward, question, "--plan", "--json").stdout)
     assert told["request"] == f"fact: {question}, choices gloves | wraps"
     assert "choices" not in ask(ward, "What is the treatment for Winter Hand?", "--plan", "--json").stdout
+
+
+@pytest.mark.parametrize("question", ["How many patients have Wintr Hand?", "How many patients have Wintar Hand?"])
+def test_a_word_near_to_ones_own_earlier_question_is_asked_back(ward: Path, question: str) -> None:
+    assert ask(ward, "How many patients have Winter Hand?").exit_code == 0
+    found = ask(ward, question)
+    assert found.exit_code == 2, found.output
+    assert "Did you mean 'winter'" in found.output
+
+
+def test_two_questions_are_offered_as_two(ward: Path) -> None:
+    found = ask(ward, "How many patients have Winter Hand and what do they take for it?")
+    assert found.exit_code == 2, found.output
+    assert 'count: "Winter Hand" And: what do they take for it?' in " ".join(found.output.split())

@@ -121,6 +121,18 @@ def test_useful_is_near_and_narrow(clinic: Clinic, vault: Vault) -> None:
     assert judge.judge(QUESTIONS[1], truth, said).name == WRONG
 
 
+def test_a_table_does_not_name_what_may_be_none(clinic: Clinic, vault: Vault) -> None:
+    """It shows all public values: those whose interval holds 0 are no other things, and one above 0 is."""
+    judge, asked, answer = Judge(clinic, vault), vault.decide("list: Station"), _exact(vault).answer
+    assert answer is not None
+    truth = TrueNumbers("values", {"Nord": 9, "Süd": 8, "Ost": 7})
+    there = [Figure(name, "count", number, 1.0, 20.0) for name, number in truth.values.items()]
+    for low, verdict in ((0.0, USEFUL), (1.0, WRONG)):
+        table = (*there, *(Figure(f"thing {n}", "count", 2.0, low, 9.0) for n in range(9)))
+        said = Said(asked, answer=replace(answer, released=(), table=table))
+        assert judge.judge(QUESTIONS[37], truth, said).name == verdict
+
+
 def test_words_of_no_record_are_invented(clinic: Clinic, vault: Vault) -> None:
     judge, asked = Judge(clinic, vault), vault.decide("fact: What is the treatment for Winter Hand?")
     answer = _exact(vault).answer

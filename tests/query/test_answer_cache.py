@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.algorithms.common.algorithm import Figure
+from discreet.algorithms.statistics.counted import MAY_LACK, Counted
 from discreet.generation.toy import ToyModel
 from discreet.query import answer_cache
 from discreet.query.answer_cache import AnswerCache, Released, as_record
@@ -275,3 +277,19 @@ def test_language_sets_a_no_answer_of_a_statistic_apart(history: AnswerCache) ->
     history.add(Released("Which?", "", "public", "list", 0, choices=asked.set_apart, way=fingerprint(asked)))
     assert find_released(history, "Which?", asked) is not None
     assert find_released(history, "Which?", replace(asked, language="de")) is None
+
+
+@pytest.mark.parametrize("table", [("count",), ("count", "share")])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_line_that_says_no_number_of_missing_units_may_lack_any(
+    history: AnswerCache, table: tuple[str, ...], kept: bool
+) -> None:
+    """An earlier form of lines said that units may be missing, and not how many: that is no 0."""
+    numbers = tuple(Figure(kind, kind, 5.0, 0.0, 9.0) for kind in table)
+    counts = Counted((5,), (2.0,)) if kept else None
+    said = f"About 5 (0 to 9).\nUnits {MAY_LACK} So counts may be too small, beyond their intervals."
+    history.add(Released("How many?", said, "end", "count", 0, table=numbers, counts=counts))
+    history.add(Released("How many else?", "About 5 (0 to 9).", "end", "count", 0, table=numbers, counts=counts))
+    first, second = history.all()
+    assert (first.unable, second.unable) == (None, 0)
+    assert first.counts is None or first.counts.unable is None

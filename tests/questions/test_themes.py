@@ -58,9 +58,11 @@ THEMES = {
     "What are the main complaints of patients with fever?": 'themes: complaint, among "fever"',
     "What are the main complaints since 2026-01?": "themes: complaint, among date >= 2026-01",
     "What are the most common complaints of patients with breathing problems?": (
-        "themes: complaint, among complaint = breathing"
+        "themes: complaint, among in one record (complaint = breathing)"
     ),
-    "What are the main problems of patients with skin problems?": "themes: complaint, among complaint = skin",
+    "What are the main problems of patients with skin problems?": (
+        "themes: complaint, among in one record (complaint = skin)"
+    ),
     "What are the wards?": "themes: ward",
 }
 DATED = {
@@ -87,7 +89,15 @@ CONDITIONS = {
         "difference: complaint = skin versus complaint = heart"
     ),
     "Are skin problems more common in women than in men?": "compare: complaint = skin, groups sex = w versus sex = m",
-    "How many women with skin problems have fever?": 'count: "fever", among sex = w and complaint = skin',
+    "How many women with skin problems have fever?": (
+        'count: "fever", among sex = w and in one record (complaint = skin)'
+    ),
+    "What share of patients with skin problems have heart problems?": (
+        "share: in one record (complaint = heart), among in one record (complaint = skin)"
+    ),
+    "Summarise what the notes say about patients with skin problems.": (
+        "themes: complaint, among in one record (complaint = skin)"
+    ),
     "How many patients have fever?": 'count: "fever"',
     'How many patients have "skin problems"?': 'count: "skin problems"',  # a quoted phrase names no code
     "What is the treatment for Winter Hand?": "fact: What is the treatment for Winter Hand?",
@@ -163,3 +173,11 @@ def test_values_and_how_many_count_are_those_of_the_book() -> None:
     assert ROUTER.decide("list: complaint, most 3", lambda *_: Consensus()).algorithm.name == "themes"
     other = ROUTER.decide("themes: complaint, by ward", lambda *_: Consensus()).algorithm
     assert other.set_apart != found.set_apart
+
+
+@pytest.mark.parametrize(("text", "each", "spread"), [("themes: ward", 3, 0), ("themes: sex, by ward", 2, 3)])
+def test_a_person_may_have_several_values_of_a_declared_category(text: str, each: int, spread: int) -> None:
+    """Someone may have been on each ward: a table that counts one of them would miss, whatever its noise."""
+    found = ROUTER.decide(text, lambda *_: Consensus()).algorithm
+    assert isinstance(found, Themes)
+    assert (found.each, found.spread) == (each, spread)

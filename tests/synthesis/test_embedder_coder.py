@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.retrieval.codebook import Attribute, Codebook
+from discreet.retrieval.codebook import Attribute, Codebook, CodedValue
 from discreet.retrieval.embedding import HashingEmbedder, MiniLM
 from discreet.synthesis import embedder_coder
 from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, choose, clauses_of, fit
@@ -53,6 +53,26 @@ def codes(coder: EmbedderCoder, text: str, book: Codebook) -> list[str]:
 )
 def test_text_has_the_codes_that_it_states(coder: EmbedderCoder, text: str, expected: list[str]) -> None:
     assert sorted(codes(coder, text, book_of())) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Known HIV+.", ["hiv+"]),
+        ("HIV-.", []),
+        ("HIV unknown.", []),
+        ("Diagnosis: hepatitis A.", ["hepatitis a"]),
+        ("Diagnosis: hepatitis B.", []),
+        ("Rash: none.", []),
+        ("Rash: on both arms.", ["skin"]),
+    ],
+)
+def test_words_are_looked_for_by_the_rules_of_phrases(coder: EmbedderCoder, text: str, expected: list[str]) -> None:
+    """Signs and letters count, and the answer of a form denies."""
+    book = book_of()
+    values = (*book.attributes[0].values, CodedValue(name="hiv+"), CodedValue(name="hepatitis a"))
+    attribute = book.attributes[0].model_copy(update={"values": values, "threshold": 1.0})
+    assert codes(coder, text, book.model_copy(update={"attributes": (attribute,)})) == expected
 
 
 @pytest.mark.parametrize(

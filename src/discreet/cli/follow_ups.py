@@ -30,7 +30,7 @@ def complete(vault: Vault, question: str, turns: Sequence[Turn]) -> str:
         CannotAnswer: if it is a follow-up, and no question can be made of it.
     """
     asked = [one.text for one in turns if one.role == "user"]
-    made, doubtful = questions.complete([*asked, question], vault.router)
+    made, doubtful = questions.complete([*asked, question], vault.own_router)
     earlier = asked[-1] if asked else ""
     if doubtful:
         raise unclear(earlier)

@@ -97,7 +97,7 @@ class Chooser:
     def decide(self, question: str, *, check: bool = False) -> Decision:
         """Return what is done with a question; with `check`, refuse one of a kind that voters cannot answer."""
         own = {name: value for name, value in self.given.items() if value is not None and name == "epsilon"}
-        return self.vault.router.decide(
+        return self.vault.own_router.decide(
             question,
             self._usual_with,
             given=lambda: _parsed(self.param) | own,

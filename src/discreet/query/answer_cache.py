@@ -29,7 +29,7 @@ from pydantic import AfterValidator, TypeAdapter
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from discreet.algorithms.common.algorithm import Figure, Stopped, Support
-from discreet.algorithms.statistics.counted import Counted
+from discreet.algorithms.statistics.counted import MAY_LACK, Counted
 from discreet.errors import StoreError
 from discreet.questions.request import FACT, KINDS
 from discreet.retrieval.embedding import Embedder, embed_questions
@@ -107,6 +107,11 @@ class Released:
     asked: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        # Lines of an earlier form say that units may be missing, and not how many.
+        if self.counts and self.counts.unable == 0 and MAY_LACK in self.answer:
+            object.__setattr__(self, "counts", replace(self.counts, unable=None))
+
     @property
     def moments(self) -> tuple[str, ...]:
         """The minute of the release, if it is known."""
@@ -115,7 +120,9 @@ class Released:
     @property
     def unable(self) -> int | None:
         """How many units at most its numbers lack, since they could not pay; None if it may be any number."""
-        return self.counts.unable if self.counts else 0
+        if self.counts:
+            return self.counts.unable
+        return None if MAY_LACK in self.answer else 0
 
     @property
     def is_answer(self) -> bool:

@@ -8,7 +8,7 @@ import re
 
 from discreet.errors import CannotAnswer
 from discreet.questions.marks import MARKED
-from discreet.questions.sentences import FLAGS, Nouns
+from discreet.questions.sentences import FLAGS, Nouns, entry, pattern
 from discreet.questions.statements import (
     AMONG,
     AND,
@@ -27,56 +27,23 @@ from discreet.questions.statements import (
     without_closing,
 )
 
-_MORE = (
-    r"(?:(?:just )?as (?:often|common|frequent|frequently)(?= )|any |much |far |even |significantly |a lot "
-    r")?(?:(?:more|less)(?: (?:common(?:ly)?|frequent(?:ly)?|often|likely|prevalent|"
-    r"widespread|usual|strongly|of an? (?:problem|issue)))?|(?:an? )?(?:bigger|smaller|larger) (?:problem|issue|"
-    r"concern)|mor|commoner|rarer|likelier|fewer|higher|lower|greater|larger|smaller|bigger|over-?represented)"
-)
-_THAN = (
-    r"\s*,?\s*\b(?:than|(?<=often )as|(?<=common )as|(?<=frequent )as|versus|vs|(?:as )?compared (?:with|to)|as "
-    r"opposed to|rather than|outnumbers?|outnumbered|exceeds?|against)\s+"
-)
-_ASKED = re.compile(
-    r"^(?:(?:iz|is it true that|how mcuh|do you know|by how (?:many|much)|how (?:much|many)|is|are|was|were|do|does|"
-    r"did|has|have|had|there|we|i|you|whether|if|it|the case that|"
-    rf"see|{SHARE} of|(?:number|numbers|count) of|the|there been|(?:so|or|and|just))\b[\s,:]*)+",
-    FLAGS,
-)
-_TAIL = re.compile(
-    r"(?:,? (?:and )?by how (?:many|much)(?: \w+)?|,? and what is the difference|[:,]? ?which (?:one )?(?:is|are) "
-    r"(?:it|more|there more of)|, right|"
-    r" (?:do|does|did|are|is|have|had|has)|, and how (?:large|big) is the difference|: (?:what is )?the difference)$",
-    FLAGS,
-)
-_SEEN_OFTEN = (
-    rf"(?: (?:been )?(?:{NOTED}|occur|happen|appear|come up|show up|affect(?:ed)?|done|mentioned|reported|found|"
-    r"there))+$"
-)
-_OPEN = re.compile(
-    r"^(?:which \w+ (?:has|have|mentions?|shows?|reports?) (?:the )?|(?:which|what|who)(?: (?:of|one of) (?:the two|"
-    r"these|those|the following|the))?(?: (?:group|groups|ones?|of these))?\b\s*|(?:in|for|with|among) which(?: of "
-    r"the)?(?: \w+)?\b\s*)",
-    FLAGS,
-)
-_COMPARED = re.compile(
-    r"(?:please )?(?:compare|contrast|comparison of|comparing|a comparison of)\s+(?:how (?:common|frequent|often|"
-    rf"likely) |the )?(?:{SHARE} of |numbers? of |counts? of )?",
-    FLAGS,
-)
-_DIFFERS = re.compile(
-    rf"(?:how (?:much )?)?(?:does|do|did|is|are|has|have) (?:the )?(?:{SHARE} (?:of|with) )?(?P<of>.+?) (?:differ|"
-    r"vary|different|compare)(?:s|ed)?(?: at all)? (?:between|among|in|across|for|from|with) (?P<rest>.+)|"
-    rf"(?:.*?\b)?(?:differences?|gap) in (?:the )?(?:{SHARE} of )?(?P<what>.+?) between (?P<between>.+)",
-    FLAGS,
-)
-_BETWEEN = re.compile(
-    r"(?:.*?\b)?(?:difference|gap)(?: in (?:the )?numbers?| in counts?)? (?:between|in) (?:the )?(?:numbers? |"
-    r"counts? )?(?:of )?(?P<a>.+?) (?:and|vs|versus) (?:the )?(?:numbers? |counts? )?(?:of )?(?P<b>.+)",
-    FLAGS,
-)
+_MORE = entry("comparisons.more")
+_THAN = entry("comparisons.than")
+_ASKED = pattern("comparisons.asked")
+_TAIL = pattern("comparisons.tail")
+_SEEN_OFTEN = entry("comparisons.seen_often")
+_OPEN = pattern("comparisons.open")
+_COMPARED = pattern("comparisons.compared")
+_DIFFERS = pattern("comparisons.differs")
+_BETWEEN = pattern("comparisons.between")
 EACH_VALUE = re.compile(rf"[\s,:]*\bacross((?: in {MARKED})+) apart\b[\s,:]*")
 _LESS = re.compile(r"\b(?:fewer|less|rarer|lower|smaller)\b", FLAGS)
+
+
+_TAIL_GROUPS = pattern("comparisons.tail_groups")
+_INSIDE = pattern("comparisons.inside")
+_BY_GROUPS = pattern("comparisons.by_groups")
+_AWAY = pattern("comparisons.away")
 
 
 def compare(text: str, nouns: Nouns) -> Slots | None:
@@ -115,27 +82,14 @@ def _listed_groups(text: str, nouns: Nouns) -> Slots | None:
         return _pair(between["a"], between["b"], nouns)
     if lead := _COMPARED.match(text):
         rest = text[lead.end() :]
-        if by := re.fullmatch(
-            r"(?P<groups>.+?) (?:by|on|with respect to|with regard to|in terms of|regarding|: who|: which) (?P<of>.+)",
-            rest,
-            FLAGS,
-        ):
+        if by := _BY_GROUPS.fullmatch(rest):
             return _in_groups(holds(by["of"])[0], _groups(by["groups"], nouns))
-        inside = re.fullmatch(
-            rf"(?P<of>.+?)(?: (?:is|are|occurs?))? (?:between|across|before|{AMONG}) (?P<groups>.+? (?:and|versus|"
-            r"vs|with|to|against) .+)",
-            rest,
-            FLAGS,
-        )
+        inside = _INSIDE.fullmatch(rest)
         if inside and not statement(inside["of"], nouns):
             return _in_groups(holds(inside["of"])[0], _groups(inside["groups"], nouns))
         parts = _several(rest)
         return _pair(*parts, nouns) if len(parts) == 2 else None
-    tail = re.fullmatch(
-        rf"(?P<head>.*?\b{_MORE}\b.*?)(?:\s*[,:;]|\s+[-\u2013])?\s+(?P<groups>(?:[^,:]+, )*[^,:]+?,? or .+)",
-        text,
-        FLAGS,
-    )
+    tail = _TAIL_GROUPS.fullmatch(text)
     if tail and not re.search(_THAN, text, FLAGS):
         head = _OPEN.sub("", tail["head"])
         return _between_groups(head, tail["groups"], nouns, asks=head != tail["head"])
@@ -168,9 +122,7 @@ def _than(text: str, nouns: Nouns) -> Slots | None:
     if len(sides) < 2:
         return None
     left, right = _ASKED.sub("", sides[0]), sides[1].strip()
-    if away := re.fullmatch(
-        r"(?P<who>.+?) to (?P<of>(?!those|the)\w+ .+|\w+)", right, FLAGS
-    ):  # "likelier than men to report X"
+    if away := _AWAY.fullmatch(right):  # "likelier than men to report X"
         right, left = away["who"], f"{left} to {away['of']}"
     less = bool(_LESS.search(sides[0]))
     cut = re.search(rf"\b{_MORE}\b", left, FLAGS)
@@ -214,11 +166,7 @@ def _groups(text: str, nouns: Nouns) -> tuple[str, ...]:
     return _against(*named) if len(named) > 1 else ()
 
 
-_OTHERS = re.compile(
-    r"(?:not |(?:in |among )?(?:the )?)?(?:without|none|one|it|any|(?:do|does|did|have|has|had)(?: not|n't)|others?|"
-    r"all others|the rest|rest|no)(?: (?:one|it|any|them))?",
-    FLAGS,
-)
+_OTHERS = pattern("comparisons.others")
 
 
 def _against(first: str, *others: str) -> tuple[str, ...]:

@@ -13,43 +13,18 @@ from discreet.errors import CannotAnswer, DiscreetError
 from discreet.questions.kinds import guess_kind
 from discreet.questions.request import Request
 from discreet.questions.router import Router
-from discreet.questions.sentences import FLAGS, sentence_of
+from discreet.questions.sentences import FLAGS, entry, pattern, sentence_of
 from discreet.questions.understanding import parts_of, together
 
-_LEAD = re.compile(
-    r"(?:(?:and|but|or|also|so|then|now|ok|okay|what about|how about|what of|the same|same)\b[\s,]*)+", FLAGS
-)
-_THEM = r"(?: of (?:them|those|these|that))?(?: (?:is|are|would) (?:that|this|these|those|it|they)(?: be)?)?"
-_SHARE = re.compile(
-    rf"(?:(?:what|which|how large an?|as an?|in|the|its) )*(?:share|percentage|percent|per cent|proportion){_THEM}",
-    FLAGS,
-)
+_LEAD = pattern("follow_ups.lead")
+_THEM = entry("follow_ups.them")
+_SHARE = pattern("follow_ups.share")
 _COUNT = re.compile(rf"(?:(?:how many|what number|as a (?:count|number)|in numbers){_THEM})", FLAGS)
-_PERIOD = re.compile(
-    (
-        r"(?:(?:the same|broken down|split|is it|is that|that|it|show) )*(?:(?:by|per|each|every) (?P<by>month|quarter|"
-        r"year)|(?P<ly>month|quarter|year)ly)"
-    ),
-    FLAGS,
-)
-_OF_THEM = re.compile(
-    r"(?P<head>how many|(?:what|which) (?:share|percentage|proportion)) of (?:them|those|these)\b (?P<rest>.+)", FLAGS
-)
-_ONLY = re.compile(
-    (
-        r"(?:(?:only|just|for|in|with|of|among|by|to|from|at) )*(?:the )?(?P<what>.+?)(?: (?:instead|too|alone|only|as "
-        r"well))?"
-    ),
-    FLAGS,
-)
+_PERIOD = pattern("follow_ups.period")
+_OF_THEM = pattern("follow_ups.of_them")
+_ONLY = pattern("follow_ups.only")
 _AMONG = re.compile(r"(?:only |just )?(?:among|amongst|in|for|of) (?:the |those )?(?P<who>.+)", FLAGS)
-_VAGUE = re.compile(
-    r"(?:(?:all|the|any|some|one|those|these|this|that|it|them|they|he|she|him|her) ?)*(?:rest|whole|total|others?|"
-    r"ones?|none|nothing|same|yesterday|today|now|then|so|"
-    r"you|me|us|yes|no|thanks?)?|.*\b(?:what|which|how|why|who|when|where|is|are|do|does|did|more|less|most|fewer|"
-    r"older|younger|last|next|not|without|no)\b.*|(?:top |first )?\d+|\w+ly",
-    FLAGS,
-)
+_VAGUE = pattern("follow_ups.vague")
 """What names no thing of its own."""
 
 

@@ -11,71 +11,15 @@ from dataclasses import replace
 from functools import cache
 
 from discreet.questions.marks import MARKED
-from discreet.questions.sentences import FLAGS, FOREIGN_UNITS, LONGEST, Nouns, sentences_of
+from discreet.questions.sentences import FLAGS, LONGEST, Nouns, sentences_of, table
 from discreet.questions.statements import AND, Kind, Slots, joined
 
-_SIGNS = {
-    "de": r"wie|viele?\w*|wievie\w+|der|die|das|den|mit|bei|und|haben|hat|welche\w*|von|anteil|pro|im|oder|häufigst\w+",
-    "fr": r"combien|quel\w*|les?|la|des?|du|est|et|ont|avec|chez|[ld]'|une|sont|nombre|par|ou|aux?|en",
-    "es": r"cu[aá]\w+|qué|el|l[oa]s?|con|del?|y|son|una|por|entre|n[uú]mero|más|edad|porcentaje|en|se|han?|mes",
-}
+_SIGNS = table("foreign.signs")
 """Words that tell the languages apart."""
-_VERBS = {
-    "de": r"ha(?:ben|tten?|t)|(?:leide[nt]|litten)(?: (?:an|unter))?|klagen(?: über)?|bek[oa]m\w*|erhalten|n[ae]hmen|"
-    r"zeigen|berichten(?: von| über)?|w(?:ird|[eu]rden?)|ist|sind|waren?|k[oa]mm?(?:en|t)?|tr[aei]t(?:en|t)?|gibt es|"
-    r"es gibt",
-    "fr": r"ont|a|avaient|(?:a|ont)(?:-t)?-(?:on|ils?|elles?)(?: (?:diagnostiqu|constat|observ)é)?|est|sont|"
-    r"souffr(?:e|ent)(?: d(?:e|u|'))?|présente(?:nt)?|pren(?:d|nent)|reçoivent|portent|se plaignent d(?:e|u|')|(?:voi|"
-    r"trouve|observe|donne)(?:-?t)?-on|reviennent|(?:il )?y a(?:-t-il)?",
-    "es": r"t(?:ienen?|enían?|uvieron|enemos)|ha[ny]?|(?:padec|sufr|recib)en?(?: de)?|(?:present|tom|llev|mencion)an?|"
-    r"están?|es|son|fueron|hubo|aparecen?|surgen?|suelen|se quejan de|se (?:observ|diagnostic)\w+",
-}
+_VERBS = table("foreign.verbs")
 """Verbs that say no more than that a thing holds of a unit."""
-_WORDS = {
-    "units": FOREIGN_UNITS,
-    "frame": r"was|wie|hoch|groß|zahlen|nenne?|sage?|zeige?|gib|uns|und|ich|möchte|wir|wissen|bitte|quel(?:le)?s?|on|"
-    r"nous|avons|compte|savoir|faudrait|(?:donne|dite?)[sz]?(?:-moi)?|c'est|quoi|et|je|voudrais|il|y|a-t-on|"
-    r"cuál(?:es)?|oye|hola|dime|quisiera|saber|por favor|gibt|es|-",
-    "count": r"(?:(?:bei|in|an|chez|dans|à|en|a|con) )?(?:wie ?viele[rn]?|combien|cu[aá]nt[oa]s)|wie oft(?! ha)|"
-    r"(?:(?:an|gesamt)?zahl|nombre|n[uú]mero|total)(?= d| aller| von)|(?:zähle?n?|comptez?|cuent[ea])(?= die| les|"
-    r" l[oa]s)",
-    "share": r"(?:(?:bei|zu|chez|dans|en|a) )?(?:wie ?viele?r? (?:%|percent|prozent)|(?:welche[mnr]? |quel(?:le)? |"
-    r"qué )?(?:(?:teil|taux|tasa|parte?|fraction|fracción|prevalencia|prévalence|propor[ct]i[oó]n|fréquence|"
-    r"frecuencia)(?= d| est? | es )|anteil|prozentsatz|pourcentage|porcentaje))|wie (?:häufig|verbreitet)|"
-    r"wie oft(?= ha\w+ (?!\w+ (?:mit|ohne)))|^(?:%|percent)|à quelle fréquence|con qué frecuencia|c[oó]mo de com[uú]n",
-    "list": r"(?:(?:aus|an|unter|de|à|pour|a) )?(?:welchen?|quel(?:le)?s(?: sont)?|qué(?= \w+[aeo]s\b))|was sind|"
-    r"cuáles son|que prennent comme|una lista de|(?:nenne?|zeige?|liste|gib|énum[èé]re|cite|donne|enumera|nombra|"
-    r"dame)[zr]?(?: mir| uns|-moi)?|(?=(?:\w+ )?häufigsten? |(?:[\w-]+ ){1,3}les plus |(?:\w+ ){1,2}más \w+ (?:en|de|"
-    r"entre|con) )",
-    "usual": r"(?:am )?häufigsten?|wichtigsten|(?:les? )?plus(?: (?:souvent|fr[ée]quent|courant|commun|"
-    r"cité)e?s?){0,2}|(?:con )?más (?:frecuen\w+|com(?:ún|unes)|habitual(?:es)?|(?:repetid|usad)[oa]s)",
-    "of": r"de[rnms]?|die|das|aller?|vo[nm]|eine?[nmrs]?|sich|auch|mir|de la|de l'|du|d'|l[ae]s?|l'|tou(?:s|tes)|"
-    r"une?s?|eu|été|aussi|se|s'|ne|n'|a|del|los|el|tod[oa]s|un[oa]?s?|también|ser|sido",
-    "prep": r"bei|unter|für|i[nm]|mit|nach|an|chez|parmi|sous|avec|pour|dans|après|sur|con|en|entre|tras|después de",
-    "with": r"die|welche|qui|que|mit|avec|ayant|(?:atteinte?s?|souffrant) d(?:e|u|')|con|diagnosticad[oa]s (?:con|de)",
-    "without": r"ohne|sans(?: avoir)?|sin",
-    "not": r"keine?[nrms]?|nicht|nie|pas|jamais|aucune?|no|ning[uú]na?|nunca",
-    "end": r"gehabt|festgestellt|diagnostiziert|beobachtet|gefunden|verordnet|verschrieben|gegeben|genannt|erwähnt|"
-    r"entwickelt|vor|auf|sind das|insgesamt|es gibt|ha(?:tt|b)en|sind|leiden|bekommen|bitte|a la vez|au total|"
-    r"dans la base|signalés|a-t-il évolué|(?:est|sont|a|ont)(?:-(?:il|elle)s?)?|hay|tenemos|registradas|en total|hubo|"
-    r"por favor",
-    "by": r"(monatlich|mes a mes|^wie hat sich|^comment|^cómo ha evolucionado)|(?:pro|je|nach|jede[ns]?|par|chaque|"
-    r"por|cada) (?:(monat|mois|mes)|(quartal|trimestre)|(jahr|an|année|año))(?:e?[ns])?",
-    "lost": r"letzt\w+|derni\w+|últim\w+|pasad[oa]|frau|herrn?|madame|monsieur|señora?|co[uû]te|kostet|cuesta|mehr|"
-    r"weniger|als|wie ?viel\w*|warum|tage?|monate|jahre|man|sie|er|diese\w*|davon|plus|moins|combien|temps|jours?|"
-    r"mois|ans|fois|ils?|elles?|ça|ce(?:tte|la|t)?|qu[ie]|más|menos|cu[aá]nt\w+|días?|meses|años|veces|ell[ao]s?|"
-    r"est?[eoa]|cien",
-    "join": r"und|oder|aber|et|ou|mais|y|e|o|u|pero",
-}
-_ATTRIBUTES = {
-    "symptoms": r"symptom(?:en?|e?s)|symptômes|s[ií]ntomas",
-    "complaints": r"beschwerden|plaintes|quejas",
-    "treatments": r"behandlungen|therapien|traitements|tratamientos",
-    "diagnoses": r"diagnosen|krankheiten|diagnostics|maladies|diagnósticos|enfermedades",
-    "medications": r"medikamente|médicaments|medicamentos|fármacos",
-    "side effects": r"nebenwirkungen|effets (?:secondaires|indésirables)|efectos secundarios",
-    "reasons": r"gründen?|raisons|razones",
-}
+_WORDS = table("foreign.words")
+_ATTRIBUTES = table("foreign.attributes")
 _NUMBERS = "drei trois tres vier quatre cuatro fünf cinq cinco sechs six seis sieben sept siete acht huit ocho".split()
 
 
@@ -199,35 +143,7 @@ class _Reader:
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 
 # Frequent words of each language. In a comparison of two languages, their common words are ignored.
-_COMMON = {
-    "en": "a about an and are at be been by can could did do does for from had has have her his how i if in is it its "
-    "many me most much my of on or our she should that the their them there these they this to was we were what when "
-    "where which who whom whose why will with would you your",
-    "de": "aber auf aus bei beim bin das dem den der dies diese diesem dieser du durch ein eine einem einen einer "
-    "eines es für gegen geht gibt haben hat hilft hilfts ich ihr im ist kann kein keine leidet mein meine meiner "
-    "mit nach nicht oder ohne sind über und vom von wann warum was welche welchem welchen welcher welches wenn wer "
-    "werden wie wieviele wird wo wofür wogegen womit wurde wurden zu zum zur nenne liste viele patienten",
-    "fr": "au aux avec ce ces cette chez comment contre dans de des du elle est et été il je la le les leur mais mes "
-    "nous on où par pour pourquoi quand que quel quelle quelles quels qui quoi sans se ses son sont sur un une "
-    "vous combien",
-    "es": "al cada como cómo con contra cuál cuáles cuándo cuántas cuántos de del dónde el en es esta este fue ha hay "
-    "la las los más para pero por qué quién quiénes se sin son su sus tiene tienen tratamiento un una y",
-    "it": "al alla anche che chi col come con contro cosa da dal dalla dei del della delle di dove e ed gli ha il "
-    "la le lo nel nella per perché quale quali quando quanti quante sono sul un una",
-    "pt": "ao as com como contra da das de do dos é em e foi mais na nas no nos o os ou para pelo por qual quais "
-    "quando quantos quantas que quem são se sem seu sua tem um uma",
-    "nl": "aan als bij dat de deze dit door een en er het hoe hoeveel ik in is kan met naar niet of om op te tegen tot "
-    "uit van voor waar waarom wanneer wat welke werd wie worden zijn zonder",
-    "pl": "co czy dla do gdzie i ile jak jaka jaki jakie jest jeśli kiedy kto który która które lub ma na nie od po "
-    "przez przy się są to w z za że",
-    "tr": "bir bu çok da de en gibi hangi hastalığın için ile kaç kadar kim mi mı mu mü nasıl ne neden nedir nerede "
-    "olan var ve veya yok",
-    "sv": "av att den det där där en ett för från hur hur har i inte kan med men när och om på som till vad var varför "
-    "vem vid vilka vilken vilket är",
-    "da": "af at den der det du en er et for fra har hvad hvem hvilken hvilke hvilket hvor hvordan hvorfor hvornår i "
-    "ikke kan med når og om på som til ved",
-    "cs": "a ale by co do jak jaká jaké jaký je jsou kde kdo kdy kolik na nebo o od po pro proč při s se u v z za že",
-}
+_COMMON = table("foreign.common")
 _SCRIPTS = {"ru": "CYRILLIC", "uk": "CYRILLIC", "bg": "CYRILLIC", "el": "GREEK", "ar": "ARABIC", "he": "HEBREW"}
 _SCRIPTS |= {"zh": "CJK HIRAGANA KATAKANA", "ja": "CJK HIRAGANA KATAKANA", "ko": "HANGUL", "hi": "DEVANAGARI"}
 _SCRIPTS |= {"th": "THAI"} | dict.fromkeys(_COMMON, "LATIN")

@@ -13,52 +13,18 @@ from discreet.algorithms.statistics.conditions import Condition, all_of, any_of,
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
 from discreet.questions.marks import MONTHS
+from discreet.questions.sentences import pattern, table
 from discreet.questions.statements import holds
 
-_MEASURED = re.compile(
-    r"\b(?:over|under|above|below|older|younger|before|after|until|between|more than|less than|at (?:least|most))\b.*\d"
-    r"|\b(?:more|less|fewer) than (?:once|twice|one|two|three|four|five)\b"
-    r"|\b(?:least|most|exactly) (?:once|twice|one|two|three|four|five)\b"
-    r"|\b(?:last|past|next) (?:\d+|few|two|three|six|twelve) (?:day|week|month|year)s?\b"
-    r"|\b(?:last|this|next|past) (?:day|week|month|year|quarter)s?\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
-    r"|\b(?:in|during|from|of) (?:\w+ )?(?:19|20)\d\d\b|\bon (?:the )?\d|[<>=\u2264\u2265]|\bpercent\b"
-    r"|\b(?:by|per|each|every) (?:day|week|weekday|hour|decade|age|sex|gender|ward|department|"
-    r"doctor|street|city|region)$",
-    re.IGNORECASE,
-)
+_MEASURED = pattern("joins.measured")
 """A comparison with a number or a date, or a division by something that is no declared field: no phrase of a text."""
-_PEOPLE = re.compile(
-    (
-        r"\b(women|men|girls|boys|children|kids|teenagers?|infants?|babies|toddlers|minors|seniors|pensioners|the "
-        r"elderly|adults|females?|males?)\b(?!')"
-    ),
-    re.IGNORECASE,
-)
-_PLAIN = re.compile(
-    r"(?:(?!(?:of|in|at|to|for|with|by|from|about|into|onto|on|off|before|after|during|since|until|under|over|against|"
-    r"within|without|than|any|all|both|each|every|some|several|two|three|four|five|more|most|less|least|nothing|times|"
-    r"deny|denies|denied|refuse[sd]?|stop(?:s|ped)?|lack(?:s|ed)?|have|has|had|having|is|are|was|were|be|get|gets|got|"
-    r"take[sn]?|took|not|no|never|nor|at|together|last|next|same|left|right|upper|lower|mild|moderate|severe|acute|"
-    r"chronic|type|stage|grade)\b)[\w'.&+-]+(?:\s+|$))+",
-    re.IGNORECASE,
-)
+_PEOPLE = pattern("joins.people")
+_PLAIN = pattern("joins.plain")
 """A piece that says the same alone as beside others: names of things, and nothing that may belong to another piece."""
-_LOST = re.compile(
-    r"\b(?:new(?= cases\b)|still|sometimes|only|again|once|no longer|any ?more|currently|can(?:no|')t|"
-    r"could(?:n't| not)|(?:how many|number of) times|distinct|unique|(?:how many|number of) different)\b",
-    re.IGNORECASE,
-)
-_DENIED = re.compile(
-    r"\b(?:no|not|without|never|neither|nor|kein\w*|ohne|weder|nicht|pas|sans|sin|ni)\b|n't\b", re.IGNORECASE
-)
-_ASKS = re.compile(
-    r"(?:what|which|how|who|whose|when|where|why|do|does|did|is|are|was|were|they|we|he|she|it)\b", re.IGNORECASE
-)
-_OTHER_JOINS = re.compile(
-    r"\b(?:versus|vs|except|than|though|although|while|nor|along with|together|at the same time|"
-    r"on the same day)\b|(?<![\d\W])/(?!\d)|;",
-    re.IGNORECASE,
-)
+_LOST = pattern("joins.lost")
+_DENIED = pattern("joins.denied")
+_ASKS = pattern("joins.asks")
+_OTHER_JOINS = pattern("joins.other_joins")
 
 
 @dataclass(frozen=True)
@@ -75,46 +41,7 @@ class _Joins:
     other: str = r"(?!)"
 
 
-_LANGUAGES = {
-    "": _Joins(
-        "or",
-        "and|plus|&|\\+|as well as",
-        "but|yet",
-        "(?:did|do|does|have|has|had|are|is|was|were)(?: not|n't)|(?:have|has|had) no|not|no|without|never",
-        r"neither (?P<a>.+?) n?or (?P<b>.+)",
-        "either|both",
-    ),
-    "de": _Joins(
-        "oder",
-        "und",
-        "aber|jedoch",
-        r"keine?[nrms]?|ohne|nicht",
-        r"weder (?:(?:an|unter|über|von) )?(?P<a>.+?) noch (?:(?:an|unter|über|von) )?(?P<b>.+)",
-        "entweder|sowohl",
-        "mit|eine?[nmrs]?|d(?:er|ie|as|en|em|es)",
-        r"\b(?:sowohl|sowie|noch)\b|\w- ",
-    ),
-    "fr": _Joins(
-        "ou",
-        "et",
-        "mais",
-        r"pas de|pas d'|sans|aucune?",
-        r"ni (?P<a>.+?) ni (?P<b>.+)",
-        "soit",
-        "avec|de la|du|des|une?|l[ae]",
-        r"\b(?:ni|soit)\b",
-    ),
-    "es": _Joins(
-        "o|u",
-        "y|e",
-        "pero",
-        r"sin|no|ning[uú]na?",
-        r"ni (?P<a>.+?) ni (?P<b>.+)",
-        "sea",
-        "con|una?|el|l[oa]s?",
-        r"\b(?:ni|sea)\b",
-    ),
-}
+_LANGUAGES = {name: _Joins(**table(f"joins.languages.{name or 'en'}")) for name in ("", "de", "fr", "es")}
 
 
 def check_words(part: str, question: str) -> None:

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal, get_args
 
-from discreet.questions.sentences import mended
+from discreet.questions.sentences import entry, mended
 
 Kind = Literal[
     "count",
@@ -45,11 +45,7 @@ _MOST = 60
 """So many words of a question decide its kind."""
 
 
-_ONE = re.compile(
-    r"\b(?:[Mm]r|[Mm]rs|[Mm]s|[Mm]iss|[Mm]ister|Herr|Frau|Monsieur|Madame|Se\u00f1ora?)\.? [A-Z]\w+|\b(?:in|of|from) "
-    r"(?:bed|room) (?:no\.? )?\d"
-    r"|\b(?:patient|client|customer|case|policy|record)(?: (?=\d\d)| (?:no\.?|number|id|nr\.?)| ?#) ?\w*\d|\S@\S+\.\w"
-)
+_ONE = re.compile(entry("kinds.one"))
 """Marks of one individual: a title with a name, a bed, a number, an address of mail."""
 
 

@@ -5,55 +5,26 @@ from collections.abc import Sequence
 
 from discreet.errors import CannotAnswer
 from discreet.questions.marks import MARKED
-from discreet.questions.sentences import FLAGS, Nouns, is_plural, phrase
-from discreet.questions.statements import AMONG, FRAME_WORDS, NOTED, Slots, condition_first, joined, statement, whom
+from discreet.questions.sentences import FLAGS, Nouns, entry, is_plural, pattern, phrase, table
+from discreet.questions.statements import AMONG, Slots, condition_first, joined, statement, whom
 
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
 _VALUES = {name: number for number, name in enumerate(_NUMBERS, 1)} | {"fifteen": 15, "twenty": 20, "dozen": 12}
-_N = rf"(?:\d{{1,4}}|{'|'.join(_NUMBERS)}|fifteen|twenty|dozen)"
-_COMMON = (
-    r"(?:(?:the )?most (?:common(?:ly)?|frequent(?:ly)?|often|prevalent|typical|widespread|usual|popular)(?: "
-    r"(?:named|mentioned|reported|prescribed|given|cited|used|seen|recorded|"
-    r"listed|requested|raised))?|commonest|(?:main|leading|chief|principal|major|biggest|typical|common|usual|"
-    r"frequent|recurring|possible|main|key|different|various|top|primary))"
-)
-_RANK = (
-    r"[\s,:]*(?:(?:the )?most (?:often|frequently|commonly|common|frequent)(?: first)?|most first|(?:and|with|by)(?: "
-    r"how| their)? (?:often|frequently|frequency|frequencies|counts?|numbers?|shares?|common)"
-    r"(?: (?:is|are|do|does) (?:each|they|it)[\w ]*)?|ranked(?: by \w+)?|in order(?: of frequency)?|(?<=[a-z]) most|"
-    r"sorted by \w+|usually|typically|mostly|generally)$"
-)
-_LIST_LEAD = re.compile(
-    r"(?:(?:what|which)(?:'s|'re| is| are| were| was)? |list |name |give |show |rank |state |enumerate |itemi[sz]e |"
-    r"find |tell |what |which |me |us |i need |i want |an? |the |our |all |some |full |complete |short |ranked |"
-    r"(?:list|ranking|overview|breakdown|distribution) (?:of|by) |of )*"
-    rf"(?:top[- ](?P<n>{_N}) |(?P<k>{_N}) |(?P<top>top ))?(?:{_COMMON} )*(?:(?P<m>{_N}) )?(?:{_COMMON} )*",
-    FLAGS,
-)
-_OF = (
-    r"(?:along with|together with|of|for|in|among|amongst|with|against|from|behind|at|by|across|on|within|to|after|"
-    r"under)"
-)
-_LIST_VERBS = (
-    r"(?>(?:paid|brought(?: against)?|turn up|turned up|tend to|tends to|is|are|was|were|have|has|had|do|does|did|get|"
-    rf"got|been|being|can|could|may|should|{NOTED}|given|named|made|tried|ordered|"
-    r"chosen|recommended|taken|offered|cited|claimed|requested|raised|listed|wanted|needed|occurring|frequent|common|"
-    r"there|cause|causes|report|receive|received|show|bring|come with|come up|came up|come|give|name|buy|use|take|"
-    r"took|need|ask(?:ed)? for|wish for|complain(?:ed)? (?:of|about)|suffer(?:ed)? from|experience[sd]?|mention|"
-    r"file[sd]?|raise[sd]?|make|prescribe|present with|want(?:ed)?|express(?:ed)?|see|saw|lead to|we|you|they|often|"
-    r"most|frequently|commonly|usually|typically|mostly|generally|also)\b)"
-)
+_RANK = entry("lists.rank")
+_LIST_LEAD = pattern("lists.list_lead")
+_OF = entry("lists.of")
+_LIST_VERBS = entry("lists.list_verbs")
 _STOP = re.compile(rf" (?:{_OF}|{_LIST_VERBS}|that|which|why|who|whom|when)\b", FLAGS)
-_REASONS = re.compile(
-    r"(?:reasons?|causes?|grounds|sources|side[- ]effects|risk factors|symptoms? after|complications?)$", FLAGS
-)
+_REASONS = pattern("lists.reasons")
+
+
+_KINDS_OF = pattern("lists.kinds_of")
+_FRAME_OF_NUMBER = pattern("lists.frame_of_number")
 
 
 def _head_and_who(text: str, nouns: Nouns) -> tuple[str, str]:
     """Return what is listed or measured, and of whom: "drugs do patients with gout take" gives ("drugs", "gout")."""
-    text = re.sub(
-        r"^(?:the |an? |our |all )*(?:different )?(?:kinds?|types?|sorts?|categories) of ", "", text, flags=FLAGS
-    )
+    text = _KINDS_OF.sub("", text)
     stop = _STOP.search(text)
     if stop is None:
         return phrase(text), ""
@@ -77,15 +48,7 @@ def _head_and_who(text: str, nouns: Nouns) -> tuple[str, str]:
     return head, whom(who, nouns)
 
 
-_ACTIONS = (
-    (r"complain(?:ing|s|ed)?(?: (?:of|about))?", "complaints"),
-    (r"(?:ask|asks|asked|asking)(?: (?:about|for))?|request(?:s|ed)?", "requests"),
-    (r"suffer(?:s|ed|ing)? from|get diagnosed with|diagnosed with", "diagnoses"),
-    (r"(?:get|receive|are given|are treated with|treated with|given)", "treatments"),
-    (r"(?:take|takes|took|taking|are prescribed|prescribed|get prescribed)", "medications"),
-    (r"die (?:of|from)|died (?:of|from)", "causes of death"),
-    (r"call (?:us )?about|contact us about|write (?:in )?about", "topics"),
-)
+_ACTIONS = table("lists.actions")
 
 
 VAGUE = re.compile(r"\b(?:topic|theme|problem|issue|finding|concern|reason)s?\b(?! (?:with|of|for)\b)", FLAGS)
@@ -130,7 +93,7 @@ def list_values(text: str, nouns: Nouns) -> Slots | None:
 
 def _action(text: str, nouns: Nouns) -> Slots | None:
     """Return the list of "What do patients complain about most?"."""
-    for verb, attribute in _ACTIONS:
+    for attribute, verb in _ACTIONS.items():
         found = re.fullmatch(
             r"what (?:(?:things|kinds of things) )?(?:do|did|are|were|does) (?P<who>.+?) (?:(?:most|usually|"
             rf"typically|mostly|often|frequently|commonly) )*(?:{verb})"
@@ -178,25 +141,10 @@ def _plural(word: str) -> str:
 _WHAT = dict.fromkeys(("average", "mean", "avg", "on average"), "mean")
 _WHAT |= dict.fromkeys(("quartiles", "interquartile range", "range", "spread", "distribution"), "quartiles")
 _WHAT |= dict.fromkeys(("median", "typical", "usual"), "median")
-_OLD = {
-    "old": "age",
-    "young": "age",
-    "tall": "height",
-    "heavy": "weight",
-    "satisfied": "satisfaction",
-    "happy": "satisfaction",
-    "expensive": "price",
-}
+_OLD = table("lists.old")
 
 
-_MEASURES = {
-    "pay": "price",
-    "stay": "length of stay",
-    "weigh": "weight",
-    "earn": "income",
-    "wait": "waiting time",
-    "cost": "price",
-}
+_MEASURES = table("lists.measures")
 
 
 def typical(text: str, nouns: Nouns) -> Slots | None:
@@ -212,9 +160,7 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
         flags=FLAGS,
     )
     plain = " ".join(plain.split()).strip(" ,-")
-    plain = re.sub(
-        rf"^(?:(?:{FRAME_WORDS}|much|long|number of|within|between)\b[\s,:.-]*)+(?=\w)", "", plain, flags=FLAGS
-    )
+    plain = _FRAME_OF_NUMBER.sub("", plain)
     how = re.fullmatch(
         (
             rf"(?P<how>{'|'.join(_OLD)}) (?:(?:is|are|were|was) )?(?:the |an? |our )*(?P<who>.+?)(?: (?:is|are|were|"

@@ -14,11 +14,11 @@ from typing import cast
 from discreet.algorithms.statistics.conditions import FieldTest, Relation
 from discreet.config import field_type, field_values
 from discreet.errors import CannotAnswer, UsageError
-from discreet.questions.sentences import FLAGS, FOREIGN_UNITS, Nouns, nouns_of
+from discreet.questions.sentences import FLAGS, FOREIGN_UNITS, Nouns, entry, nouns_of, pattern, table
 
 MARK = "\u16d7"
 """A rune: a letter, so that a mark is a word, and no letter of a question."""
-MARKED = rf"{MARK}[a-z]"
+MARKED = entry("marks.marked")
 AGES = ("age", "alter", "\u00e2ge", "edad")
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
@@ -42,43 +42,18 @@ _DATES = tuple(
 _QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _BETWEEN = re.compile(r"\b(?P<how>between|from)\s+(?=\S*\d|[a-z]{3,9}\b|the )", FLAGS)
 _AND = re.compile(r"\s*(?:to|until|till|and|through|-|\u2013)\s*", FLAGS)
-_ONE_DATE = re.compile(
-    r"\b(?P<how>since|as of|(?:starting|beginning) (?:in|from|on|with)|after|before|until|till|up to|through|"
-    r"in|during|on|for|of|from|within|throughout|by the end of)\s+(?=\S*\d|[a-z]{3,9}\.?,? (?:of )?\d|the \w+ )",
-    FLAGS,
-)
+_ONE_DATE = pattern("marks.one_date")
 _ONWARDS = re.compile(r"\s*,?(?:onwards?|on\b|until (?:today|now)|to (?:date|now|today))", FLAGS)
-_BESIDE = re.compile(
-    r"\bborn (?:\w+ )?$|(?<!per )(?<!by )(?<!each )(?<!every )\b(?:days?|weeks?|months?|years?) (?:before|after) $|"
-    r"\b(?:end|half|middle|part|rest|summer|winter|spring|autumn) (?:of|in) $|\b(?:days?|weeks?|months?) of $",
-    FLAGS,
-)
+_BESIDE = pattern("marks.beside")
 """What makes of a date another one: "two weeks before March 2026", "the first half of 2026"."""
 _RELATIONS = {"after": ">", "before": "<", "until": "<=", "till": "<=", "up to": "<=", "through": "<="}
 _SINCE = frozenset(("since", "as of", "starting", "beginning"))
 _N = r"(?P<n>\d+(?:\.\d+)?)"
-MONTHS = {
-    "": "january february march april may june july august september october november december jan feb apr jun jul aug "
-    "sep sept oct nov dec",
-    "de": "januar februar märz april mai juni juli august september oktober november dezember",
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-}
+MONTHS = table("marks.months")
 """The names of the months in each language; English if empty."""
 _FOREIGN_LABELS = {"women": ("Frauen", "femmes", "mujeres"), "men": ("Männer", "Männern", "hommes", "hombres")}
-_FOREIGN_TIMES = {
-    "since": r"seit(?: dem jahr| anfang)?|depuis(?: l'année)?|desde(?: el año)?",
-    "in": r"im jahr|im|en l'an|en el año|en|au cours de|durant|durante",
-    "before": "vor|avant|antes de",
-    "after": "nach|après|después de",
-    "until": "bis|jusqu'en|jusqu'à|hasta",
-}
-_PLAIN_AGE = r"(?= \d+(?! ?[%\u00b0\d])(?! (?-i:[A-ZÄÖÜ])(?!ahre)))"
-_FOREIGN_AGES = {
-    "over": rf"(?:über|älter als){_PLAIN_AGE}|(?:âgée?s? )?de plus de(?= \d+ ans)|mayores de|de más de(?= \d+ años)",
-    "under": rf"(?:unter|jünger als){_PLAIN_AGE}|(?:âgée?s? )?de moins de(?= \d+ ans)|menores de|"
-    r"de menos de(?= \d+ años)",
-}
+_FOREIGN_TIMES = table("marks.foreign_times")
+_FOREIGN_AGES = table("marks.foreign_ages")
 """Words for "women", "since" and "over" in German, French and Spanish; in German a noun after the number is no age."""
 _ABOVE = {
     r"over|above|more than|greater than|higher than|exceeding|>": ">",
@@ -88,9 +63,7 @@ _ABOVE = {
     r"older than|beyond": ">",
     r"exactly|equal to|=|of|is|:|": "=",
 }
-_OF_A_NAME = (
-    r" (?:of|side|america|africa|asia|europe|korea|carolina|dakota|ireland|sea|pole|entrance)\b| (?-i:[A-Z][a-z])"
-)
+_OF_A_NAME = entry("marks.of_a_name")
 """What makes of "north" a part of another name: "from north America"."""
 _CALLED = r" (?:surgery|clinic|hospital|doctors?|health|hormones?|nurses?)"
 """Nouns before which a label is a part of a name."""
@@ -267,11 +240,11 @@ def _mark_numbers(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
     numbers = [name for name, (kind, _) in fields.items() if kind == "number"]
     for forms in (_named_numbers, _ages):
         for name in numbers:
-            for pattern, sign in forms(name, nouns):
+            for form, sign in forms(name, nouns):
                 while one := next(
                     (
                         one
-                        for one in re.finditer(rf"(?<![\w-]){pattern}", marks.text, FLAGS)
+                        for one in re.finditer(rf"(?<![\w-]){form}", marks.text, FLAGS)
                         if forms is _named_numbers or not _is_of_another(one, nouns)
                     ),
                     None,
@@ -279,16 +252,8 @@ def _mark_numbers(marks: Marks, fields: _Fields, nouns: Nouns) -> None:
                     marks.put(one.start(), one.end(), _number(name, sign, one), people=sign.endswith("who"))
 
 
-_QUANTITY = re.compile(
-    r"(?:more|greater|less|fewer|higher|lower|smaller) than|at (?:least|most)|(?:no|not) (?:more|less) than|up to|"
-    r"(?:min|max)imum of|exceeding",
-    FLAGS,
-)
-_THINGS = re.compile(
-    r" (?!(?:years?|old|of|and|or|but|with|without|who|that|have|has|had|having|get|got|is|are|was|were|do|does|did|in|"
-    r"on|at|from|since|before|after|per|by)\b)[a-z]",
-    FLAGS,
-)
+_QUANTITY = pattern("marks.quantity")
+_THINGS = pattern("marks.things")
 
 
 def _is_of_another(found: re.Match[str], nouns: Nouns) -> bool:
@@ -413,8 +378,8 @@ def _moment(text: str) -> tuple[int, int, str, str] | None:
 
 def _date(text: str, at: int) -> tuple[str, int] | None:
     """Return the date at a place of a text in its ISO form, and its end."""
-    for pattern in _DATES:
-        if (found := pattern.match(text, at)) and (value := _iso(found.groupdict())):
+    for form in _DATES:
+        if (found := form.match(text, at)) and (value := _iso(found.groupdict())):
             return value, found.end()
     return None
 

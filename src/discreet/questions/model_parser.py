@@ -28,6 +28,7 @@ from discreet.errors import BadData, StoreError, UsageError
 from discreet.generation.remote.endpoint import PARSER_KEY, KeyRefused, ServerGone
 from discreet.generation.remote.openai_address import EXAMPLE, OpenAIAddress
 from discreet.questions.request import Request, parse_request
+from discreet.questions.sentences import look
 from discreet.retrieval.codebook import Codebook
 from discreet.system.sharing import TurnLock
 
@@ -42,45 +43,8 @@ _NONE = "none"
 _MOST_KEPT, _MOST_TOKENS, _LONGEST_REPLY = 1000, 1000, 20_000
 _REFUSED = (400, 422)
 """Statuses of a server that does not know a part of what is sent."""
-_INSTRUCTIONS = """You turn a question about the records of many {plural} into one request: a JSON object, and nothing \
-else. You know no record.
-
-"kind" is one of these. Give no other field than those in brackets; leave out what the question does not say.
-count (of, among): how many {plural}. share (of, among): which part of them.
-difference (groups, among): how many more have one thing than another. compare (of, groups): in which group `of` is \
-more common.
-trend (of, among, by, since, until): counts by "month", "quarter" or "year".
-typical (attribute, what, among): the "mean", "median" or "quartiles" of a number. list (attribute, most, among): the \
-most frequent values.
-summary (among): an overview of what their records say.
-fact (question): one short answer that holds for many {plural}; the question in {language}.
-none: about one individual or a named person, two questions, a date that depends on today, an opinion, or if in doubt.
-
-`of`, `among` and each of `groups` are conditions:
-{{"says": "fever"}}: a record says a phrase. Its words are those of the question, without a word for {plural}; for \
-words in German, French or Spanish add "language": "de", "fr" or "es".
-{{"field": "age", "relation": ">=", "value": "60"}}: a test of a declared field, by =, !=, <, <=, > or >=.
-{{"all": [...]}}, {{"any": [...]}}, {{"not": ...}}: joined conditions.
-
-Declared fields, with their types and values: {fields}. There are no others.
-Attributes that can be listed or measured beside them: {attributes}.
-
-What part of those with a cough run a temperature? {{"kind": "share", "of": {{"says": "temperature"}}, "among": \
-{{"says": "cough"}}}}
-Neither rash nor chills: how large is that crowd? {{"kind": "count", "of": {{"not": {{"any": [{{"says": "rash"}}, \
-{{"says": "chills"}}]}}}}}}
-Wie viele haben Husten? {{"kind": "count", "of": {{"says": "Husten", "language": "de"}}}}
-What is Mrs Field's diagnosis? {{"kind": "none"}}"""
-
-_BOOK = """You write a codebook: what is looked for in each record of a collection that is described to you. You know \
-no record. Reply with one JSON object, and nothing else, such as
-{"name": "medical visit", "attributes": [{"name": "complaint", "type": "any of", "meaning": "what the patient \
-complains of", "words": ["symptom"], "values": [{"name": "breathing", "meaning": "trouble with lungs or airways", \
-"words": ["cough"], "examples": ["She has been short of breath for two days."]}]}, {"name": "age", "type": "number", \
-"unit": "years"}]}
-The types are "one of" and "any of" (with 4 to 12 values), "text", "number" and "date". Write 2 to 5 attributes. A \
-name has 1 to 4 words in lower case. Each value has a meaning, 2 to 5 other words, and 2 or 3 sentences that such a \
-record would hold. No word stands for two things."""
+_INSTRUCTIONS, _BOOK = str(look("model_parser.instructions")), str(look("model_parser.book"))
+"""What the model reads before a question, and before a description of a collection."""
 
 
 def instruct(fields: Mapping[str, str], attributes: Sequence[str], plural: str, language: str) -> str:

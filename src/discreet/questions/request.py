@@ -39,7 +39,7 @@ from discreet.algorithms.text.attributes import matches
 from discreet.algorithms.text.schema_words import Embed, attribute_meant, attribute_named
 from discreet.config import VaultConfig, field_type, field_values
 from discreet.errors import CannotAnswer, UnknownName, UsageError
-from discreet.retrieval.codebook import Codebook
+from discreet.retrieval.codebook import USUAL_MOST, Codebook
 
 Kind = Literal["count", "share", "difference", "compare", "trend", "typical", "list", "summary", "themes", "fact"]
 KINDS: dict[str, type[Statistic]] = {
@@ -413,7 +413,9 @@ def themes_of(attribute: str, by: str, settings: VaultConfig, book: Codebook | N
                     "discreet code VAULT --book medical-visit, and `discreet codebook show` lists others."
                 ),
             )
-        found |= {name: meant, values: tuple(field_values(settings.fields[meant])), each: known.get(meant, 1)}
+        public = tuple(field_values(settings.fields[meant]))
+        # A unit may have several values of a declared category: to count one of them alone would be false.
+        found |= {name: meant, values: public, each: known.get(meant, min(len(public), USUAL_MOST))}
     return found
 
 

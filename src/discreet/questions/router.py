@@ -38,37 +38,23 @@ from discreet.questions.request import (
     public_field,
     request_of_statistic,
 )
-from discreet.questions.sentences import LONGEST, Nouns, named_choices, normalize_question, nouns_of, sentence_of
+from discreet.questions.sentences import (
+    LONGEST,
+    Nouns,
+    named_choices,
+    normalize_question,
+    nouns_of,
+    pattern,
+    sentence_of,
+    table,
+)
 from discreet.questions.understanding import check_whole, read_condition, read_foreign, read_request
 from discreet.questions.vocabulary import check_spelling, quoted_in, widen
 from discreet.retrieval.codebook import Codebook
 
-_ADVICE: dict[str, str] = {
-    "count": "It asks for a number, and voters say no number of many. A statistic is asked of the vault's own model, "
-    "where each unit pays for itself. For shares among the nearest documents, name public choices: --choice A "
-    "--choice B --vote-shares.",
-    "comparison": "It compares numbers, and voters know their own documents alone. Ask the vault's own model, for "
-    "example: How many more patients have fever than chills?",
-    "list": "It asks for several things. An answer holds one. Ask for one thing at a time, for example: Name one "
-    "symptom of ... Or ask about each thing: Is ... a symptom of ...?",
-    "nothing-named": "It names nothing that documents could speak of. Ask about a thing by its name, for example: What "
-    "is the treatment for ...? Or: How many have ...?",
-    "follow-up": "It refers to an earlier question or answer. Write the whole question, with the name of its subject. "
-    "`discreet chat` knows the question before; for `discreet ask`, name it: --after QUESTION.",
-    "summary": "It asks for a summary of many documents. An answer is a few words. Ask for one fact, for example: "
-    "What is the treatment for ...?",
-    "superlative": "It asks for the end of an order ('most', 'main', 'best', 'worst'), and voters know their own "
-    "documents alone. Ask for a list: What are the most common symptoms of ...? Or for a share, a typical number, or "
-    "whether it is so at all.",
-    "two-things": "It is two questions, and one answer would be given. Ask each by itself.",
-    "other-language": "It is in another language than the vault's model reads. Ask in {language}.",
-    "person": "It asks about one individual, and the guarantee forbids statements about one individual. Ask for a fact "
-    "that holds for many individuals.",
-    "other": (
-        "It asks for what no document states, such as an opinion or a computation. Ask for a fact, a number or a list."
-    ),
-    "unsure": "It can be read in several ways, or by none. Ask in simpler words, or write what is meant: {readings}",
-}
+_ADVICE: dict[str, str] = table("router.advice")
+_ANOTHER = pattern("router.another")
+"""What stands between two questions in one sentence."""
 NAMES = tuple(_ADVICE)
 """The kinds of refusals."""
 _NAMES = {
@@ -249,11 +235,12 @@ class Router:
             return None
         text, by = split_groups(text, named)
         forms = ("summary",) if kind == "summary" and first else ("list", "trend") if kind == "trend" else ("list",)
-        if kind == "summary" and SUMMED.match(text):  # what all say of themselves: it names no population
-            text, forms = SUMMED.sub("what do ", text), ("list",)
         # In its own words first: "complaints of patients with breathing problems" names its attribute.
         texts = dict.fromkeys((text, VAGUE.sub(first, text, 1) if vague else text))
-        for text, form in product(texts, forms):
+        asked = list(product(texts, forms))
+        if kind == "summary" and SUMMED.match(text):  # what all say of themselves, before what is said of a population
+            asked.insert(0, (SUMMED.sub("what do ", text), "list"))
+        for text, form in asked:
             with suppress(UsageError):
                 found = read_request(text, form, self.settings.fields, self._nouns)
                 said = first if form == "summary" else next(iter((*found.phrases[::-1], "")), "") if found else ""
@@ -378,7 +365,16 @@ class Router:
     def _refusal(self, name: str, question: str, guess: Guess | None = None) -> CannotAnswer:
         language = "English" if self.language == "en" else self.language
         readings = " Or: ".join(self._readings(question, guess)) if guess and name == "unsure" else ""
-        return CannotAnswer(name, _ADVICE[name].format(language=language, readings=readings))
+        parts = " And: ".join(self._parts(question)) if name == "two-things" else ""
+        return CannotAnswer(name, _ADVICE[name].format(language=language, readings=readings, parts=parts))
+
+    def _parts(self, question: str) -> Iterator[str]:
+        """Yield the questions in a sentence that is two: as requests, where they are understood."""
+        for part in _ANOTHER.split(sentence_of(question)):
+            found = None
+            with suppress(UsageError):
+                found = self.understand(part)
+            yield str(found or f"{part}?")
 
     def _readings(self, question: str, guess: Guess) -> Iterator[str]:
         """Yield what a question may mean, as requests, the likeliest one first."""

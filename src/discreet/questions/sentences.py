@@ -1,8 +1,13 @@
 """Sentences, names of units, phrases and named answers: the parts of a question that all kinds of request share."""
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, reduce
+from importlib.resources import files
+from operator import getitem
+from typing import Any
 
 from discreet.algorithms.common.algorithm import Algorithm
 from discreet.algorithms.common.grounded_votes import NO, YES
@@ -13,25 +18,41 @@ from discreet.system.words import is_unicode
 LONGEST = 300
 """A longer sentence is no request. The limit keeps the time of the patterns small."""
 FLAGS = re.IGNORECASE
+_ENTRIES: dict[str, Any] = tomllib.loads(files("discreet.questions").joinpath("words.toml").read_text(encoding="utf-8"))
+"""The words of questions in four languages, and the patterns that are made of them."""
 
-_PEOPLE = (
-    "patient client customer employee resident inmate pupil participant member viewer user borrower tenant renter "
-    "policyholder respondent buyer passenger student worker colleague subject outpatient inpatient person individual "
-    "plaintiff claimant"
-).split()
+
+def look(name: str) -> Any:
+    """Return what `words.toml` has under a name such as "lists.of"."""
+    return reduce(getitem, name.split("."), _ENTRIES)
+
+
+@cache
+def entry(name: str) -> str:
+    """Return an entry of `words.toml`: line breaks are left out, and other entries stand for `<name>`."""
+    section = name.split(".")[0]
+
+    def other(one: re.Match[str]) -> str:
+        return entry(one[1] if "." in one[1] else f"{section}.{one[1]}")
+
+    return re.sub(r"(?<!\?P)<([a-z_.]+)>", other, look(name).replace("\n", ""))
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """Return an entry as a pattern, for letters of any case."""
+    return re.compile(entry(name), FLAGS)
+
+
+def table(name: str) -> dict[str, str]:
+    """Return the entries of a table by their names."""
+    return {one: entry(f"{name}.{one}") for one in look(name)}
+
+
+_PEOPLE = entry("sentences.people").split()
 _NARROW = "women men girls boys children adults".split()
-_RECORDS = (
-    "case note document record letter e-?mail file message report entrie author sender ticket order claim".split()
-)
-_PERSONS = (
-    "people folks those units everyone everybody someone somebody anyone anybody staff workforce headcount".split()
-)
-FOREIGN_UNITS = (
-    r"personen|menschen|leute|fällen?|(?:patient|kund|mandant)(?:en|innen)|(?:mieter|mitarbeiter|nutzer)(?:n|"
-    r"innen)?|belegschaft|(?:beschäftigt|angestellt)en?|notizen|patiente?s?|personnes|gens|cas|cliente?s?|(?:employé|"
-    r"salarié)e?s|locataires|utilisateurs|pacientes?|personas|casos|(?:emplead|usuari|inquilin)[oa]s|trabajadores|"
-    r"quienes"
-)
+_RECORDS = entry("sentences.records").split()
+_PERSONS = entry("sentences.persons").split()
+FOREIGN_UNITS = entry("sentences.foreign_units")
 """Words for units in German, French and Spanish, as a pattern."""
 
 
@@ -80,58 +101,14 @@ def nouns_of(unit: str, fields: Sequence[str]) -> Nouns:
 
 # --- sentences --------------------------------------------------------------------------------------------------------
 
-_OPENING = re.compile(
-    r"(?:(?:hi|hello|dear|please|kindly|ok|okay|well|doctor|dr|and|so|quick question|for the board)\b[\s,.!:]*"
-    r"|(?:can|could|would|will) (?:you|we|i) (?:please )?(?:tell|say|give|show|explain|see|find out|find|know|get)"
-    r"(?: to)?(?: me| us)?(?: please)?\b[\s,]*|(?:can|could|would|will) you(?: please)?(?= \w)\s*"
-    r"|(?:roughly|approximately|about|around|exactly|precisely)\s+(?=how many|what)"
-    r"|(?:do you|do we) (?:happen to )?know\b\s*|(?:i|we) (?:want|need|would like|'d like|wish)(?: to (?:know|see))?\s*"
-    r"|(?:i|we)'d like(?: to(?: know| see)?)?\s*|i wonder\s*|(?:tell|show|give) (?:me|us)\b[\s:,]*)+",
-    FLAGS,
-)
-_POLITE = re.compile(
-    r"(?:(?:many )?thanks?|thank you|please|cheers|hi|hello)\b"
-    r"(?:\s+(?:in advance|a lot|very much|so much|all|there))?[\s,.!]*",
-    FLAGS,
-)
-_CLOSING = re.compile(
-    r"[\s,;:]*(?:\b(?:please|thanks|thank you|in total|overall|altogether|in all|so far|at all|at present|currently|"
-    r"in (?:the|my|our|your|all|these) (?:notes|documents|records|letters|files|data|vault))|[\s?.!,;:\u2026]+)$",
-    FLAGS,
-)
-_SHORT = re.compile(
-    r"\b(mr|mrs|ms|dr|prof|no|nr|st|vs|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?=\. ?\d))\.", FLAGS
-)
-_KEYWORDS = tuple(
-    "patients people customers clients employees percentage proportion fraction average median quartiles common "
-    "frequent number symptoms treatments diagnoses complaints compare typical increasing between which among share "
-    "months quarter".split()
-)
-_OTHER = frozenset(
-    "patents patent patient commons medial medians numbers client custom customer diagnosis topical friction month "
-    "peoples shares shared employee employer employers typically commonly frequently averages treatment complaint "
-    "symptom".split()
-)
-_NEGATED = "don't doesn't didn't haven't hasn't hadn't isn't aren't wasn't weren't can't won't couldn't".split()
-_TYPED = {
-    **dict.fromkeys("mny mnay manny amny mamy".split(), "many"),
-    **dict.fromkeys("hwo hw".split(), "how"),
-    **dict.fromkeys("waht whta wat hwat".split(), "what"),
-    **dict.fromkeys("wich whcih whihc whch".split(), "which"),
-    **dict.fromkeys("teh hte".split(), "the"),
-    **dict.fromkeys("pts pt".split(), "patients"),
-    **{one.replace("'", ""): one for one in _NEGATED},
-    "ppl": "people",
-    "avg": "average",
-    "w/": "with",
-    "w/o": "without",
-    "mroe": "more",
-    "pls": "please",
-    "plz": "please",
-    "whats": "what is",
-    "vs.": "vs",
-    "#": "number",
-}
+_OPENING = pattern("sentences.opening")
+_POLITE = pattern("sentences.polite")
+_CLOSING = pattern("sentences.closing")
+_SHORT = pattern("sentences.short")
+_KEYWORDS = tuple(entry("sentences.keywords").split())
+_OTHER = frozenset(entry("sentences.other").split())
+_TYPED = {typed: meant for meant, some in table("sentences.typed").items() for typed in some.split()}
+_TYPED |= {one.replace("'", ""): one for one in entry("sentences.negated").split()}
 """Words that are typed, and what they mean."""
 
 
@@ -198,11 +175,7 @@ def is_near(left: str, right: str) -> bool:
 # --- phrases ----------------------------------------------------------------------------------------------------------
 
 _ARTICLE = re.compile(r"(?:(?:an?|the|any(?! of\b)|some(?! of\b)|my|our|your|their|his|her|its|each|every)\s+)+", FLAGS)
-_POINTING = re.compile(
-    r"(?:it|them|they|this|that|these|those|he|she|him|her|us|we|you|me|i|one|ones|there|(?:this|that|these|those) "
-    r"(?:disease|condition|treatment|symptom|case|patient|client|customer|one)s?)",
-    FLAGS,
-)
+_POINTING = pattern("sentences.pointing")
 
 
 def phrase(text: str) -> str:
@@ -242,15 +215,8 @@ def normalize_question(question: str) -> str:
 
 NOT_SAID = "not said"
 CHOICES = (YES, NO, NOT_SAID)
-_YES_NO = re.compile(
-    r"(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must)(?:n't)? \w",
-    re.IGNORECASE,
-)
-_NOT_YES_NO = re.compile(
-    r"^(?:can|could|would|will|do|have) you (?!think)|^(?:is|are) there (?:any|some)(?:thing|one|body)\b|"
-    r"\bor\b|\b(?:what|how|why)\b",
-    re.IGNORECASE,
-)
+_YES_NO = pattern("sentences.yes_no")
+_NOT_YES_NO = pattern("sentences.not_yes_no")
 
 
 def is_yes_no(question: str) -> bool:
@@ -260,16 +226,14 @@ def is_yes_no(question: str) -> bool:
     return asks and bool(_YES_NO.match(last)) and not _NOT_YES_NO.search(last)
 
 
-_PREPOSITION = r"(?:with|by|of|to|as|on|in|for|using|from|at|against)"
+_PREPOSITION = entry("sentences.preposition")
 _THING = r"(?:an? |the |either )?(?P<{0}>[\w'.-]+(?: [\w'.-]+)?)"
 _EITHER = re.compile(
     rf"(?:is|are|was|were|do|does|did|should|can)\b[^,:]*\b{_PREPOSITION} {_THING.format('a')},? or "
     rf"(?:{_PREPOSITION} )?{_THING.format('b')}",
     re.IGNORECASE,
 )
-_AFTER_ALL = re.compile(
-    r"(?:which|what|who)\b[^,:]+[,:] (?P<some>(?:[^,:]{1,40}, )*[^,:]{1,40}?),? or (?P<last>[^,:]{1,40})", re.IGNORECASE
-)
+_AFTER_ALL = pattern("sentences.after_all")
 
 
 def named_choices(question: str) -> tuple[str, ...]:

@@ -11,10 +11,16 @@ from functools import lru_cache
 from typing import Literal
 
 from discreet.questions.marks import MARKED
-from discreet.questions.sentences import FLAGS, Nouns, phrase
+from discreet.questions.sentences import FLAGS, Nouns, entry, pattern, phrase
 
 AND = "\n"
 """Stands between parts that hold together: each of them is whole."""
+
+
+_DETERMINED = pattern("statements.determined")
+_ALL_THE = pattern("statements.all_the")
+_LEADS = pattern("statements.leads")
+_LIKELY = pattern("statements.likely")
 
 
 @dataclass(frozen=True)
@@ -34,71 +40,23 @@ class Statement:
     said: bool = True
 
 
-_WITH = (
-    r"with|having|from|of|at|about|suffering from|diagnosed with|complaining (?:of|about)|treated with|admitted (?:"
-    r"with|for|to)|given|taking|using|living in|affected by|seeking|receiving|exhibiting|presenting with"
-)
-_CONNECT = (
-    rf"(?:{_WITH}|in|on|under|over|above|below|aged|between|older than|younger than|born|without|lacking|represented "
-    r"by|insured with)"
-)
-_PASSIVE_FIRST = re.compile(
-    r"(?:treated|seen|admitted|referred|represented|advised|insured|employed|hired|infected|affected) (?:by|in|at|"
-    r"for|to)\s",
-    FLAGS,
-)
+_WITH = entry("statements.with")
+_CONNECT = entry("statements.connect")
+_PASSIVE_FIRST = pattern("statements.passive_first")
 _DROPPED = re.compile(rf"(?:{_WITH}|in(?! (?:[a-z]+ )?\d{{4}}\b))\s+", FLAGS)
-AUXILIARY = frozenset(
-    "have has had haven't hasn't hadn't were was are is weren't wasn't aren't isn't did do does don't doesn't didn't "
-    "got get gets can could will would must not never".split()
-)
-VERBS = frozenset(
-    "get fall lose win leave go come receive receives received mention mentions mentioned contain contains "
-    "complain complains complained report reports reported suffer suffers suffered show shows showed develop "
-    "develops developed experience experiences take took use uses need needs want wants died die recovered "
-    "recover recovers lost won paid pay sued sold bought fell went came made felt feel feels left smoke smokes "
-    "smoked vape vapes defaulted default return returned ask asks asked lack lacks lacked live work prefer own "
-    "hold signed sign drink drinks regain regained say says said think thinks gave give wear wears drive drives "
-    "miss misses refuse refused sleep sleeps withhold withheld cancel cancelled resign resigned sue settle "
-    "settled appeal appealed wait waited stay stayed call called describe describes described note noted".split()
-)
+AUXILIARY = frozenset(entry("statements.auxiliary").split())
+VERBS = frozenset(entry("statements.verbs").split())
 _ADVERBS = frozenset("also ever still then later already usually often actually".split())
 _RELATIVE = frozenset("who that which whom whose and or but".split())
-_NO_VERB = _RELATIVE | frozenset(
-    "a an the no my our their his her of with when while if on in at to for from by about and or".split()
-)
+_NO_VERB = _RELATIVE | frozenset(entry("statements.no_verb").split())
 _AFTER_PAST = frozenset("a an the their his her its with for of from in by to on against at after within early".split())
-_HELPERS = "|".join(
-    sorted(
-        AUXILIARY
-        | _ADVERBS
-        | set("be been being may might to ever actually currently typically normally really both cannot".split()),
-        key=len,
-        reverse=True,
-    )
-)
+_HELPERS = "|".join(sorted({*AUXILIARY, *_ADVERBS, *entry("statements.helpers").split()}, key=len, reverse=True))
 _LEAD = re.compile(rf"(?:(?:{_HELPERS})\b\s*)*", FLAGS)
 _NOT = re.compile(r"\b(?:not|never|cannot)\b|n't\b|\bcan't\b", FLAGS)
-_LIGHT = re.compile(
-    r"(?:(?:receiv(?:e|es|ed)|gets?|got|gotten|(?:tak(?:e|es|en)|took)(?! (?:out|part|over|up)\b)|suffer(?:s|ed)? "
-    r"(?:from|of)|complain(?:s|ed)? (?:of|about)|mention(?:s|ed)?(?: an?)?|report(?:s|ed)?|show(?:s|ed)?|develop(?:s|"
-    r"ed)?|experienced?s?|contain(?:s|ed)?|involv(?:e|es|ed)|concern(?:s|ed)?|describ(?:e|es|ed)|exhibit(?:s|ed)?|"
-    r"not(?:e|es|ed)|uses?|used|(?:talk|wrote|write|writes)(?:s|ed)? (?:something )?about|refer(?:s|red)? to|say "
-    r"something about|given|prescribed|offered|treated (?:with|for|by means of|using)|diagnosed (?:with|as)|admitted "
-    r"(?:with|for)|put on|affected by|infected with|found to have|having|had|suffering from|complaining (?:of|about)|"
-    r"own(?:s|ed)?|hold|seen with|(?:sought|seek|ask(?:ed)? for) (?:legal )?(?:advice|help) on|there(?: are| were)?|"
-    r"(?:came|come)(?: in| here| to us) with|present(?:s|ed)? with)\b\s*)",
-    FLAGS,
-)
+_LIGHT = pattern("statements.light")
 """Verbs that add nothing to the thing that they are about."""
 _NO = re.compile(r"(?:(?:with |having )?no|neither|lack(?:s|ed|ing)?|without|free of)\s+(?:an? |any )?", FLAGS)
-_THERE = re.compile(
-    r"^(?:there(?: are| were)?|(?:are|were|is) there|out of (?:all )?(?:those|the ones)|(?:do|did|have) (?:we|i) "
-    r"(?:have|see|seen|treat)|"
-    r"in (?:the|my|our|this|these) (?:notes|documents|records|data|vault|corpus|collection|files|system))\b\s*|"
-    r"^(?:are|were|have been|did we have|do we have|do i have)$|(?<=\w) (?:are|were|have been) there$|^, ",
-    FLAGS,
-)
+_THERE = pattern("statements.there")
 
 
 def statement(text: str, nouns: Nouns) -> Statement | None:
@@ -267,45 +225,15 @@ class Slots:
 
 # --- counts and shares ------------------------------------------------------------------------------------------------
 
-SHARE = (
-    r"(?:share|percentages?|per ?cent(?:age)?|proportion|fraction|part|portion|ratio|rate|prevalence|incidence|"
-    r"(?:relative )?frequency|probability|likelihood)"
-)
-_COUNT_LEAD = (
-    r"(?<!one in )how many(?: of)?\b"
-    r"|\b(?:the )?(?:total |overall |approximate |exact )*(?:number|count|tally|amount) of\b"
-    r"|^(?:count|tally)(?: up)?(?: how many| all)?\b|^(?:n|no|nr|#) of\b|^#|^total(?= \w+ (?:with|who))"
-    r"|(?:how (?:large|big) (?:is|are|was|were) |\bsize of )the (?:group|set|population|number)(?: of)?\b"
-)
-_SHARE_LEAD = (
-    rf"\b(?:the |a |an )?(?:overall )?{SHARE} (?:of|for|with)\b|\bhow many per ?cent(?: of)?\b|\bone in how many\b"
-    rf"|\b(?:what|which|how large an?|how big an?) {SHARE}(?: of)?\b"
-    r"|\bhow (?:common|frequent|prevalent|widespread|rare|usual)(?:ly)?(?: is| are| was| were| has been)?(?: it "
-    r"that)?\b"
-    r"|\bhow (?:often|frequently|commonly|likely)(?: is it that)?\b"
-)
-FRAME_WORDS = (
-    r"(?>(?:what(?:'s|'re)?|which|how|show|give|tell|list|find|report|figure|is|are|was|were|there|for|the|a|an|me|us|"
-    r"please|i|i'd|we|want|need|would|like|to|see|know|known|get|so|any|idea|in|with|of|by|from|roughly|approximately|"
-    r"about|exactly|just|and|then|can|you|could|do|does|did|have|has|count|calculate|compute|estimate|determine|provide|way|it|"
-    r"be|helpful|learn|work out|out|tell|large|big|high|hello|hi|hey|thanks|actually|state|let|say|check|look up|"
-    r"number|total|plot|chart|graph|draw|display|present|as|come|quick|question|our|my|all|one|interested|wondering|"
-    r"help|find out|on|at|around|within)\b)"
-)
+SHARE = entry("statements.share")
+_COUNT_LEAD = entry("statements.count_lead")
+_SHARE_LEAD = entry("statements.share_lead")
+FRAME_WORDS = entry("statements.frame_words")
 _FRAME = re.compile(rf"(?:{FRAME_WORDS}\b[\s,:.-]*)*", FLAGS)
 """Words before what is asked for, which say nothing of it."""
-AMONG = r"(?:among|amongst|in|for|with|across|within|of|on)"
-NOTED = (
-    r"(?:mention(?:s|ed)?|diagnosed|occurs?|occur(?:red)?|appears?|happens?|happen(?:ed)?|reported|recorded|"
-    r"prescribed|seen|"
-    r"observed|found|documented|noted|come up|came up|arises?|described|discussed|given|used|administered|applied)"
-)
-_CLOSING = re.compile(
-    r"\s+(?:(?:are|were|is|was) there|do we have|do you have|have we (?:seen|had)|did we (?:see|have)|are (?:known|"
-    rf"there)|we (?:have|had|saw)|exist|on record|on file|(?:(?:are|were|is|was|have been|has been) )?{NOTED}|"
-    r"(?:is|are) it|(?:in|from) (?:the|our|my|all|these) (?:notes|records|documents|files|data|vault))$",
-    FLAGS,
-)
+AMONG = entry("statements.among")
+NOTED = entry("statements.noted")
+_CLOSING = pattern("statements.closing")
 _VERB_WORDS = "|".join(sorted(AUXILIARY | VERBS, key=len, reverse=True))
 _PLAIN_VERBS = "|".join(sorted({"have", *(one for one in VERBS if not one.endswith("s") or one == "miss")}))
 _VERB_FIRST = re.compile(rf"(?:{_VERB_WORDS}|\w+ed)\b", FLAGS)
@@ -340,9 +268,7 @@ def joined(*parts: str) -> str:
 
 def without_closing(text: str, nouns: Nouns) -> str:
     """Return a text without words that close it and say nothing."""
-    text = re.sub(
-        r"^(?:all |our |the |my |these |those (?!who|with|that|in|on)|your |of )+(?=\w)", "", text, flags=FLAGS
-    )
+    text = _DETERMINED.sub("", text)
     while (shorter := _CLOSING.sub("", text)) != text and shorter:
         text = shorter
     return text
@@ -354,8 +280,7 @@ def stated(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     text = re.sub(rf"^(?=in {MARKED} {verbs})", f"{nouns.plural} ", text, flags=FLAGS)
     lead = re.sub(r"^(?:is|are|was|were|do|does|did|has|have|had|the|it) (?=\w+ )", "", text, flags=FLAGS)
     for one in (text, lead):
-        passive = _passive(one, nouns)
-        held = passive or statement(one, nouns)
+        held = statement(one, nouns)
         if held is not None and (held.said or not held.holds):
             return Slots(kind, held.holds, held.denied, held.who)
     first = condition_first(kind, lead, nouns)
@@ -375,25 +300,10 @@ def stated(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     return Slots(kind, condition, denied) if condition else None
 
 
-def _passive(text: str, nouns: Nouns) -> Statement | None:
-    """Return the holding of "notes is fever mentioned": the condition stands between verb and participle."""
-    inside = re.fullmatch(
-        rf"{nouns.counted}(?P<who>(?: (?:with|of|in) .+?)?) (?:is|are|was|were|does|do|did|has|have) (?P<what>.+?) "
-        rf"(?:been )?{NOTED}(?: (?:to|in|at all))?",
-        text,
-        FLAGS,
-    )
-    if not inside or re.match(r"(?:been|being|not|never|\w+ly)$", inside["what"], FLAGS):
-        return None
-    negated = bool(re.search(r"\s(?:not|never)$", inside["what"], FLAGS))
-    what = re.sub(r"\s(?:not|never|ever|been)$", "", inside["what"], flags=FLAGS)
-    who = group(f"{nouns.plural}{inside['who']}", nouns) if inside["who"] else ""
-    return Statement(who, phrase(what), negated)
-
-
 def condition_first(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of "fever among patients with Winter Hand"."""
     text, noted = re.subn(rf" (?:been )?{NOTED}(?= {AMONG} )", "", text, count=1, flags=FLAGS)
+    text = re.sub(rf" (?:been )?{NOTED} (?:to|by)(?= )", " among", text, count=1, flags=FLAGS)
     for found in re.finditer(rf"(?<=\w) {AMONG} ", text, FLAGS):  # the first may be inside: "pain in the chest"
         who = text[found.end() :]
         named = noted or statement(re.sub(r"^(?:an?|all|the|our|those|any)\s+", "", who, flags=FLAGS), nouns)
@@ -405,25 +315,16 @@ def condition_first(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
 
 def whom(text: str, nouns: Nouns) -> str:
     """Return the population that a phrase names; "" for all units."""
-    bare = re.sub(
-        r"^(?:(?:all|the|my|our|your|of|these|those|an?|any|every|\d+)\s+)+", "", text.strip(" ,"), flags=FLAGS
-    )
+    bare = _ALL_THE.sub("", text.strip(" ,"))
     return "" if re.fullmatch(nouns.people, bare, FLAGS) else group(bare, nouns)
 
 
 def share(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a share."""
-    leads = re.fullmatch(
-        r"how (?:often|frequently|commonly) (?:does|do|did) (?P<who>.+?) (?:lead to|cause|come with|result in|bring) "
-        r"(?P<what>.+)",
-        text,
-        FLAGS,
-    )
+    leads = _LEADS.fullmatch(text)
     if leads:
         return Slots("share", phrase(leads["what"]), among=whom(leads["who"], nouns))
-    likely = re.fullmatch(
-        r"how (?:often|likely|frequently|commonly) (?:is|are|do|does|did|was|were) (?P<rest>.+)", text, FLAGS
-    )
+    likely = _LIKELY.fullmatch(text)
     if likely:
         rest = re.sub(r"^(?:an?|the|it for|it that) ", "", likely["rest"], flags=FLAGS)
         held = statement(with_verb(re.sub(r"\bto (?=\w+)", "do ", rest, count=1, flags=FLAGS)), nouns)

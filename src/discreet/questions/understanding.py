@@ -17,32 +17,26 @@ from discreet.questions.joins import as_condition, check_words
 from discreet.questions.lists import list_values, typical
 from discreet.questions.marks import AGES, MARKED, Marks, mark
 from discreet.questions.request import Request, parts_of_kind
-from discreet.questions.sentences import FLAGS, Nouns, phrase, points_back, sentence_of, sentences_of
-from discreet.questions.statements import AMONG, AND, Kind, Slots, counted, joined, share, stated, whom, without_closing
+from discreet.questions.sentences import FLAGS, Nouns, entry, pattern, phrase, points_back, sentence_of, sentences_of
+from discreet.questions.statements import AND, Kind, Slots, counted, joined, share, stated, whom, without_closing
 
-_NOTHING = re.compile(
-    r"(?:(?>(?:treated|cared for|admitted|admitted to|who|that|which|were|was|are|is|have|had|been|seen|came|come|"
-    r"visited|registered|recorded|documented|a visit|visits?|in|on|at|with|of|and|the|there|we|have|working|work|"
-    r"employed|staying|stayed|living|aged?|from|for|people|patients|team|department|staff)\b)\s*)*",
-    FLAGS,
-)
+_NOTHING = pattern("understanding.nothing")
 """Words that say nothing beside the test of a field."""
 
 
-_RECORDS = re.compile(
-    r"\b(?:how many|number of|share of|percentage of|proportion of)(?: the| our| all| of)* "
-    r"(notes|documents|letters|e-?mails|files|messages|reports|entries|records)\b(?! of)",
-    FLAGS,
-)
+_RECORDS = pattern("understanding.records")
 """A count of records: a unit has many of them, and is counted once."""
 _VAGUE_LIST = re.compile(r"(?:topic|theme|finding|trend|point|message|pattern|thing|issue)s?", FLAGS)
 """Attributes that are no values of a record."""
 
 
-_DENIES = (
-    r"(?:\b(?:not|never|outside|except|excluding|besides|neither|nicht|keine?|außer|außerhalb|sauf|hors|pas|no|excepto|"
-    r"fuera de)|n't)"
-)
+_DENIES = entry("understanding.denies")
+
+
+_ONE_OF_TESTS = re.compile(entry("understanding.one_of_tests"))
+_MARK_WITH_JOINS = re.compile(entry("understanding.mark_with_joins"))
+_OUTER_JOINS = pattern("understanding.outer_joins")
+_CASES = pattern("understanding.cases")
 
 
 def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
@@ -213,9 +207,7 @@ class _Reading:
         said: list[Condition] = []
         tests: list[Condition] = []
         for one in filter(None, part.split(AND)):
-            if " or " in one and re.fullmatch(
-                rf"(?:not )?(?:(?:in )?(?:the )?{MARKED}(?:,? or (?:in )?(?:the )?|$))+", one
-            ):
+            if " or " in one and _ONE_OF_TESTS.fullmatch(one):
                 tests.append(any_of(*self._marks.tests_in(one)))
                 continue
             tests += self._marks.tests_in(one)
@@ -228,19 +220,9 @@ class _Reading:
 
     def _bare(self, part: str) -> str:
         """Return a part without its marks, and without the words that only joined these to it."""
-        text = re.sub(
-            rf"(?:,? ?\b(?:and|who (?:is|are|were)|in|on|at|with|of|across|the) )*\b{MARKED}\b(?:'s?)?,?", " ", part
-        )
+        text = _MARK_WITH_JOINS.sub(" ", part)
         text = " ".join(text.split())
-        text = re.sub(
-            (
-                r"^(?:(?:with|in|who (?:have|had)|having|and|that|of|at|among|,)\s+)+|(?:\s+(?:and|with|in|who|are|is|"
-                r"was|were|,))+$"
-            ),
-            "",
-            text,
-            flags=FLAGS,
-        )
+        text = _OUTER_JOINS.sub("", text)
         nothing = _NOTHING.fullmatch(text) or re.fullmatch(self._nouns.people, text, FLAGS)
         return "" if re.search(MARKED, part) and nothing else text.strip(" ,")
 
@@ -274,14 +256,7 @@ class _Reading:
         return (all_of(*kept) if kept else None), period
 
 
-_FRAMES = re.compile(
-    r"\b(?:since|until|have|has|had|(?:did|does)(?! not)|outside|besides|"
-    r"older|younger|(?:19|20)\d\d|\d0s|how|what|which|who|whom|whose|"
-    r"where|why|when|more|most|less|fewer|fewest|than|average|median|percentage|proportion|share of|number of|rate of|"
-    r"compared?|list|whether|please|versus|we|you|i|them|they|it|she|he|the same|each|every|per)\b|\b(?:patients|"
-    r"people|customers|clients|employees|tenants|users|persons|everyone)\b(?!')|[?!:;]",
-    FLAGS,
-)
+_FRAMES = pattern("understanding.frames")
 """Words that frame a question, and that stand in no phrase of a text: the grammar left them over."""
 _LONGEST_PHRASE = 9
 
@@ -292,20 +267,13 @@ def check_whole(request: Request, nouns: Nouns) -> None:
     Raises:
         CannotAnswer: if one does.
     """
+    named = rf"\b(?:by|per|each|every) (?:the )?({'|'.join(map(re.escape, nouns.fields)) or '(?!)'})s?$"
     for one in request.phrases:
-        if name := next(
-            (
-                name
-                for name in nouns.fields
-                if re.search(rf"\b(?:by|per|each|every) (?:the )?{re.escape(name)}s?$", one, FLAGS)
-            ),
-            "",
-        ):
+        if by := re.search(named, one, FLAGS):
             raise CannotAnswer(
                 request.kind,
-                f"It asks for values by '{name}', whose values were not declared. For the number of each {name}, "
-                "ask for a "
-                f"list: List the {name}s.",
+                f"It asks for values by '{by[1]}', whose values were not declared. For the number of each {by[1]}, ask "
+                f"for a list: List the {by[1]}s.",
             )
         if (left := _FRAMES.search(one)) or len(one.split()) > _LONGEST_PHRASE:
             why = f"the word '{left[0]}'" if left else "so many words"
@@ -375,71 +343,23 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
     return found and replace(found, by=by or found.by)
 
 
-_FRONT = re.compile(
-    r"(?:(?:looking (?:only )?at|(?:out )?of|among(?:st)?|in|for|with|within|considering|from|across|regarding) "
-    r"(?P<who>[^,]+?)(?:, (?!or |and )| (?=how many|what (?:percent|share)))|"
-    rf"in (?P<mark>{MARKED})[ ,]+)"
-    r"(?P<rest>(?:which|what|is|are|do|does|did|was|were|have|has|who|how|by|list|name|top|the)\b.+)",
-    FLAGS,
-)
+_FRONT = pattern("understanding.front")
 """A population at the front: "among women, is gout commoner than arthritis?"."""
 
 
 # --- trends -----------------------------------------------------------------------------------------------------------
 
-_EACH = (
-    r"(?:by|per|each|every|for each|in each|for every|in every|broken down by|split by|grouped by|over the|across the)"
-)
-_PERIOD = re.compile(
-    rf"(?:^|[\s,]+)(?:{_EACH}\s+(?:the |single |calendar )*(?P<by>month|quarter|yr|year)s?|from (?P<to>month|quarter|"
-    r"year) to (?P=to)|(?P<on>month|quarter|year)[ -](?:by|over|on|after)[ -]"
-    rf"(?P=on)|(?P<ly>monthly|quarterly|yearly|annually))(?: (?:basis|to|by) ?(?:month|quarter|year)?)?(?=$|[\s,:?])",
-    FLAGS,
-)
-_ADJECTIVE = re.compile(
-    r"(?:^|(?<=\s))(?P<ly>monthly|quarterly|yearly|annual)\s+(?=\w+)|^(?:on a|by) (?P<by>month|quarter|year)ly basis",
-    FLAGS,
-)
+_PERIOD = pattern("understanding.period")
+_ADJECTIVE = pattern("understanding.adjective")
 _NAMED = {"yr": "year", "mont": "month", "quar": "quarter", "year": "year", "annu": "year"}
-_COURSE = re.compile(
-    r"(?:[\s,]+(?:over (?:the course of )?(?:time|the (?:months|quarters|years))|in recent times|(?:and )?how (?:has|"
-    r"did) (?:it|that|this) (?:change|changed|develop|developed)))+",
-    FLAGS,
-)
-_CHANGE = (
-    r"(?:been |become |became |getting |gotten |got |gone |going )*(?:(?:more|less)(?: and (?:more|less))? (?:common|"
-    r"frequent|often|prevalent|widespread|frequently|likely)|rarer|commoner|increas(?:ed?|ing)|decreas(?:ed?|ing)|"
-    r"grow(?:n|ing)?|grew|ris(?:e|en|ing)|rose|fall(?:en|ing)?|fell|declin(?:ed?|ing)|dropp?(?:ed|ing)?|chang(?:ed?|"
-    r"ing)|develop(?:ed|ing)?|evolv(?:ed?|ing)|var(?:y|ied)|moved?|look(?:s|ed)?(?: like)?|up|down|on the (?:rise|"
-    r"increase|decline|way up|way down)|up or down|shift(?:ed)?|spread(?:ing)?|worse|better|trend(?:ed|ing)?)(?: or "
-    r"(?:up|down|decreas\w+|fall\w*|declin\w+|drop\w*|less \w+))?(?: (?:now|today|lately|recently))?"
-)
-_HELP = r"(?:has|have|had|did|does|do|is|are|was|were)"
-_CURVE = (
-    r"(?:trends?|course|development|evolution|curve|time ?line|time series|trajectory|history|chart|graph|plot|figures|"
-    r"breakdown|increase|decrease|rise|decline|fall|drop|growth|change)"
-)
-_ASKED = re.compile(
-    rf"(?:.*?\b{_CURVE} (?:of|in|for) )?(?:(?:how|(?:in )?what way|what(?:'s)?|{_HELP}|been|there|we|you|see(?:ing|n)?|"
-    r"getting|(?:more|fewer) and (?:more|fewer)|more|fewer|less|show|plot|chart|graph|give|track|draw|follow|let|me|us|"
-    r"i need|i want|when|many|the most|the|an?)\b\s*)*",
-    FLAGS,
-)
-_CHANGES = re.compile(
-    rf"(?: {_HELP})? (?:{_CHANGE}|go|going|move|look like)(?= {AMONG} |$)| (?:trend|time ?line|over time|curve|now|"
-    r"lately|recently)$| than (?:before|last year|in the past|a year ago|earlier)$",
-    FLAGS,
-)
+_COURSE = pattern("understanding.course")
+_CURVE = entry("understanding.curve")
+_ASKED = pattern("understanding.asked")
+_CHANGES = pattern("understanding.changes")
 _SHOWN = re.compile(rf"\b(?:{_CURVE}|more|fewer|less|show|plot|give|track|draw|follow|i need|i want|the most)\b", FLAGS)
 """What asks for a course of time, where neither a period nor a change does."""
-_NUMBERS_OF = re.compile(
-    r"^(?:the |an? |new )*(?:numbers?|counts?|figures|mentions|share|percentage|rate|frequency|cases|reports) (?:of|"
-    r"for|with) ",
-    FLAGS,
-)
-_ALL_UNITS = re.compile(
-    r"(?:visits?|admissions|appointments|consultations|records|came|visited|seen|came in|were seen|registered)$", FLAGS
-)
+_NUMBERS_OF = pattern("understanding.numbers_of")
+_ALL_UNITS = pattern("understanding.all_units")
 
 
 def _without_period(text: str) -> tuple[str, str]:
@@ -465,9 +385,7 @@ def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
     if not (changes or timed or marks or _SHOWN.search(asked)):
         return None
     what = without_closing(what, nouns)
-    what = re.sub(
-        r" (?:mentions|cases|reports|complaints|numbers|figures)$", "", _NUMBERS_OF.sub("", what), flags=FLAGS
-    )
+    what = _CASES.sub("", _NUMBERS_OF.sub("", what))
     slots: Slots | None = Slots("trend")
     if what:
         slots = counted("trend", what, nouns) or counted("share", what, nouns) or stated("trend", what, nouns)
@@ -490,22 +408,8 @@ def _parted_marks(text: str) -> tuple[str, list[str]]:
 
 # --- summaries --------------------------------------------------------------------------------------------------------
 
-_SUMMARY = re.compile(
-    r"^(?:(?>(?:summari[sz]e|sum up|give|write|show|describe|tell|overview|summary|digest|recap|gist|profile|picture|"
-    r"state of things|what(?:'s)?|do|does|can|could|be|found|is|are|known|we|you|i|i'd|know|everything|anything|all|"
-    r"more|me|us|an?|the|short|brief(?:ly)?|quick|general|outline|provide|like|kind|kinds|sort|typical|"
-    r"characteri[sz]es?|how|of|on|about|say|says|said|that|there|should|for|in|my|our|these|in general|main points|"
-    r"notes|documents|records|letters|e?-?mails|files|reports|texts|vault|data|collection|feedback|reviews|comments|"
-    r"survey|responses|content|contents)\b)[\s,:]*)+",
-    FLAGS,
-)
-_SUMMED = re.compile(
-    (
-        r"(?:^| )(?:have in common|present|say|write about|talk about|report|in general|overall|look like|take|mean|"
-        r"about)+$"
-    ),
-    FLAGS,
-)
+_SUMMARY = pattern("understanding.summary")
+_SUMMED = pattern("understanding.summed")
 
 
 def _summary(text: str, nouns: Nouns) -> Slots | None:

@@ -8,9 +8,9 @@ suggestion would tell of them. A phrase in quotes is taken as written.
 
 import importlib.util
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import chain
 from pathlib import Path
 
@@ -89,6 +89,8 @@ def _stems(word: str) -> Iterator[str]:
         if word.endswith(ending) and len(word) - len(ending) > 2:
             stem = word[: -len(ending)]
             yield from (stem, f"{stem}e", f"{stem}y", f"{stem.removesuffix('i')}y")
+            if ending == "es":  # "diagnoses"
+                yield f"{stem}is"
             if stem[-1:] == stem[-2:-1]:
                 yield stem[:-1]
 
@@ -96,12 +98,12 @@ def _stems(word: str) -> Iterator[str]:
 def _is_typed(meant: str, word: str, *, own: bool) -> bool:
     """Return whether a typing error between two words is a sign: swapped letters; in a long word one more or less, too.
 
-    A replaced letter is a sign beside the vault's own words alone: too many words of medicine are no frequent words,
-    and one letter from one ("stent").
+    A replaced letter is a sign beside the vault's and the caller's own words alone: too many words of medicine are no
+    frequent words, and one letter from one ("stent"). Beside own words, a shorter word is long.
     """
     if len(meant) != len(word):
-        return len(word) >= _LONG and len(meant) >= _SHORTEST - 1
-    return sorted(meant) == sorted(word) or (own and len(word) >= _LONG)
+        return len(word) >= (_SHORTEST if own else _LONG) and len(meant) >= _SHORTEST - 1
+    return sorted(meant) == sorted(word) or (own and len(word) > _SHORTEST)
 
 
 @cache
@@ -178,19 +180,29 @@ def widen(request: Request, synonyms: Synonyms, quoted: Sequence[str] = (), book
         own = listed.pop(_key(phrase), phrase)  # "Asthma" is an English word, too, if the list says so
         return any_of(own, *listed.values()) if listed else own
 
-    def of(condition: Condition | None) -> Condition | None:
-        try:
-            return condition and parse(str(_bare(each_phrase(condition, wider))))  # as the statistic reads it
+    wide = {name: _each(getattr(request, name), wider) for name in ("of", "among")}
+    groups = tuple(_each(one, wider) or one for one in request.groups)
+    # Of one thing in a number of units; what is listed or measured may stand in another record than the thing.
+    alone = sum(map(_things, wide.values())) + max(map(_things, groups), default=0) < 2
+    alone = alone and not request.attribute and request.kind != "summary"
+
+    def read(condition: Condition | None) -> Condition | None:
+        try:  # as the statistic reads it
+            return condition and parse(str(_bare(condition) if alone else condition))
         except UsageError as error:
             raise CannotAnswer("unsure", f"With the synonyms of its phrases: {error} Put phrases in quotes.") from None
 
-    groups = tuple(of(one) or one for one in request.groups)
+    groups = tuple(read(one) or one for one in groups)
     if len({written(one.facts()) for one in groups}) < len({written(one.facts()) for one in request.groups}):
         raise CannotAnswer(
             "unsure", "By the custodian's synonyms and codes, its groups are one thing. Put them in quotes."
         )
-    changed = {"of": of(request.of), "among": of(request.among), "groups": groups}
+    changed = {**{name: read(one) for name, one in wide.items()}, "groups": groups}
     return request.model_copy(update={name: value for name, value in changed.items() if value})
+
+
+def _each(condition: Condition | None, change: Callable[[Says], Condition]) -> Condition | None:
+    return condition and each_phrase(condition, change)
 
 
 def _says(text: str) -> Says:
@@ -203,17 +215,24 @@ def _key(phrase: Says) -> tuple[str, ...]:
     return phrase.phrase.decides[1:]
 
 
-def _bare(condition: Condition, *, alone: bool = True) -> Condition:
-    """Return a condition whose codes are plain tests, but where two of them would be about one record."""
+def _things(condition: Condition | None) -> int:
+    """Return how many things a condition joins: phrases and codes, of which several are about the person."""
+    if isinstance(condition, Not):
+        return _things(condition.negates)
+    if isinstance(condition, All | AnyOf):
+        join = sum if isinstance(condition, All) else partial(max, default=0)
+        return join(map(_things, condition.parts))
+    return int(isinstance(condition, Says | SameRecord))
+
+
+def _bare(condition: Condition) -> Condition:
+    """Return a condition whose codes are plain tests: of one thing, "in one record" says no more."""
     if isinstance(condition, SameRecord):
-        return condition.same_record if alone and isinstance(condition.same_record, FieldTest) else condition
+        return condition.same_record if isinstance(condition.same_record, FieldTest) else condition
     if isinstance(condition, Not):
         return ~_bare(condition.negates)
-    if isinstance(condition, AnyOf):
-        return any_of(*(_bare(one, alone=alone) for one in condition.parts))
-    if isinstance(condition, All) and condition.parts:
-        several = sum(isinstance(one, SameRecord | AnyOf) for one in condition.parts) > 1
-        return all_of(*(_bare(one, alone=alone and not several) for one in condition.parts))
+    if isinstance(condition, All | AnyOf) and condition.parts:
+        return (any_of if isinstance(condition, AnyOf) else all_of)(*map(_bare, condition.parts))
     return condition
 
 

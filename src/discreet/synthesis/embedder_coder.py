@@ -2,7 +2,7 @@
 
 1  The text is cut into clauses: the parts of its sentences between commas and joins ("but", "because").
 2  A clause that denies, tells of a relative or of former times is left out, unless the attribute counts such.
-3  A word of a value that stands in the text, by the rules of phrases, states the value.
+3  A word of a value that the text says, by the rules of phrases, states the value: "HIV-" does not say "HIV+".
 4  Else the likeness of a value is that of its likeliest clause: a linear function of the clause's vector. It is fitted
    on what the book says (ridge regression): 1 on name, meaning, words and examples of the value, 0 on those of others.
 5  A value counts from its threshold on. "One of" takes the value that is farthest above its own, "any of" takes all
@@ -26,15 +26,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.text.phrases import is_denied, is_of_another, sentences_of, tongue_of, window_of, words_in
 from discreet.retrieval.codebook import Attribute, Codebook, CodedValue
 from discreet.retrieval.embedding import Embedder, meaning
+from discreet.retrieval.unit_records import UnitRecord
 from discreet.retrieval.vectors import scale_of, whole_numbers
 from discreet.synthesis.asked_statements import Found
 
 EMBEDDER_CODER = "embedder coder"
 """The name of this coder among what codes depend on."""
-CODED = 2
+CODED = 3
 """The version of the steps: codes of another version are not used."""
 THRESHOLD = 0.3
 """The least likeness of a value that counts, if the book has no threshold."""
@@ -126,13 +128,13 @@ class EmbedderCoder:
         spoken = self._read(book)
         known: dict[str, Likeness] = {}
         for first in range(0, len(texts), BLOCK):
-            block = [sentences_of(text) for text in texts[first : first + BLOCK]]
-            cut = [[clause for sentence in text for clause in clauses_of(sentence)] for text in block]
+            block = [(text, sentences_of(text)) for text in texts[first : first + BLOCK]]
+            cut = [[clause for one in sentences for clause in clauses_of(one)] for _, sentences in block]
             known = known if len(known) < KEPT else {}
             fresh = sorted({clause.text for own in cut for clause in own} - known.keys())
             known.update(zip(fresh, spoken.likeness(self._whole(fresh)), strict=True))
-            for sentences, own in zip(block, cut, strict=True):
-                yield spoken.by_attribute(sentences, own, known)
+            for (text, sentences), own in zip(block, cut, strict=True):
+                yield spoken.by_attribute(text, sentences, own, known)
 
     def _read(self, book: Codebook) -> "_Spoken":
         if book.digest not in self._books:
@@ -219,7 +221,7 @@ class _Spoken:
         self._family = np.array([attribute.family for attribute, _ in values])
         self._past = np.array([attribute.past for attribute, _ in values])
         self._words = [
-            (place, frozenset(words), words, word)
+            (place, frozenset(words), words, Phrase(word))
             for place, (_, value) in enumerate(values)
             for word in (value.name, *value.words)
             if (words := tongue_of("").content(word))
@@ -231,11 +233,12 @@ class _Spoken:
         return found
 
     def by_attribute(
-        self, sentences: Sequence[list[str]], clauses: Sequence[Clause], known: Mapping[str, Likeness]
+        self, text: str, sentences: Sequence[list[str]], clauses: Sequence[Clause], known: Mapping[str, Likeness]
     ) -> list[Likeness]:
         """Return the likeness of each value of each attribute to a text: that of its likeliest clause that counts.
 
         Args:
+            text: the text.
             sentences: the sentences of the text.
             clauses: its clauses.
             known: the likeness of each value to each clause.
@@ -244,10 +247,12 @@ class _Spoken:
         for clause in clauses:
             np.maximum(found, known[clause.text], out=found, where=self._counts(clause))
         stems = [{tongue_of("").stem(word) for word in sentence} for sentence in sentences]
+        record, by_place = UnitRecord((text,)), self._denied | self._family  # phrases count neither of the two
         for place, needed, words, phrase in self._words:
             for sentence in (sentence for sentence, there in zip(sentences, stems, strict=True) if needed <= there):
                 span = window_of(sentence, words, tongue_of(""))
-                if span and self._counts(Clause.of(sentence, *span, phrase))[place]:
+                counts = span and self._counts(Clause.of(sentence, *span, phrase.text))[place]
+                if counts and (by_place[place] or phrase.holds(record)):
                     found[place] = max(found[place], 1.0)
         return np.split(found, self._ends)
 

@@ -426,11 +426,7 @@ class Vault(VaultDocuments, VaultReading):
         Raises:
             CannotAnswer: as `algorithm_for`.
         """
-        parts = self.components
-        # Without a release there is none to look at, and an embedder for it is not made.
-        released = self.settings.history and (self.path / "history.jsonl").exists()
-        router = replace(self.router, earlier=parts.history.made_of_all(said)) if released else self.router
-        return router.decide(question, self.usual, given=lambda: given)
+        return self.own_router.decide(question, self.usual, given=lambda: given)
 
     def usual(self, question: str, choices: Sequence[str] = ()) -> Algorithm:
         """Return the algorithm of a question that asks for no statistic, with its public choices."""
@@ -449,6 +445,14 @@ class Vault(VaultDocuments, VaultReading):
         """What decides about questions, from public values alone."""
         parts = self.components
         return Router(self.settings, parts.language, parts.readings.schema, parts.parser, parts.codes.schema)
+
+    @property
+    def own_router(self) -> Router:
+        """The router of the one who holds the vault, who may also see all that was asked and released."""
+        # Without a release there is none to look at, and an embedder for it is not made.
+        if not (self.settings.history and (self.path / "history.jsonl").exists()):
+            return self.router
+        return replace(self.router, earlier=self.components.history.made_of_all(said))
 
     def _decided(self, question: str | Request, algorithm: Algorithm | None) -> tuple[str, Algorithm]:
         """Return the question that is asked, and its algorithm: the given one, if there is one."""

@@ -135,9 +135,16 @@ class Judge:
         return next(one for one in found if one.name == most)
 
     def is_right(self, question: ClinicQuestion, algorithm: Algorithm) -> bool:
-        """Return whether a statistic is one of the right requests of a question, or one with their synonyms."""
-        right = (parse_request(one) for one in question.requests if one != FACT)
-        forms = (form for one in right for form in {one, widen(one, self.vault.settings.synonyms)})
+        """Return whether a statistic is one of the right requests of a question, or one with their synonyms and codes.
+
+        A summary is the table of the first code, where a vault has some (docs/codebook.md).
+        """
+        right = [parse_request(one) for one in question.requests if one != FACT]
+        book = self.vault.router.book
+        if book is not None:
+            first, summaries = book.coded[0].name, [one for one in right if one.kind == "summary"]
+            right += [Request(kind="themes", attribute=first, among=one.among) for one in summaries]
+        forms = (form for one in right for form in {one, widen(one, self.vault.settings.synonyms, book=book)})
         return any(self._key(self.statistic(one)) == self._key(algorithm) for one in forms)
 
     def statistic(self, request: Request) -> Algorithm:
@@ -205,10 +212,12 @@ class Judge:
     def _of_statistic(truth: TrueNumbers, answer: Answer) -> Verdict:
         pairs = list(match(truth, answer.table))
         if truth.kind == "values":
-            named = {figure.name for figure in answer.table if figure.kind == "count" and figure.name != "of"}
-            if 4 * len(pairs) < 3 * len(named):
-                return Verdict(WRONG, f"{len(named) - len(pairs)} of {len(named)} values are other things")
-            found = sum(one.name in list(truth.values)[:FIRST] for one in pairs)
+            # A table of a code has all public values. Of one whose interval holds 0 it does not say that it is there.
+            named = [one for one in answer.table if one.kind == "count" and one.name != "of" and one.low > 0]
+            things = {thing for one in named if (thing := _thing(one.name, truth.values))}
+            if 4 * len(things) < 3 * len(named):
+                return Verdict(WRONG, f"{len(named) - len(things)} of {len(named)} values are other things")
+            found = len(things & {*list(truth.values)[:FIRST]})
             useful = found >= min(FEW, len(truth.values))
             return Verdict(USEFUL if useful else NOTHING, f"{found} of the first {FIRST} values")
         if not pairs:

@@ -187,6 +187,7 @@ def ask_clinic(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Non
     """
     parser.add_argument("--vault", type=Path, help="a vault of the clinic; made if it is not there")
     parser.add_argument("--synonyms", type=Path, help="a file of synonyms that the vault gets (clinic_synonyms.txt)")
+    parser.add_argument("--book", type=Path, help="a codebook by which the vault is coded (clinic_codebook.yaml)")
     parser.add_argument("--draws", type=int, default=40, help="how often each interval is drawn")
     parser.add_argument("--only", type=int, nargs="+", help="the numbers of the questions to ask")
     parser.add_argument("--seed", type=int, default=31, help="the seed of the clinic")
@@ -199,10 +200,12 @@ def ask_clinic(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Non
         if not folder.exists():
             day = make_vault(folder, clinic)
             print(f"Dates were added in the form {day}.", file=sys.stderr)
-        if given.synonyms:
-            words = parse_synonyms(given.synonyms.read_text())
+        if given.synonyms or given.book:
             folder = Path(shutil.copytree(folder, Path(made) / "widened"))
-            change_settings(folder, {}, synonyms=words)
+        if given.synonyms:
+            change_settings(folder, {}, synonyms=parse_synonyms(given.synonyms.read_text()))
+        if given.book:
+            _run("code", folder, "--book", given.book)
         own, other = (Path(shutil.copytree(folder, Path(made) / name)) for name in ("own", "other"))
         session = Session(Vault.open(own), other, clinic, given.draws)
         table, asked = TableWriter(COLUMNS, given.csv), []

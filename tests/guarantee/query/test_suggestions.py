@@ -49,6 +49,8 @@ def test_suggestion_follows_from_a_released_answer(tmp_path: Path) -> None:
     vault.history.add(Released("What helps?", "bromelin", "end", "consensus", 3, released=("bromelin",)))
     with pytest.raises(CannotAnswer, match="Did you mean 'bromelin'"):
         vault.decide("How many patients have bromalin?")
+    vault.history.add(Released("What is noted?", "diagnosis", "end", "consensus", 3, released=("diagnosis",)))
+    assert str(vault.decide("What are the most frequent diagnoses?").request) == "list: diagnoses"  # its plural
 
 
 def test_suggestions_do_not_depend_on_one_unit(tmp_path: Path) -> None:
