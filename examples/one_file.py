@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from discreet import GeneratedAnswer
-from discreet.algorithms.common.ensemble import VoterEnsemble
+from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
 
 

@@ -5,25 +5,17 @@ from typing import Any
 
 from discreet import plugins
 from discreet.algorithms.adaptive import Adaptive
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee
+from discreet.algorithms.base import Algorithm, Guarantee
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_rag import DPRAG
-from discreet.algorithms.dp_rag_pure import DPRAGPure
-from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.dp_vote_rag import DPVoteRAG
-from discreet.algorithms.murag import MuRAG
-from discreet.algorithms.murag_ada import MuRAGAda
-from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
-from discreet.algorithms.statistics.compare import Compare
-from discreet.algorithms.statistics.count import Count
-from discreet.algorithms.statistics.difference import Difference
-from discreet.algorithms.statistics.list_values import ListValues
-from discreet.algorithms.statistics.share import Share
-from discreet.algorithms.statistics.summary import Summary
+from discreet.algorithms.dp_vote_rag import DPSparseVoteRAG, DPVoteRAG
+from discreet.algorithms.murag import DPRAGPure, MuRAG, MuRAGAda, NaiveMultiRAG
+from discreet.algorithms.statistics.counts import Compare, Count, Difference, Share
 from discreet.algorithms.statistics.themes import Themes
 from discreet.algorithms.statistics.trend import Trend
 from discreet.algorithms.statistics.typical import Typical
+from discreet.algorithms.statistics.values import ListValues, Summary
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
 from discreet.errors import UnknownName, UsageError

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
-from discreet.algorithms.text.rephrase import phrase
+from discreet.algorithms.base import GeneratedAnswer, Query
+from discreet.algorithms.text.writing import phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Query
-from discreet.algorithms.common.ensemble import calibrate_to_epsilon
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Query
+from discreet.algorithms.ensemble import calibrate_to_epsilon
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget

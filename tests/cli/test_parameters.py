@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.cli.app import app
 from discreet.cli.parameters import choose_method, parse_for_any, parse_options
 from discreet.errors import UsageError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Query
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Query
 from discreet.errors import Interrupted, UsageError
 from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel

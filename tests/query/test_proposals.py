@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet.algorithms.common.algorithm import Answer
+from discreet.algorithms.base import Answer
 from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
 from discreet.errors import UsageError

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
 from discreet.baselines.corpus import require_baseline
 from discreet.errors import DiscreetError
 from discreet.generation.model import VotingModel

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Self
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
-from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble, calibrate_to_epsilon
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
 from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.ensemble import RoundBudget, VoterEnsemble, calibrate_to_epsilon
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Support
-from discreet.algorithms.common.consensus_release import (
+from discreet.algorithms.base import GeneratedAnswer, Support
+from discreet.algorithms.consensus_release import (
     ChoiceRelease,
     OpenRelease,
     OpenSelection,
@@ -24,23 +24,23 @@ from discreet.algorithms.common.consensus_release import (
     release_answers,
     voters_needed,
 )
-from discreet.algorithms.common.ensemble import RoundBudget, VoterConfig, VoterEnsemble
-from discreet.algorithms.common.grounded_votes import NO, YES, is_about, vote
-from discreet.algorithms.common.read_votes import Answers, look_up_statements, stated_answers
 from discreet.algorithms.dp_ksa import DPKSA
-from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.text.fitting_window import fitting_window
+from discreet.algorithms.dp_vote_rag import DPSparseVoteRAG
+from discreet.algorithms.ensemble import RoundBudget, VoterConfig, VoterEnsemble
+from discreet.algorithms.text.attributes import attribute_asked, attribute_in_question, matches
 from discreet.algorithms.text.normalize import (
     candidates_of,
     canonical,
     check_choices,
     choice,
     claim_of,
+    content,
     named_candidate,
+    shared_words,
     without_choices,
 )
-from discreet.algorithms.text.rephrase import phrase
-from discreet.algorithms.text.shared_words import shared_words
+from discreet.algorithms.text.phrases import NO, YES, is_about, vote
+from discreet.algorithms.text.writing import fitting_window, phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel
@@ -49,9 +49,12 @@ from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES
 from discreet.privacy.mechanisms.order_selection import Prices
 from discreet.privacy.private import Change, Private
+from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Passage
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.retrieval.sealed_corpus import Asked, SealedCorpus
 
+Answers = tuple[Private[tuple[tuple[str, ...], str]], str]
+"""The answer of each voter with its texts, and the public answer."""
 _FALLBACKS = ("keywords", "sparse")
 _MOST_CHOICES = 10_000
 _MOST_PROPOSED = 100
@@ -503,3 +506,44 @@ def _entry(rounds: RoundBudget) -> float:
     """Return the epsilon of the retrieval, which is paid beside the ceiling; 0 if the counts are a part of it."""
     selected = rounds.plan.selection
     return float(selected.curve[-1]) if selected and not comes_and_goes(rounds.change) else 0.0
+
+
+# --- votes by what was read before (`discreet code`) ------------------------------------------------------------------
+# A voter's answer is a statement of its own documents: that which fits the question best. No model is asked. A vote is
+# a function of the question and of one voter's documents alone.
+
+
+def look_up_statements(
+    question: str, documents: Private[tuple[Passage, ...]], corpus: SealedCorpus
+) -> Private[tuple[Passage, ...]]:
+    """Return the documents of the voters, each with its statement that fits the question best.
+
+    Under a schema, that is a statement of the attribute that the question names; if none is, the embedder decides.
+    """
+    return corpus.stated(question, documents, content, _is_asked(question, corpus.schema))
+
+
+def names_attribute(question: str, schema: Codebook | None) -> bool:
+    """Return whether a question names an attribute, by public words, so that statements of it can answer.
+
+    The model writes statements of the kinds that it knows. On notes about other things these are guesses, and the
+    embedder alone finds the wrong one: there, voters that read the documents are right far more often.
+    """
+    return _is_asked(question, schema) is not None
+
+
+def _is_asked(question: str, schema: Codebook | None) -> Asked | None:
+    if schema is not None:
+        found = attribute_in_question(schema, question)
+        return found.name.__eq__ if found else None
+    attribute = attribute_asked(question)
+    return partial(matches, attribute=attribute) if attribute else None
+
+
+def stated_answers(documents: Private[tuple[Passage, ...]]) -> Answers:
+    """Return the first statement of each voter that fits, with its texts. There is no public answer without a model."""
+
+    def answer(own: tuple[Passage, ...]) -> tuple[tuple[str, ...], str]:
+        return tuple(one.text for one in own), next((one.stated for one in own if one.stated), "")
+
+    return documents.map(answer), ""

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import ClassVar, Self
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query, Stopped
-from discreet.algorithms.common.ensemble import check_number, check_prefix
-from discreet.algorithms.common.logit_sum import SHAPES, Shape, Writers
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Guarantee, Plan, Query, Stopped
+from discreet.algorithms.ensemble import check_number, check_prefix
+from discreet.algorithms.logit_sum import SHAPES, Shape, Writers
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import ScoringModel, VotingModel

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Query
-from discreet.algorithms.text.greedy_decode import write
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Guarantee, Query
+from discreet.algorithms.text.writing import write
 from discreet.generation.model import VotingModel
 from discreet.generation.prompts import layout
 from discreet.privacy.account import Account, Payment

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from discreet.algorithms.common.algorithm import Guarantee
+from discreet.algorithms.base import Guarantee
 from discreet.cli.app import Json, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import find_algorithm, list_inner_parameters, list_own_parameters

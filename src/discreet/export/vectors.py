@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.ensemble import check_number
+from discreet.algorithms.ensemble import check_number
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.privacy.account import Account, CorpusAccount
 from discreet.privacy.accounting import Budget, Spending, largest

@@ -2,7 +2,7 @@
 
 import math
 
-from discreet.algorithms.common.ensemble import check_number
+from discreet.algorithms.ensemble import check_number
 from discreet.errors import UsageError
 from discreet.planning.prices import LIKELY, VOCABULARY, chance, smallest, usual_algorithm, vault_budget
 

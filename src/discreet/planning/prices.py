@@ -5,15 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.consensus_release import OpenSelection
-from discreet.algorithms.common.ensemble import RoundBudget, VoterConfig, VoterEnsemble
-from discreet.algorithms.common.private_rag import PRICE, USUAL_UNITS, PrivateRAG
+from discreet.algorithms.base import Algorithm
 from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.consensus_release import OpenSelection
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
-from discreet.algorithms.murag import MuRAG
-from discreet.algorithms.murag_ada import MuRAGAda
-from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.algorithms.ensemble import RoundBudget, VoterConfig, VoterEnsemble
+from discreet.algorithms.murag import MuRAG, MuRAGAda, NaiveMultiRAG
+from discreet.algorithms.retrieval import PRICE, USUAL_UNITS, PrivateRAG
 from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.privacy.account import Payment

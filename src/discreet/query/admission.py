@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Plan, UnitCost
+from discreet.algorithms.base import Algorithm, Guarantee, Plan, UnitCost
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.config import VaultConfig
 from discreet.errors import BudgetExhausted, PriceChanged, UsageError

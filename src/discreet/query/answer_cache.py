@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, TypeAdapter
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from discreet.algorithms.common.algorithm import Figure, Stopped, Support
-from discreet.algorithms.statistics.counted import Counted
+from discreet.algorithms.base import Figure, Stopped, Support
+from discreet.algorithms.statistics.cells import Counted
 from discreet.errors import StoreError
 from discreet.questions.request import FACT, KINDS
 from discreet.retrieval.embedding import Embedder

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Answer, GeneratedAnswer, Query
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Answer, GeneratedAnswer, Query
 from discreet.errors import BudgetExhausted, DiscreetError, EngineFailed, Interrupted, PlanExceeded, PrivateValueError
 from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import VotingModel

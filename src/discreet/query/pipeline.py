@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Answer, Plan, Query
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Answer, Plan, Query
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.themes import Themes
 from discreet.algorithms.text.attributes import matches

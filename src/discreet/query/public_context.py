@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.baselines.rag import RAG
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.generation.model import VotingModel

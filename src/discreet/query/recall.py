@@ -9,16 +9,21 @@ from itertools import combinations
 
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure, GeneratedAnswer
-from discreet.algorithms.statistics.compare import Compare, say_shares
+from discreet.algorithms.base import Algorithm, Answer, Figure, GeneratedAnswer
+from discreet.algorithms.statistics.cells import Counted, Reckon
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person
-from discreet.algorithms.statistics.count import Count, say_count
-from discreet.algorithms.statistics.counted import Counted, Reckon
-from discreet.algorithms.statistics.difference import Difference, say_difference
-from discreet.algorithms.statistics.labelled import LabelledSample
-from discreet.algorithms.statistics.share import Share, say_share
+from discreet.algorithms.statistics.counts import (
+    Compare,
+    Count,
+    Difference,
+    Share,
+    say_count,
+    say_difference,
+    say_share,
+    say_shares,
+)
+from discreet.algorithms.statistics.labelled import Key, LabelledSample, Widened, key_of, minus
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
 from discreet.algorithms.text.normalize import ARTICLES, LABELS, LINKS, words_of
 from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.privacy.filter import released_before

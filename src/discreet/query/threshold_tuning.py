@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from discreet.algorithms.common.ensemble import check_number
-from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.ensemble import check_number
+from discreet.algorithms.murag import MuRAGAda
 from discreet.config import VaultConfig
 from discreet.errors import Interrupted, UsageError
 from discreet.privacy.accounting import Spending

@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from itertools import chain, product
 from typing import Any, Literal
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.algorithms.statistics.conditions import Condition, Says
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.trend import MONTHS, Trend

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.grounded_votes import NO, YES
+from discreet.algorithms.base import Algorithm
 from discreet.algorithms.text.normalize import claim_of, plain_question, without_choices
+from discreet.algorithms.text.phrases import NO, YES
 from discreet.errors import UsageError
 from discreet.system.words import is_unicode
 

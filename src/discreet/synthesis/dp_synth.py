@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from discreet.algorithms.common.logit_sum import Shape, Writers, check_shape, drawn, heard, voices
+from discreet.algorithms.logit_sum import Shape, Writers, check_shape, drawn, heard, voices
 from discreet.engines.ray import run_concurrently
 from discreet.errors import BadData, UsageError
 from discreet.generation.model import ScoringModel
@@ -44,7 +44,7 @@ class DPSynth(SynthesisAlgorithm["SynthPlan"]):
     Attributes:
         subsets: the number of subsets to which units are dealt: public, so do not derive it from their exact number.
         tokens: the number of tokens that are drawn for a subset.
-        shape: how a unit's logits of the next token are bounded (algorithms/common/logit_sum.py).
+        shape: how a unit's logits of the next token are bounded (algorithms/logit_sum.py).
         text_tokens: the number of tokens to which a unit's text is cut.
     """
 

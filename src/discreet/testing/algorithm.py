@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, GeneratedAnswer, Plan, Query
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, GeneratedAnswer, Plan, Query
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.generation.model import VotingModel

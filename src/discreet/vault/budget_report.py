@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Plan
-from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Plan
+from discreet.algorithms.statistics.counts import Count
 from discreet.errors import UsageError
 from discreet.ledger.records import LogStart, QuestionRecord, QuestionShown
 from discreet.privacy.account import Payment

@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.algorithms.common.algorithm import Algorithm, Answer
-from discreet.algorithms.common.ensemble import check_number
-from discreet.algorithms.common.read_votes import names_attribute
-from discreet.algorithms.consensus import Consensus
-from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.base import Algorithm, Answer
+from discreet.algorithms.consensus import Consensus, names_attribute
+from discreet.algorithms.ensemble import check_number
+from discreet.algorithms.murag import MuRAGAda
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG

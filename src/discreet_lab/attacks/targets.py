@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.generation.model import VotingModel

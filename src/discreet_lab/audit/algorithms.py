@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.consensus_release import OpenSelection
-from discreet.algorithms.common.ensemble import calibrate_to_epsilon
-from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.algorithms.base import Algorithm
+from discreet.algorithms.consensus_release import OpenSelection
+from discreet.algorithms.ensemble import calibrate_to_epsilon
+from discreet.algorithms.murag import NaiveMultiRAG
 from discreet.errors import BudgetExhausted, PlanExceeded
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import Payment

@@ -7,7 +7,7 @@ since it is not known which change the algorithm charges.
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.errors import UsageError
 from discreet.parameters import read_parameters
 from discreet.privacy.account import Payment

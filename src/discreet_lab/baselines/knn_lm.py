@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query, Stopped
+from discreet.algorithms.base import GeneratedAnswer, Query, Stopped
 from discreet.baselines.corpus import require_baseline
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability

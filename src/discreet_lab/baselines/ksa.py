@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Query
-from discreet.algorithms.common.keyword_config import KeywordConfig
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Guarantee, Query
+from discreet.algorithms.dp_ksa import KeywordConfig
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee
+from discreet.algorithms.base import Algorithm, Guarantee
 from discreet.errors import UnknownName
 from discreet.privacy.account import Payment
 from discreet.privacy.costs import Claimed, Cost, NonPrivate, Pure

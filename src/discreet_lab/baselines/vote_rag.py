@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Query, Stopped
-from discreet.algorithms.common.ensemble import VoterConfig
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Guarantee, Query, Stopped
+from discreet.algorithms.ensemble import VoterConfig
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.cli.app import Json, VaultPath, app, complete_from
 from discreet.cli.kinds import reads_before
 from discreet.cli.output import err, explained, out, print_json

@@ -8,7 +8,7 @@ from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.generation.capabilities import Capability
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.known_answers import KnownQuestion, matches

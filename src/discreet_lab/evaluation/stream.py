@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.baselines.non_rag import NonRAG
 from discreet.errors import BudgetExhausted
 from discreet.privacy.account import Payment

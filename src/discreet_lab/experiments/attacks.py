@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from discreet import numerics
-from discreet.algorithms.common.algorithm import Answer, Figure, GeneratedAnswer, Query
-from discreet.algorithms.common.private_rag import AllVoteRAG, VotingBudget
-from discreet.algorithms.statistics.noisy_cells import choose_counts
+from discreet.algorithms.base import Answer, Figure, GeneratedAnswer, Query
+from discreet.algorithms.retrieval import AllVoteRAG, VotingBudget
+from discreet.algorithms.statistics.cells import choose_counts
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.value_counts import ValueCounts
+from discreet.algorithms.statistics.values import ValueCounts
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import VotingModel

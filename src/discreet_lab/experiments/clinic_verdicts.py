@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure
+from discreet.algorithms.base import Algorithm, Answer, Figure
 from discreet.algorithms.statistics.conditions import written
-from discreet.algorithms.statistics.count import Count
-from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.statistics.counts import Count
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.typical import Typical
+from discreet.algorithms.statistics.values import ListValues
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.questions.request import FACT, Request, parse_request
 from discreet.questions.router import Decision

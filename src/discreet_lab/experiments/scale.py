@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.base import Algorithm, Query
+from discreet.algorithms.statistics.counts import Count
 from discreet.algorithms.statistics.themes import Themes
 from discreet.generation.no_model import NO_MODEL
 from discreet.generation.toy import ToyModel

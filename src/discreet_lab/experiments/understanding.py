@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from discreet.algorithms.common.algorithm import Answer
+from discreet.algorithms.base import Answer
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.follow_ups import complete, turn
 from discreet.errors import BudgetExhausted, DiscreetError

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Plan, Query
-from discreet.algorithms.common.ensemble import RoundBudget
-from discreet.algorithms.common.private_rag import (
+from discreet.algorithms.base import Plan, Query
+from discreet.algorithms.ensemble import RoundBudget
+from discreet.algorithms.retrieval import (
     USUAL_UNITS,
     USUAL_USES,
     AllVoteRAG,

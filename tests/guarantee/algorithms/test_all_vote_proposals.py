@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from discreet.algorithms.common.private_rag import AllVoteRAG, VotingBudget
+from discreet.algorithms.retrieval import AllVoteRAG, VotingBudget
 from discreet.planning.prices import vault_budget
 from discreet.privacy.accounting import Budget
 from discreet.privacy.mechanisms.counting import ThresholdedCounts

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Plan, Query
-from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.algorithms.base import Plan, Query
+from discreet.algorithms.ensemble import RoundBudget
 from discreet.errors import PrivateValueError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget

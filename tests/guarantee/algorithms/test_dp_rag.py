@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
+from discreet.algorithms.base import GeneratedAnswer, Query
 from discreet.algorithms.dp_rag import LEVELS, THRESHOLD_SHARE, Near, share_out
 from discreet.errors import BudgetExhausted, UnknownName, UsageError
 from discreet.generation.toy import ToyModel

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Query
-from discreet.algorithms.common.ensemble import calibrate_to_epsilon
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Query
 from discreet.algorithms.dp_ksa import choice_share
-from discreet.algorithms.text.keywords import STOP_WORDS, keywords
+from discreet.algorithms.ensemble import calibrate_to_epsilon
+from discreet.algorithms.text.normalize import STOP_WORDS, keywords
 from discreet.errors import UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt, VotingModel

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.private_rag import PrivateRAG
-from discreet.algorithms.dp_rag_pure import DPRAGPure
+from discreet.algorithms.base import Query
+from discreet.algorithms.murag import DPRAGPure
+from discreet.algorithms.retrieval import PrivateRAG
 from discreet.errors import DiscreetError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, FilterState, Spending

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.base import Query
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter, Receipt

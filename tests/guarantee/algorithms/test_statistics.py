@@ -11,10 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
+from discreet.algorithms.base import GeneratedAnswer, Query
+from discreet.algorithms.statistics.cells import (
+    Counted,
+    Reckon,
+    StatisticPrice,
+    choose_counts,
+    choose_histogram,
+    interval,
+)
 from discreet.algorithms.statistics.conditions import FieldTest, parse, says
-from discreet.algorithms.statistics.counted import Counted, Reckon
-from discreet.algorithms.statistics.noisy_cells import StatisticPrice, choose_counts, choose_histogram, interval
 from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.typical import What

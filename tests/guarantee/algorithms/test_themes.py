@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
+from discreet.algorithms.base import GeneratedAnswer, Query
 from discreet.algorithms.statistics import themes as themes_module
+from discreet.algorithms.statistics.cells import choose_tables
 from discreet.algorithms.statistics.conditions import where
-from discreet.algorithms.statistics.noisy_cells import choose_tables
 from discreet.algorithms.statistics.themes import Themes
 from discreet.errors import UsageError
 from discreet.generation.no_model import NO_MODEL

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
+from discreet.algorithms.base import Algorithm, Query
 from discreet.errors import BudgetExhausted
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import PayingUnits

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.logit_sum import BLOCK, Shape, Writers, log_softmax, voices, weigh
+from discreet.algorithms.logit_sum import BLOCK, Shape, Writers, log_softmax, voices, weigh
 from discreet.errors import BadData, BudgetExhausted, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.prompts import rewrite_layout

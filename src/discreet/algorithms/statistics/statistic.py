@@ -10,8 +10,16 @@ from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, TypeVar, cast
 
-from discreet.algorithms.common.algorithm import Algorithm, Figure, GeneratedAnswer, Guarantee, Plan, Query
-from discreet.algorithms.common.ensemble import check_number
+from discreet.algorithms.base import Algorithm, Figure, GeneratedAnswer, Guarantee, Plan, Query
+from discreet.algorithms.ensemble import check_number
+from discreet.algorithms.statistics.cells import (
+    Counted,
+    Histogram,
+    StatisticPrice,
+    choose_histogram,
+    cost_of,
+    usual_counts,
+)
 from discreet.algorithms.statistics.conditions import (
     Condition,
     FieldTest,
@@ -21,14 +29,6 @@ from discreet.algorithms.statistics.conditions import (
     parse,
     tests_of,
     written,
-)
-from discreet.algorithms.statistics.counted import Counted
-from discreet.algorithms.statistics.noisy_cells import (
-    Histogram,
-    StatisticPrice,
-    choose_histogram,
-    cost_of,
-    usual_counts,
 )
 from discreet.errors import UsageError
 from discreet.generation.model import VotingModel

@@ -13,9 +13,9 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.statistics.count import Count
-from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.base import Algorithm
+from discreet.algorithms.statistics.counts import Count
+from discreet.algorithms.statistics.values import ListValues
 from discreet.config import DEFAULT_STORE, FORMAT, VaultConfig
 from discreet.errors import DiscreetError
 from discreet.retrieval.documents import Document

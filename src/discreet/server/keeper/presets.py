@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Guarantee, Plan
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Guarantee, Plan
 from discreet.baselines.non_rag import NonRAG
 from discreet.config import VaultConfig, read_config
 from discreet.errors import UsageError

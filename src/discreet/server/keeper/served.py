@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm, Answer
-from discreet.algorithms.common.read_votes import names_attribute
+from discreet.algorithms.base import Algorithm, Answer
+from discreet.algorithms.consensus import names_attribute
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.algorithms.common.logit_sum import Writers
+from discreet.algorithms.logit_sum import Writers
 from discreet.engines.ray import run_concurrently
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import rewrite_layout

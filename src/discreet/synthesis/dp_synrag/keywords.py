@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from discreet.algorithms.text.keywords import keywords
+from discreet.algorithms.text.normalize import keywords
 from discreet.engines.ray import RayModel
 from discreet.generation.model import Prompt, ScoringModel
 from discreet.generation.torch_backend.length_buckets import in_order, map_in_buckets

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from discreet.algorithms.common.logit_sum import Shape, check_shape, drawn, heard, voices
+from discreet.algorithms.logit_sum import Shape, check_shape, drawn, heard, voices
 from discreet.errors import BadData, UsageError
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
 from discreet.privacy.costs import Cost, Together
@@ -64,7 +64,7 @@ class DPSynRAG(SynthesisAlgorithm["SynRAGPlan"]):
         alike: the similarity of vectors from which keywords share a cluster; none do at 1.
         wanted: the number of units that should remain in a cluster (k).
         tokens: the number of tokens that are drawn for a cluster (T).
-        shape: how a unit's logits of the next token are bounded (algorithms/common/logit_sum.py).
+        shape: how a unit's logits of the next token are bounded (algorithms/logit_sum.py).
         rerank: whether a cluster is narrowed to the units near its centre; otherwise its share goes to the tokens.
         text_tokens: the number of tokens to which a unit's text is cut.
     """

@@ -1,6 +1,6 @@
 """Step 2 (d) of DP-SynRAG: private prediction. All documents of a cluster write one text together (`logit_sum`)."""
 
-from discreet.algorithms.common.logit_sum import Shape, Writers
+from discreet.algorithms.logit_sum import Shape, Writers
 from discreet.generation.model import ScoringModel
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.aggregated_logits import AggregatedLogits

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.algorithms.common.logit_sum import log_softmax
-from discreet.algorithms.text.keywords import keywords
+from discreet.algorithms.logit_sum import log_softmax
+from discreet.algorithms.text.normalize import keywords
 from discreet.errors import UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import judge_layout

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.algorithm import check_model
-from discreet.algorithms.text.greedy_decode import write_all
+from discreet.algorithms.base import check_model
+from discreet.algorithms.text.writing import write_all
 from discreet.errors import BadData
 from discreet.export.vectors import draw_matrix
 from discreet.generation.model import Prompt

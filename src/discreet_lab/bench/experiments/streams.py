@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from discreet.algorithms.common.ensemble import VoterEnsemble
+from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.errors import UsageError
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Support
+from discreet.algorithms.base import Support
 from discreet.privacy.accounting import NANO, Budget, Spending
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram, ThresholdedCounts

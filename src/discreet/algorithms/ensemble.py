@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import ClassVar, Self
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel

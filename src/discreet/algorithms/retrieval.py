@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar, Self
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
-from discreet.algorithms.common.consensus_release import RECEIPT, order_prices
-from discreet.algorithms.common.ensemble import (
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
+from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.consensus_release import RECEIPT, order_prices
+from discreet.algorithms.ensemble import (
     MOST_VOTERS,
     RoundBudget,
     VoterEnsemble,
@@ -21,7 +22,6 @@ from discreet.algorithms.common.ensemble import (
     calibrate_to_uses,
     check_number,
 )
-from discreet.algorithms.consensus import Consensus
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel

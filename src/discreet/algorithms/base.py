@@ -29,7 +29,7 @@ from discreet.system.notebook_html import answer_html
 from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
 
 if TYPE_CHECKING:
-    from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
+    from discreet.algorithms.ensemble import RoundBudget, VoterEnsemble
 
 
 ANY_VOCABULARY = 1000
