@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
-from discreet.algorithms.base import GeneratedAnswer, Support
+from discreet.algorithms.base import GeneratedAnswer, Input, Support
 from discreet.algorithms.consensus_release import (
     ChoiceRelease,
     OpenRelease,
@@ -48,6 +48,7 @@ from discreet.generation.voters import VoterBatch
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES
 from discreet.privacy.mechanisms.order_selection import Prices
+from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Change, Private
 from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Passage
@@ -204,6 +205,12 @@ class Consensus(PassageConfig, VoterEnsemble):
                 raise UsageError(f"{name} is a sequence of texts, not one text.")
             object.__setattr__(self, name, tuple(getattr(self, name)))
         _check_parameters(self)
+        inputs = {Input.PASSAGES, Input.READINGS if self.readings else Input.MODEL}
+        inputs |= {Input.PROPOSALS} if self.hears_candidates(REPLACE_ONE) else set()
+        needed = type(self).spec.capabilities | ({Capability.VOTES} if "sparse" in self.fallback else set())
+        self.declare(
+            capabilities=needed, inputs=frozenset(inputs), choices=self.choices, counts_choices=self.vote_shares
+        )
 
     def failures(self, delta: float) -> float:
         """Return the part of a question's delta that the mechanisms may use.
@@ -229,7 +236,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         found = self._stages(epsilon, delta, change)
         for stage in self.fallback:
             inner, share = self._fallback(stage)
-            found += [*inner.mechanisms(share * epsilon, share * delta, change, vocabulary)] * inner.rounds
+            found += [*inner.mechanisms(share * epsilon, share * delta, change, vocabulary)] * inner.rounds.wanted
         return found
 
     def check(self, rounds: RoundBudget) -> None:
@@ -266,11 +273,6 @@ class Consensus(PassageConfig, VoterEnsemble):
         return question
 
     @property
-    def required(self) -> frozenset[Capability]:
-        """The required capabilities: votes on tokens as well, if they are a fallback."""
-        return self.requires | ({Capability.VOTES} if "sparse" in self.fallback else set())
-
-    @property
     def abstains(self) -> bool:
         """Whether a voter without documents abstains. In a vote on tokens it says the public token."""
         return all(stage == "keywords" and self._fallback(stage)[0].abstains for stage in self.fallback)
@@ -293,16 +295,6 @@ class Consensus(PassageConfig, VoterEnsemble):
         if isinstance(selection, OpenSelection):
             return self._open.units_needed(selection)
         return self._choice.units_needed(selection)
-
-    @property
-    def public_choices(self) -> tuple[str, ...]:
-        """The public choices; empty if any answer can be released."""
-        return self.choices
-
-    @property
-    def releases_shares(self) -> bool:
-        """Whether noisy numbers of votes are released."""
-        return self.vote_shares
 
     def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
         """Return the consensus that chooses among `choices`; itself if it has choices, a prefix or a fallback."""
@@ -368,16 +360,6 @@ class Consensus(PassageConfig, VoterEnsemble):
             return None, stated_answers(documents)
         voters = self.start_voters(question, documents, model, known)
         return voters, voters.grounded(continued="sparse" in self.fallback)
-
-    @property
-    def needs_model(self) -> bool:
-        """Whether a model is asked: not if the documents were read before."""
-        return not self.readings
-
-    @property
-    def needs_readings(self) -> bool:
-        """Whether the answers were read before."""
-        return self.readings
 
     def with_readings(self) -> Self:
         """Return the consensus that votes by what was read before; itself if it has a prefix or a fallback."""
@@ -492,7 +474,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         if stage == "keywords":
             return DPKSA(**same), share
         sparse = DPSparseVoteRAG(**same, private_tokens=self.private_tokens)
-        return sparse, share / sparse.rounds
+        return sparse, share / sparse.rounds.wanted
 
     def _needed(self, rounds: RoundBudget) -> float:
         """Return an epsilon of a question that releases a unanimous answer with probability 0.9."""

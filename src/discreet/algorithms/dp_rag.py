@@ -11,11 +11,11 @@ documents above it then take part in private prediction. This version differs fr
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from discreet.algorithms.base import Algorithm, GeneratedAnswer, Guarantee, Plan, Query, Stopped
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query, Stopped, check_model
 from discreet.algorithms.ensemble import check_number, check_prefix
 from discreet.algorithms.logit_sum import SHAPES, Shape, Writers
 from discreet.errors import UnknownName, UsageError
@@ -70,9 +70,7 @@ class DPRAG(Algorithm):
     """
 
     name: ClassVar[str] = "dp-rag"
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.EVERY_UNIT
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.LOGITS})
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EVERY_UNIT, frozenset({Capability.LOGITS}))
 
     epsilon: float = 10.0
     delta: float | None = None
@@ -115,13 +113,9 @@ class DPRAG(Algorithm):
         """
         return share_out(self, self.delta or budget.delta).plan
 
-    def scaled_to(self, epsilon: float) -> Self:
-        """Return the same algorithm for a question of `epsilon`."""
-        return replace(self, epsilon=epsilon)
-
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Release a threshold, and let the units above it write the answer."""
-        self.prepare(query.text, model)
+        check_model(self.name, self.spec.capabilities, model)
         assert isinstance(model, ScoringModel)
         steps = share_out(self, self.delta or account.budget.delta)
         each = self.document_tokens or DOCUMENT_TOKENS

@@ -6,17 +6,18 @@ selection is calibrated for replacement. A Rényi filter determines the number o
 names of parameters.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from operator import eq
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from discreet.algorithms.base import GeneratedAnswer, Stopped
-from discreet.algorithms.ensemble import RoundBudget, VoterEnsemble, check_number
+from discreet.algorithms.base import AlgorithmSpec, GeneratedAnswer, Stopped
+from discreet.algorithms.ensemble import RoundBudget, Rounds, VoterEnsemble, check_number
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel
 from discreet.generation.voters import VoterBatch
+from discreet.privacy.account import Payment
 from discreet.privacy.filter import Mechanism, PrivacyFilter
 from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
 from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
@@ -41,7 +42,7 @@ class TokenVoting(VoterEnsemble):
             over all tokens: pure, never none).
     """
 
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.VOTES})
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EVERY_UNIT, frozenset({Capability.VOTES}))
 
     private_tokens: int = 8
     epsilon_token: float | None = None
@@ -57,23 +58,9 @@ class TokenVoting(VoterEnsemble):
             raise UnknownName("selection", self.selection, SELECTIONS)
 
     @property
-    def rounds(self) -> int:
-        """The number of private tokens that the total should buy."""
-        return min(self.private_tokens, self.max_tokens)
-
-    @property
-    def most_rounds(self) -> int:
-        """The largest number of private tokens: all tokens of an answer."""
-        return self.max_tokens
-
-    def without_price(self) -> Self:
-        """Return the same algorithm with a price of a token that follows from the total."""
-        return replace(self, epsilon_token=None)
-
-    @property
-    def price(self) -> float | None:
-        """The budget of a private token; None if it follows from the total."""
-        return self.epsilon_token
+    def rounds(self) -> Rounds:
+        """The private tokens that the total should buy, or as many as it buys at their given price."""
+        return Rounds(min(self.private_tokens, self.max_tokens), self.max_tokens, self.epsilon_token)
 
     def majority(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> Majority:
         """Return the selection of one token that costs `epsilon` (and `delta`, if it can fail) under `change`."""

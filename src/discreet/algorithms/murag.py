@@ -178,11 +178,6 @@ class NaiveMultiRAG(PrivateRAG):
         paying = account.charge_every_unit(rounds.plan.max_cost)
         return paying.nearest(partial(corpus.nearest, query.searched), self.units_read), paying.paid
 
-    @property
-    def label(self) -> str:
-        """The name alone: the price of a question is the same for all units."""
-        return self.name
-
 
 # --- Algorithm 5: a single question, in pure differential privacy -----------------------------------------------------
 # It is DPSparseVoteRAG with the exponential mechanism over the whole vocabulary in place of LimitedDomain. The

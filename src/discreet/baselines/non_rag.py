@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.base import Algorithm, GeneratedAnswer, Guarantee, Query
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Input, Query
 from discreet.algorithms.text.writing import write
 from discreet.generation.model import VotingModel
 from discreet.generation.prompts import layout
@@ -22,8 +22,7 @@ class NonRAG(Algorithm):
     """
 
     name: ClassVar[str] = "non-rag"
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.NOTHING
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.NOTHING, inputs=frozenset({Input.MODEL}))
 
     max_tokens: int = 32
     prefix: str = ""

@@ -152,9 +152,9 @@ def describe_algorithm(name: str) -> AlgorithmShown:
     kind = find_algorithm(name)
     return AlgorithmShown(
         name=name,
-        guarantee=str(kind.guarantee),
-        payment=str(kind.payment),
-        requires=sorted(map(str, kind.requires)),
+        guarantee=str(kind.spec.guarantee),
+        payment=str(kind.spec.payment),
+        requires=sorted(map(str, kind.spec.capabilities)),
         paper=getattr(kind, "paper", "") or None,
         summary=getattr(kind, "summary", "") or _summary(kind),
     )

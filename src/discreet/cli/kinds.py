@@ -61,7 +61,7 @@ def reads_before(vault: Vault, param: Sequence[str] | None, question: str = "") 
     A parameter that says how the model reads decides against it.
     """
     usual = vault.default_algorithm(question)
-    return usual.needs_readings and not NEED_A_MODEL & read_assignments(param or ()).keys()
+    return usual.spec.needs_readings and not NEED_A_MODEL & read_assignments(param or ()).keys()
 
 
 @dataclass(frozen=True)

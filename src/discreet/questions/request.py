@@ -461,7 +461,7 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
         UsageError: if a field has another type.
         CannotAnswer: if what it reads is no declared field, and the documents were not read.
     """
-    if algorithm.needs_readings and not read:
+    if algorithm.spec.needs_readings and not read:
         raise CannotAnswer(algorithm.name, f"The documents were not read. {NOT_READ}")
     if not isinstance(algorithm, Statistic):
         return

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.algorithms.base import Algorithm
+from discreet.algorithms.retrieval import change_vote
 from discreet.algorithms.text.normalize import claim_of, plain_question, without_choices
 from discreet.algorithms.text.phrases import NO, YES
 from discreet.errors import UsageError
@@ -294,7 +295,9 @@ def with_choices(algorithm: Algorithm, question: str) -> Algorithm:
 
     An algorithm that cannot choose, or that has choices, a prefix or a fallback, is returned unchanged.
     """
-    return algorithm.with_choices(CHOICES, NOT_SAID) if is_yes_no(question) else algorithm
+    if not is_yes_no(question):
+        return algorithm
+    return change_vote(algorithm, lambda vote: vote.with_choices(CHOICES, NOT_SAID))
 
 
 def searched(question: str, choices: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from discreet.algorithms.base import Algorithm, Answer
 from discreet.algorithms.consensus import Consensus, names_attribute
 from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.murag import MuRAGAda
+from discreet.algorithms.retrieval import vote_by_readings
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
@@ -23,7 +24,7 @@ from discreet.generation.loading import PACKAGED, is_plugin_model
 from discreet.generation.model import VotingModel
 from discreet.planning.grants import check_people
 from discreet.planning.models import check_spelling
-from discreet.planning.prices import EMPTY, FAILURE_SHARE
+from discreet.planning.prices import EMPTY, FAILURE_SHARE, usual_algorithm
 from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
 from discreet.plugins import MODELS, find_names
 from discreet.privacy.accounting import Budget
@@ -460,7 +461,7 @@ class Vault(VaultDocuments, VaultReading):
         request = parse_request(asked)
         return request.question if request.kind == FACT else str(request), algorithm
 
-    def default_algorithm(self, question: str = "") -> Algorithm:
+    def default_algorithm(self, question: str = "") -> MuRAGAda | Consensus:
         """Return the algorithm of a question that names none.
 
         It answers by what was read before, if documents were read and the question names a known attribute.
@@ -468,10 +469,10 @@ class Vault(VaultDocuments, VaultReading):
         Args:
             question: the question; any that names an attribute if empty.
         """
-        usual: Algorithm = MuRAGAda() if self.settings.payment == "unit" else Consensus()
+        usual = usual_algorithm(self.settings.payment)
         readings = self.components.readings
         suits = readings.complete and (not question or names_attribute(question, readings.schema))
-        return usual.with_readings() if suits else usual
+        return vote_by_readings(usual) if suits else usual
 
     def budget(self) -> BudgetReport:
         """Return the grant, its spent part and the rest: for the custodian."""

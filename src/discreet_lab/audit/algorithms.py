@@ -192,7 +192,7 @@ class AlgorithmCase:
         if not answers:
             return f"Every draw of '{self.name}' ended in a refusal. {entries[0]}"
         paid = any(entry["receipt"]["charges"] for entry in answers)
-        if paid or self.setting.algorithm.payment is Payment.NOTHING:
+        if paid or self.setting.algorithm.spec.payment is Payment.NOTHING:
             return ""
         return f"No draw of '{self.name}' released anything, though its plan has a cost."
 

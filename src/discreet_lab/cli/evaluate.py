@@ -97,7 +97,7 @@ def evaluate(
         )
     notice = "For the custodian only: these answers were not paid for. The vault's budget was not touched."
     if choose:
-        by_readings = sum(opened.default_algorithm(question.question).needs_readings for question in asked)
+        by_readings = sum(opened.default_algorithm(question.question).spec.needs_readings for question in asked)
         notice += f" Questions that name an attribute: {by_readings} of {len(asked)}, answered by what was read."
     if as_json:
         print_json(Evaluation(notice, len(asked), seeds, [row.shown() for row in rows]))

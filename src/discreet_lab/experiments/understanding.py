@@ -111,7 +111,7 @@ class Session:
         truth, verdict, drawn = true_numbers(self.clinic, question), Verdict(""), list[Answer]()
         for more in (self.draws, AGAIN * self.draws):
             if said.decision and said.answer:
-                model = self.vault.model if said.decision.algorithm.needs_model else None
+                model = self.vault.model if said.decision.algorithm.spec.needs_model else None
                 fact = not isinstance(said.decision.algorithm, Statistic)
                 number = more // (SLOW if model else FEWER if fact else 1)
                 drawn += self._draw(asked, state, model, number, said.answer.unable)

@@ -192,7 +192,7 @@ def answer(
 ) -> tuple[GeneratedAnswer, PrivacyFilter]:
     plan = algorithm.plan(Budget(1.0, DELTA), model.vocabulary_size)
     ceiling = plan.ceiling if plan else Budget(1.0, DELTA)
-    kind = PrivacyFilter if algorithm.private else NotPrivateFilter
+    kind = PrivacyFilter if algorithm.spec.private else NotPrivateFilter
     privacy = kind(MemoryLedger(ceiling), ceiling, "q", noise=noise or InsecureSeededNoise(0))
     return algorithm.run(Query(question, public), corpus, model, account_over(privacy)), privacy
 

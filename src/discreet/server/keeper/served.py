@@ -13,6 +13,7 @@ from typing import Any
 
 from discreet.algorithms.base import Algorithm, Answer
 from discreet.algorithms.consensus import names_attribute
+from discreet.algorithms.retrieval import vote_by_readings
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
@@ -225,7 +226,7 @@ class Served:
             algorithm: Algorithm = preset.build(replace(question, question=asked, choices=choices))
             readings = self.vault.components.readings
             reads = not preset.name and readings.complete and names_attribute(asked, readings.schema)
-            return algorithm.with_readings() if reads else algorithm
+            return vote_by_readings(algorithm) if reads else algorithm
 
         router = replace(self.vault.router, earlier=question.earlier)  # never the history: it has others' questions
         found = router.decide(

@@ -89,7 +89,7 @@ def _query_time(given: BenchRun) -> list[Row]:
     )
     rows = []
     for (name, epsilon), one in settings.items():
-        paid = {"paid": "each question" if one.private and epsilon is not None else None}
+        paid = {"paid": "each question" if one.spec.private and epsilon is not None else None}
         rows += _grouped(given, {"corpus": name, "epsilon": epsilon, **paid}, columns, found[one])
     return rows
 
