@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from discreet.algorithms.base import Algorithm, Guarantee, Plan, UnitCost, is_declared, with_epsilon
-from discreet.algorithms.retrieval import PrivateRAG
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.config import VaultConfig
 from discreet.errors import BudgetExhausted, PriceChanged, UsageError
@@ -94,8 +93,7 @@ def simulation_budget(algorithm: Algorithm, ceiling: Budget, budget: Budget) -> 
     if algorithm.spec.payment is not Payment.EACH_UNIT:
         return ceiling
     # A price that is given may be above the grant. Any other price follows from the grant.
-    by_grant = isinstance(algorithm, PrivateRAG) and algorithm.epsilon is None
-    return budget if by_grant else replace(budget, epsilon=1e6)
+    return budget if _given_epsilon(algorithm) is None else replace(budget, epsilon=1e6)
 
 
 def _given_epsilon(algorithm: Algorithm) -> float | None:
