@@ -9,10 +9,10 @@ import pytest
 from discreet.algorithms import murag
 from discreet.algorithms.base import Query
 from discreet.planning.prices import vault_budget
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import unseal
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Consensus, MuRAGAda
 from tests.guarantee.algorithms.test_multi import corpus_of
 

@@ -12,8 +12,7 @@ from discreet.algorithms.base import Algorithm, GeneratedAnswer, Query
 from discreet.errors import Interrupted, UsageError
 from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
-from discreet.privacy.account import Account
-from discreet.privacy.unit_account import UnitAccount
+from discreet.privacy.account import Account, UnitAccount
 from discreet.query.threshold_tuning import Tuning
 from discreet.registry import RAG, Adaptive, Consensus, Count, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG
 from discreet.retrieval.documents import Document

@@ -46,7 +46,7 @@ from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel
 from discreet.generation.voters import VoterBatch
 from discreet.privacy.filter import Priced, PrivacyFilter
-from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES
+from discreet.privacy.mechanisms.leader import MOST_CANDIDATES
 from discreet.privacy.mechanisms.order_selection import Prices
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Change, Private
@@ -157,7 +157,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         grounded: whether a voter's vote rests on its own documents. Without choices, it is the longest run of words of
             its answer that stands in its documents (`text.shared_words`). With the choices yes, no and `unsaid`, it is
             yes or no by its documents and its answer to the open question, and not by the model's own yes or no.
-        leader: whether the answer is selected by the leader's law, which needs half of the votes (`leader_selection`),
+        leader: whether the answer is selected by the leader's law, which needs half of the votes (`mechanisms.leader`),
             if there are at most `MOST_LEADER_VOTERS` voters, and its epsilon is at most 8.
         propose: public answers that are candidates before a voter votes, at most 20 with different canonical forms. A
             candidate needs about half of the votes that another answer needs. With probability 0.02 at most, one that

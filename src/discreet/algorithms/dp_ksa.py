@@ -20,8 +20,7 @@ from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
 from discreet.generation.prompts import KEYWORDS, layout
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.mechanisms.gap_choice import GapChoice
-from discreet.privacy.mechanisms.stable_set import LARGEST_DELTA, StableSet
+from discreet.privacy.mechanisms.selection import LARGEST_DELTA, GapChoice, StableSet
 from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
 

@@ -26,9 +26,8 @@ from discreet.privacy.account import Account, PayingUnits, Payment
 from discreet.privacy.accounting import Budget, budget_for, largest
 from discreet.privacy.costs import Times, Together
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, ONE, AggregatedLogits, TokenPrice
-from discreet.privacy.mechanisms.share_choice import ShareChoice
-from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.mechanisms.selection import ShareChoice, ThresholdChoice
+from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, ONE, AggregatedLogits, TokenPrice
 from discreet.privacy.partition import ADD_REMOVE_ONE, together
 from discreet.privacy.private import Private
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus

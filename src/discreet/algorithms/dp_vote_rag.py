@@ -19,9 +19,13 @@ from discreet.generation.model import VotingModel
 from discreet.generation.voters import VoterBatch
 from discreet.privacy.account import Payment
 from discreet.privacy.filter import Mechanism, PrivacyFilter
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
-from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
-from discreet.privacy.mechanisms.sparse_vector import SparseVector
+from discreet.privacy.mechanisms.selection import (
+    ExponentialMechanism,
+    LimitedDomain,
+    ObservedSelection,
+    SparseVector,
+    vote_scale,
+)
 from discreet.privacy.private import Change, Private
 from discreet.retrieval.documents import Passage
 

@@ -16,7 +16,7 @@ from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending, how_many
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.privacy.mechanisms.selection import ExponentialMechanism
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.system.words import quoted
 

@@ -9,8 +9,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.config import VaultConfig
 from discreet.errors import BudgetExhausted, PriceChanged, UsageError
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Budget, Spending, how_many
-from discreet.privacy.admission import STEP, largest_step
+from discreet.privacy.accounting import STEP, Budget, Spending, how_many, largest_step
 from discreet.privacy.filter import Receipt
 from discreet.query.recall import Releases
 from discreet.system.words import percent

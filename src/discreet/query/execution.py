@@ -7,11 +7,10 @@ from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Answer, Generate
 from discreet.errors import BudgetExhausted, DiscreetError, EngineFailed, Interrupted, PlanExceeded, PrivateValueError
 from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import VotingModel
-from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnpaidAccount
+from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnitAccount, UnpaidAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import CeilingReached, UnitLedger
 from discreet.privacy.noise import Noise
-from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
 

@@ -21,9 +21,8 @@ from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, TokenPrice
-from discreet.privacy.overlap import InEachCluster, filters
-from discreet.privacy.partition import ADD_REMOVE_ONE, partition_by_cluster
+from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, TokenPrice
+from discreet.privacy.partition import ADD_REMOVE_ONE, InEachCluster, filters, partition_by_cluster
 from discreet.privacy.private import Private
 from discreet.synthesis.base import (
     CorpusPlan,

@@ -24,12 +24,12 @@ from discreet.engines.ray import use_ray
 from discreet.errors import BudgetExhausted, StoreError, UsageError
 from discreet.generation.capabilities import probe
 from discreet.generation.model import ScoringModel
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import Member
 from discreet.privacy.private import Private
-from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.documents import StoredText
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import digest_of

@@ -10,12 +10,11 @@ from discreet.baselines.corpus import BaselineCorpus
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
-from discreet.privacy.account import CorpusAccount, Payment
+from discreet.privacy.account import CorpusAccount, Payment, UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import APART, Charge, MemoryLedger, PrivacyFilter, Receipt
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.privacy.unit_account import UnitAccount
 from discreet.query.admission import check_declared
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedding import HashingEmbedder

@@ -24,7 +24,7 @@ from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.optimal_selection import CountedSelection
-from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
+from discreet.privacy.mechanisms.selection import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.query.answer_cache import AnswerCache

@@ -10,7 +10,7 @@ from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Cost, NonPrivate
-from discreet.privacy.mechanisms.gap_choice import Words, by_count, gap_after
+from discreet.privacy.mechanisms.selection import Words, by_count, gap_after
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change
 from discreet.retrieval.sealed_corpus import SealedCorpus

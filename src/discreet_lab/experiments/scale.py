@@ -26,9 +26,9 @@ from discreet.generation.toy import ToyModel
 from discreet.ledger.balances import RESERVE, Units
 from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain, replay
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import TEXTS, VECTORS, EmbeddedStore

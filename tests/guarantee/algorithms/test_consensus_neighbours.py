@@ -16,8 +16,7 @@ from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import Mechanism, MemoryLedger, PrivacyFilter
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism
-from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.selection import ExponentialMechanism, ObservedSelection
 from discreet.privacy.private import Private
 from discreet.registry import Consensus
 from discreet.retrieval.documents import Document

@@ -15,14 +15,13 @@ from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.prompts import layout
 from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Together
 from discreet.privacy.filter import MemoryLedger, NotPrivateFilter, PrivacyFilter
-from discreet.privacy.mechanisms.gap_choice import GapChoice
-from discreet.privacy.mechanisms.stable_set import StableSet, pass_probability
+from discreet.privacy.mechanisms.selection import GapChoice, StableSet, pass_probability
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.partition import REPLACE_ONE
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import DPKSA, MuRAGAda, make_algorithm
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
@@ -434,7 +433,7 @@ def test_the_law_of_a_whole_answer_on_neighbouring_vaults(tmp_path: Path) -> Non
 
 def test_a_test_that_is_not_lowered_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The broken twin."""
-    monkeypatch.setattr("discreet.privacy.mechanisms.stable_set.shift", lambda sigma, delta: 0)
+    monkeypatch.setattr("discreet.privacy.mechanisms.selection.shift", lambda sigma, delta: 0)
     assert worst_losses(tmp_path, EXACT.epsilon)[0] > 0.04
 
 

@@ -11,7 +11,7 @@ from discreet.algorithms.base import Input
 from discreet.algorithms.retrieval import propose_answers
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget
-from discreet.privacy.mechanisms.leader_selection import LeaderSelection
+from discreet.privacy.mechanisms.leader import LeaderSelection
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change, Relation
 from discreet.registry import Consensus

@@ -28,12 +28,12 @@ from discreet.algorithms.statistics.values import values_of
 from discreet.algorithms.text.attributes import attribute_asked, matches
 from discreet.errors import UsageError
 from discreet.generation.no_model import NO_MODEL
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram
 from discreet.privacy.noise import InsecureSeededNoise, Noise
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical
 from discreet.retrieval import sql_store
 from discreet.retrieval.documents import Document

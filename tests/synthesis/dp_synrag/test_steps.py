@@ -16,9 +16,9 @@ from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Times, ZeroConcentrated
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
-from discreet.privacy.mechanisms.aggregated_logits import ONE, TokenPrice, Weights
 from discreet.privacy.mechanisms.counting import NoisySum
-from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.mechanisms.selection import ThresholdChoice
+from discreet.privacy.mechanisms.vectors import ONE, TokenPrice, Weights
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private, unseal

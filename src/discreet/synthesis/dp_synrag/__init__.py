@@ -18,9 +18,8 @@ from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import rewrite_layout
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import NoisySum
-from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
-from discreet.privacy.overlap import filters
-from discreet.privacy.partition import ADD_REMOVE_ONE, partition_by_cluster
+from discreet.privacy.mechanisms.selection import ThresholdChoice
+from discreet.privacy.partition import ADD_REMOVE_ONE, filters, partition_by_cluster
 from discreet.privacy.private import Private
 from discreet.synthesis.base import Checkpoint, Public, SynthesisInputs, SyntheticText, TextPiece, UnitTexts
 from discreet.synthesis.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places

@@ -9,7 +9,7 @@ from discreet.generation.model import ScoringModel
 from discreet.generation.torch_backend.length_buckets import in_order
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import NoisySum
-from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.mechanisms.selection import ThresholdChoice
 from discreet.privacy.private import Private
 from discreet.retrieval.embedding import Embedder, meaning
 from discreet.synthesis.base import TextPiece, UnitTexts

@@ -8,11 +8,10 @@ from discreet.algorithms.logit_sum import Shape, check_shape, drawn, heard, voic
 from discreet.errors import BadData, UsageError
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
 from discreet.privacy.costs import Cost, Together
-from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, TokenPrice
 from discreet.privacy.mechanisms.counting import KeywordCounts, NoisySum
-from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
-from discreet.privacy.overlap import InEachCluster
-from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.privacy.mechanisms.selection import ThresholdChoice
+from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, TokenPrice
+from discreet.privacy.partition import ADD_REMOVE_ONE, InEachCluster
 from discreet.retrieval.embedding import meaning
 from discreet.synthesis.base import CorpusPlan, Public, SynthesisAlgorithm, SynthesisInputs, SyntheticText
 

@@ -3,7 +3,7 @@
 from discreet.algorithms.logit_sum import Shape, Writers
 from discreet.generation.model import ScoringModel
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.mechanisms.aggregated_logits import AggregatedLogits
+from discreet.privacy.mechanisms.vectors import AggregatedLogits
 
 
 def write_texts(

@@ -9,11 +9,10 @@ from typing import Any
 
 from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.errors import UsageError
-from discreet.privacy.account import Payment
+from discreet.privacy.account import Payment, UnitAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.privacy.unit_account import UnitAccount
 from discreet.query.threshold_tuning import Tuning, suggestion
 from discreet.registry import RAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, make_algorithm
 from discreet.vault import Vault
