@@ -15,7 +15,7 @@ from discreet.errors import UsageError
 from discreet.registry import ALGORITHMS, Consensus, NonRAG
 from discreet.synthesis.aug_pe import AugPE
 from discreet.synthesis.base import SynthesisAlgorithm
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.vault import Vault
 from discreet_lab.attacks.attack import Attack
 

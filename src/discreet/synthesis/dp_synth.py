@@ -32,8 +32,7 @@ from discreet.synthesis.base import (
     SyntheticText,
     UnitTexts,
 )
-from discreet.synthesis.dp_synrag.rewrite import write_texts
-from discreet.synthesis.dp_synrag.select import of_use
+from discreet.synthesis.dp_synrag import of_use, write_texts
 
 
 @dataclass(frozen=True, kw_only=True)

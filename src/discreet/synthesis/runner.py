@@ -46,8 +46,7 @@ from discreet.synthesis.base import (
 )
 from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
 from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
-from discreet.synthesis.dp_synrag.select import check_task
+from discreet.synthesis.dp_synrag import DPSynRAG, check_task
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.extraction_cache import open_extraction_cache
 from discreet.synthesis.readings import Readings

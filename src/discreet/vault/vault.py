@@ -47,7 +47,7 @@ from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import is_address, store_type_of
 from discreet.synthesis.base import SynthesisAlgorithm
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, make_corpus
 from discreet.system.progress import by_steps
 from discreet.system.sharing import taking_turns

@@ -107,7 +107,7 @@ def agrees(model: Any, decoder: "LlamaDecoder", shape: Shape) -> bool:
     The mean of each row is left out: it is large in some models, and the same for most inputs.
     """
     from discreet.generation.torch_backend.decoding import LockstepDecoding
-    from discreet_lab.gpu_decoder.decoding import FusedDecoding
+    from discreet_lab.gpu_decoder.decoder import FusedDecoding
 
     shared, prompts = public_rows(decoder.vocabulary, shape)
     few = [prompts[row % shape.rows] for row in _FEW]

@@ -25,11 +25,22 @@ from discreet.privacy.private import Private, unseal
 from discreet.retrieval.embedding import open_embedder
 from discreet.synthesis.base import TextPiece, UnitTexts
 from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places, rarest_first
-from discreet.synthesis.dp_synrag.keywords import ranked_keywords
-from discreet.synthesis.dp_synrag.parameters import LEVELS, DPSynRAG, SynRAGPlan
-from discreet.synthesis.dp_synrag.rewrite import write_texts
-from discreet.synthesis.dp_synrag.select import check_task, mentions, useful
+from discreet.synthesis.dp_synrag import (
+    LEVELS,
+    DPSynRAG,
+    SynRAGPlan,
+    check_task,
+    mentions,
+    merged,
+    near_the_centre,
+    numbered,
+    ordered,
+    places,
+    ranked_keywords,
+    rarest_first,
+    useful,
+    write_texts,
+)
 
 pytestmark = pytest.mark.usefixtures("two_threads")
 GRANT = Budget(20.0, 1e-5, 5e-6)

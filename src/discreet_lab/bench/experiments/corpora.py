@@ -15,7 +15,7 @@ from discreet.query.known_answers import KnownQuestion, matches
 from discreet.registry import RAG, make_algorithm
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.base import SynthesisAlgorithm
-from discreet.synthesis.dp_synrag.select import useful
+from discreet.synthesis.dp_synrag import useful
 from discreet.synthesis.runner import METHODS, Synthetic, Told, make_corpus
 from discreet.vault import Vault
 from discreet_lab.attacks.simulation import copied, documents_of, private_folder
