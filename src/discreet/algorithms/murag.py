@@ -26,6 +26,14 @@ from discreet.privacy.private import Private
 from discreet.privacy.transcript import MISSED
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
+# --- Algorithm 1: only units that are relevant pay --------------------------------------------------------------------
+# The threshold is public, so a unit's payment depends on that unit alone. The algorithm, as numbered in the paper:
+#
+#     2-5  all relevant units that can pay, pay             `retrieve`
+#     6    the nearest of them are dealt to voters          `PrivateRAG.answer`, if `all_vote` is false
+#          all of them are counted, and have rows           `AllVoteRAG.answer`
+#     7    the voters answer                                `inner.respond`
+
 
 @dataclass(frozen=True, kw_only=True)
 class MuRAG(AllVoteRAG):
