@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from discreet import GeneratedAnswer
-from discreet.algorithms.common.ensemble import VoterEnsemble
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
+from discreet.algorithms.ensemble import VoterEnsemble
+from discreet.privacy.mechanisms.selection import ExponentialMechanism, vote_scale
 
 
 class WithoutNoise(ExponentialMechanism):

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help`, does not wait for all of it
-    from discreet.algorithms.common.algorithm import Algorithm, Answer, GeneratedAnswer, Guarantee, Plan, Query
+    from discreet.algorithms.base import (
+        Algorithm,
+        AlgorithmSpec,
+        Answer,
+        GeneratedAnswer,
+        Guarantee,
+        Input,
+        Plan,
+        Query,
+    )
     from discreet.algorithms.statistics.conditions import all_of, any_of, same_record, says, where
     from discreet.errors import (
         BadData,
@@ -57,6 +66,7 @@ __all__ = [
     "RAG",
     "Account",
     "Algorithm",
+    "AlgorithmSpec",
     "Answer",
     "BadData",
     "Budget",
@@ -69,6 +79,7 @@ __all__ = [
     "Document",
     "GeneratedAnswer",
     "Guarantee",
+    "Input",
     "Interrupted",
     "LedgerError",
     "MissingPart",
@@ -96,7 +107,16 @@ __all__ = [
 ]
 
 _HOME = {
-    "discreet.algorithms.common.algorithm": ("Algorithm", "Answer", "GeneratedAnswer", "Guarantee", "Plan", "Query"),
+    "discreet.algorithms.base": (
+        "Algorithm",
+        "AlgorithmSpec",
+        "Answer",
+        "GeneratedAnswer",
+        "Guarantee",
+        "Input",
+        "Plan",
+        "Query",
+    ),
     "discreet.errors": (
         *("BadData", "BudgetExhausted", "DiscreetError", "Interrupted", "LedgerError", "MissingPart"),
         *("StoreError", "UsageError"),

@@ -5,30 +5,22 @@ from typing import Any
 
 from discreet import plugins
 from discreet.algorithms.adaptive import Adaptive
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee
+from discreet.algorithms.base import Algorithm, is_declared
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.dp_ksa import DPKSA
 from discreet.algorithms.dp_rag import DPRAG
-from discreet.algorithms.dp_rag_pure import DPRAGPure
-from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.dp_vote_rag import DPVoteRAG
-from discreet.algorithms.murag import MuRAG
-from discreet.algorithms.murag_ada import MuRAGAda
-from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
-from discreet.algorithms.statistics.compare import Compare
-from discreet.algorithms.statistics.count import Count
-from discreet.algorithms.statistics.difference import Difference
-from discreet.algorithms.statistics.list_values import ListValues
-from discreet.algorithms.statistics.share import Share
-from discreet.algorithms.statistics.summary import Summary
+from discreet.algorithms.dp_vote_rag import DPSparseVoteRAG, DPVoteRAG
+from discreet.algorithms.ensemble import VoterEnsemble
+from discreet.algorithms.murag import DPRAGPure, MuRAG, MuRAGAda, NaiveMultiRAG
+from discreet.algorithms.statistics.counts import Compare, Count, Difference, Share
 from discreet.algorithms.statistics.themes import Themes
 from discreet.algorithms.statistics.trend import Trend
 from discreet.algorithms.statistics.typical import Typical
+from discreet.algorithms.statistics.values import ListValues, Summary
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
 from discreet.errors import UnknownName, UsageError
 from discreet.plugins import PluginFailure, find_failures, load_usable
-from discreet.privacy.account import Payment
 
 BUILT_IN: dict[str, type[Algorithm]] = {
     kind.name: kind
@@ -65,10 +57,8 @@ def find_defect(name: str, kind: Any) -> str:
         return "it is not a dataclass that derives from discreet.Algorithm."
     if getattr(kind, "name", None) != name:
         return f"its class has the name '{getattr(kind, 'name', '')}', and its entry point has '{name}'."
-    if not isinstance(getattr(kind, "guarantee", None), Guarantee):
-        return "its class does not declare a `guarantee`."
-    if not isinstance(getattr(kind, "payment", None), Payment):
-        return "its class does not declare a `payment`."
+    if not is_declared(kind):
+        return "its class does not declare a `spec`: an AlgorithmSpec."
     return ""
 
 
@@ -111,13 +101,14 @@ def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -
     for one, other in _EXCLUSIVE:
         if one in given and other in given:
             raise UsageError(f"Give {one} or {other}, not both: each determines the other one.")
-    known = {field.name for field in fields(kind)}
-    inner: set[str] = set()
+    own_fields = {field.name: field for field in fields(kind)}
+    known, inner = own_fields.keys(), set[str]()
     if "inner" in known:
         answering = _kind(given.pop("inner", Consensus.name))
-        if not answering.generates:
+        if not issubclass(answering, VoterEnsemble):
             raise UsageError(f"'{answering.name}' cannot answer for '{name}'; consensus can.")
-        inner = {field.name for field in fields(answering)} - known - kind.decides
+        decided = own_fields["inner"].metadata.get("decides")  # a parameter that the algorithm chooses itself
+        inner = {field.name for field in fields(answering)} - known - {decided}
         given["inner"] = answering(**{key: given.pop(key) for key in inner & given.keys()})
     strange = sorted(given.keys() - known)
     if strange and strict:

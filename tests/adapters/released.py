@@ -4,7 +4,7 @@ from pathlib import Path
 
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.vault import Vault
 
 WORDS = ["winterhand", "wants", "sand", "glassknee", "steam", "cold"]

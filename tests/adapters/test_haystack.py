@@ -18,7 +18,7 @@ needs("haystack")
 
 from haystack import Pipeline  # noqa: E402
 
-from discreet.adapters.haystack import DiscreetAnswerer, ReleasedCorpusRetriever  # noqa: E402
+from discreet.adapters.haystack import DiscreetAnswerer, HaystackCorpusRetriever  # noqa: E402
 
 TRUSTED = ["discreet.adapters.haystack"]
 
@@ -66,7 +66,7 @@ def _described(folder: Path) -> dict[str, object]:
 
 def test_retriever_returns_texts_without_scores(tmp_path: Path) -> None:
     corpus = ReleasedCorpus.read(release(tmp_path), "hashing")
-    retriever = ReleasedCorpusRetriever(corpus)
+    retriever = HaystackCorpusRetriever(corpus)
     (found,) = retriever.run("What helps against winterhand?", top_k=1)["documents"]
     assert (found.content, found.score) == ("winterhand wants sand", None)
     assert found.meta["synthetic"] is True

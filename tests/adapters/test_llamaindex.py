@@ -15,7 +15,7 @@ needs("llama_index.core")
 
 from llama_index.core.tools import QueryEngineTool  # noqa: E402
 
-from discreet.adapters.llamaindex import DiscreetQueryEngine, ReleasedCorpusRetriever  # noqa: E402
+from discreet.adapters.llamaindex import DiscreetQueryEngine, LlamaIndexCorpusRetriever  # noqa: E402
 
 
 def test_engine_gives_an_answer_without_sources(any_source: AnswerSource) -> None:
@@ -47,6 +47,6 @@ def test_engine_has_no_way_to_retrieve(any_source: AnswerSource) -> None:
 
 def test_retriever_returns_texts_without_scores(tmp_path: Path) -> None:
     corpus = ReleasedCorpus.read(release(tmp_path), "hashing")
-    (found,) = ReleasedCorpusRetriever(corpus, k=1).retrieve("What helps against winterhand?")
+    (found,) = LlamaIndexCorpusRetriever(corpus, k=1).retrieve("What helps against winterhand?")
     assert (found.text, found.score) == ("winterhand wants sand", None)
     assert found.metadata["synthetic"] is True

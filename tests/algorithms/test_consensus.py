@@ -5,16 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
-from discreet.algorithms.text.rephrase import phrase
+from discreet.algorithms.base import GeneratedAnswer, Query
+from discreet.algorithms.text.writing import phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
-from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.selection import ObservedSelection
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import Change, Relation
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Consensus, MuRAGAda, make_algorithm
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.algorithms import murag_ada
-from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms import murag
+from discreet.algorithms.base import Query
 from discreet.planning.prices import vault_budget
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import unseal
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Consensus, MuRAGAda
 from tests.guarantee.algorithms.test_multi import corpus_of
 
@@ -44,7 +44,7 @@ def test_visit_gets_to_documents_that_are_far(tmp_path: Path, algorithm: MuRAGAd
 
 
 def test_broken_twin_with_one_deviation_stops_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(murag_ada, "ABOVE_NOISE", 0.0)
+    monkeypatch.setattr(murag, "ABOVE_NOISE", 0.0)
     assert reached(tmp_path, replace(CHOOSING, epsilon=20)) < 0.85
 
 
@@ -53,4 +53,4 @@ def test_noise_of_sixteen_empty_bins_seldom_ends_the_visit(draw: str, expected: 
     """The rates that `ABOVE_NOISE` names, where any sum above that noise ends the visit."""
     noise = getattr(np.random.default_rng(0), draw)(size=(100_000, 16))
     sums = np.cumsum(noise / noise.std(), axis=1) / np.sqrt(np.arange(1, 17))
-    assert (sums > murag_ada.ABOVE_NOISE).any(axis=1).mean() == pytest.approx(expected, rel=0.05)
+    assert (sums > murag.ABOVE_NOISE).any(axis=1).mean() == pytest.approx(expected, rel=0.05)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Query
-from discreet.algorithms.common.ensemble import calibrate_to_epsilon
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Query
+from discreet.algorithms.ensemble import calibrate_to_epsilon
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
@@ -41,7 +41,7 @@ def answer(
 ) -> tuple[GeneratedAnswer, PrivacyFilter]:
     plan = algorithm.plan(Budget(1.0, DELTA), model.vocabulary_size)
     ceiling = plan.ceiling if plan else Budget(1.0, DELTA)
-    kind = PrivacyFilter if algorithm.private else NotPrivateFilter
+    kind = PrivacyFilter if algorithm.spec.private else NotPrivateFilter
     privacy = kind(MemoryLedger(ceiling), ceiling, "q", noise=InsecureSeededNoise(seed))
     return algorithm.run(Query("fever"), corpus, model, account_over(privacy)), privacy
 

@@ -6,7 +6,7 @@ import pytest
 from discreet.errors import UsageError
 from discreet.export.vectors import GRAIN, draw_matrix
 from discreet.privacy.costs import ZeroConcentrated
-from discreet.privacy.mechanisms.noisy_vectors import spectral_norm
+from discreet.privacy.mechanisms.vectors import spectral_norm
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
 from discreet.retrieval.vectors import LARGEST
 from discreet_lab.attacks.exports import SimulatedExport

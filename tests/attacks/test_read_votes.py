@@ -148,8 +148,8 @@ def test_question_decides_by_what_it_is_answered(notes: Vault) -> None:
     by_readings = run_attack(notes, replace(asked_for, options={"readings": True})).results[0]
     assert found.target.price(1) == by_readings.target.price(1)
     choose = as_asked(notes)
-    assert choose(MuRAGAda(), "What is the treatment of A?").needs_readings
-    assert not choose(MuRAGAda(), "k1a k1b k1c").needs_readings
+    assert choose(MuRAGAda(), "What is the treatment of A?").spec.needs_readings
+    assert not choose(MuRAGAda(), "k1a k1b k1c").spec.needs_readings
 
 
 @pytest.mark.parametrize("form", ["What?", "{} {}", "{} {0}", "}{}"])

@@ -272,7 +272,7 @@ def test_canary_with_the_name_of_another_unit_is_refused(notes: Vault) -> None:
         run_attack(notes, Attack(targets=("rag",), canaries=CANARIES))
 
 
-PRIVATE = [name for name in ANSWERING if ALGORITHMS[name].private]
+PRIVATE = [name for name in ANSWERING if ALGORITHMS[name].spec.private]
 
 
 def test_every_private_algorithm_is_a_target(notes: Vault) -> None:

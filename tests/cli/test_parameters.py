@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.cli.app import app
 from discreet.cli.parameters import choose_method, parse_for_any, parse_options
 from discreet.errors import UsageError
 from discreet.registry import ALGORITHMS, Consensus, NonRAG
 from discreet.synthesis.aug_pe import AugPE
 from discreet.synthesis.base import SynthesisAlgorithm
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.vault import Vault
 from discreet_lab.attacks.attack import Attack
 

@@ -81,8 +81,7 @@ from discreet.privacy.private import unseal
 @dataclass(frozen=True)
 class Reader(Algorithm):
     name = "reader"
-    guarantee = Guarantee.DP
-    payment = Payment.NOTHING
+    spec = AlgorithmSpec(Payment.NOTHING)
     def plan(self, budget, vocabulary): return None
     def run(self, query, corpus, model, account):
         found = unseal(corpus.top_units(query.text, 3), lambda all_: sorted(one.text for own in all_ for one in own))
@@ -113,8 +112,7 @@ from discreet.privacy.partition import ADD_REMOVE_ONE
 @dataclass(frozen=True)
 class Silent(Algorithm):
     name = "silent"
-    guarantee = Guarantee.DP
-    payment = Payment.EVERY_UNIT
+    spec = AlgorithmSpec(Payment.EVERY_UNIT)
     def plan(self, budget, vocabulary): return Plan(Budget(1.0, budget.delta), Pure(1.0), 1)
     def run(self, query, corpus, model, account):
         paying = account.charge_every_unit(Spending.of(Pure(1.0)))
@@ -194,15 +192,14 @@ def test_ask_charges_for_the_file(vault: Path) -> None:
 
 HEAD = """
 from dataclasses import dataclass
-from discreet import Algorithm, Guarantee, Payment
+from discreet import Algorithm, AlgorithmSpec, Guarantee, Payment
 class Other: pass
 """
 FITTING = """
 @dataclass(frozen=True)
 class Mine(Algorithm):
     name = "mine"
-    guarantee = Guarantee.DP
-    payment = Payment.EVERY_UNIT
+    spec = AlgorithmSpec(Payment.EVERY_UNIT)
     voters: int = 3
     def plan(self, budget, vocabulary): return None
     def run(self, query, corpus, model, account): return 1 / 0
@@ -219,13 +216,13 @@ class Mine(Algorithm):
         ("frozen=True", "", "Mine", "Expected @dataclass(frozen=True)"),
         ('"mine"', '"rag"', "Mine", "the name 'rag'. Expected a name that no other"),
         ("    name = ", "    named = ", "Mine", "does not declare a `name`"),
-        ("    guarantee = ", "    promise = ", "Mine", "does not declare a `guarantee`"),
+        ("    spec = ", "    promise = ", "Mine", "does not declare a `spec`"),
         ("voters: int = 3", "voters: int", "Mine", "its fields voters have no default"),
         ("class Mine", "clas Mine", "Mine", "cannot be loaded: SyntaxError"),
-        ("Guarantee.DP", "Guarantee.NONE", "Mine", "no claim to audit. Expected Guarantee.DP"),
-        ("", "", "Mine", "failed: ZeroDivisionError: division by zero (line 13)"),
+        ("EVERY_UNIT", "NOTHING, guarantee=Guarantee.NONE", "Mine", "no claim to audit. Expected Guarantee.DP"),
+        ("", "", "Mine", "failed: ZeroDivisionError: division by zero (line 12)"),
         # The line is that of the file, and not of the library that it calls.
-        ("1 / 0", '__import__("json").loads("{")', "Mine", "column 2 (char 1) (line 13). Mend the file"),
+        ("1 / 0", '__import__("json").loads("{")', "Mine", "column 2 (char 1) (line 12). Mend the file"),
     ],
 )
 def test_unfit_file_is_refused(tmp_path: Path, old: str, new: str, called: str, hint: str) -> None:
@@ -258,7 +255,7 @@ def test_error_is_shown_on_the_fictional_hospital_alone(tmp_path: Path, vault: P
     plugin = ("--plugin", f"{tmp_path / 'mine.py'}:Mine")
     shown = run("bench", "vote-epsilon", "--quick", "--limit", 1, "--epsilon", 1, *plugin)
     assert (shown.exit_code, "The run of mine failed: ZeroDivisionError" in said(shown)) == (2, True), said(shown)
-    assert "(line 13). Mend the file." in said(shown)
+    assert "(line 12). Mend the file." in said(shown)
     for command in (("eval", vault), ("bench", "vote-epsilon", vault)):
         withheld = run(*command, vault.parent / "asked.jsonl", *plugin)
         assert (withheld.exit_code, "division by zero" in said(withheld)) == (1, False), said(withheld)

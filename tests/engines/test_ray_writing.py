@@ -37,7 +37,7 @@ from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.checkpoint import RunCheckpoint
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.fact_extraction import stated
 from discreet.vault import Vault

@@ -76,7 +76,7 @@ def seeded(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "100")
         patch.setattr("discreet.generation.loading.load_model", lambda *_given, **_named: ToyModel(default="cold tea"))
-        for module in ("filter", "unit_account"):
+        for module in ("filter", "account"):
             patch.setattr(f"discreet.privacy.{module}.SystemNoise", lambda: SeededNoise(1))
         os.chdir(folder)
         try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Figure
+from discreet.algorithms.base import Figure
 from discreet.errors import CannotAnswer
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.ensemble import VoterConfig
 from discreet.algorithms.consensus import Consensus
-from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.ensemble import VoterConfig
+from discreet.algorithms.murag import MuRAGAda
 from discreet.errors import BadData, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.planning.prices import (

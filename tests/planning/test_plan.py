@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY
-from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.base import ANY_VOCABULARY
+from discreet.algorithms.murag import MuRAGAda
 from discreet.errors import MissingPart, UsageError
 from discreet.planning.plan import make_plan, posterior
 from discreet.planning.plot import draw_plan

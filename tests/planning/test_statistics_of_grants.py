@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.statistics.values import ListValues
 from discreet.cli.app import app
 from discreet.planning.plan import make_plan
 from discreet.planning.prices import vault_budget

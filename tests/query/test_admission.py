@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY
+from discreet.algorithms.base import ANY_VOCABULARY
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange

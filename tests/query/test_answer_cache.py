@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.common.algorithm import Figure
-from discreet.algorithms.statistics.counted import MAY_LACK, Counted
+from discreet.algorithms.base import Figure
+from discreet.algorithms.statistics.cells import MAY_LACK, Counted
 from discreet.generation.toy import ToyModel
 from discreet.query import answer_cache
 from discreet.query.answer_cache import AnswerCache, Released, as_record

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import Answer
-from discreet.algorithms.statistics.counted import Counted
+from discreet.algorithms.base import Answer
+from discreet.algorithms.statistics.cells import Counted
 from discreet.algorithms.statistics.statistic import CellStatistic, Statistic
 from discreet.query.answer_cache import Released
 from discreet.query.recall import derive, keep_answer

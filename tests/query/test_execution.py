@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import pytest
 
-from discreet import Account, Algorithm, Budget, GeneratedAnswer, Guarantee, Payment, Plan, Query
+from discreet import Account, Algorithm, Budget, GeneratedAnswer, Payment, Plan, Query
+from discreet.algorithms.base import AlgorithmSpec, Input
 from discreet.errors import BudgetExhausted, PlanExceeded
 from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Spending
@@ -25,16 +26,11 @@ class Greedy(Algorithm):
     """Draws counts of a total epsilon, and declares another one."""
 
     name: ClassVar[str] = "greedy"
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.EVERY_UNIT
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EVERY_UNIT, inputs=frozenset({Input.PASSAGES}))
 
     drawn: tuple[float, ...] = (4.0,)
     declared: Cost = Pure(1.0)  # noqa: RUF009 - a frozen value
     ceiling: float = 1.0
-
-    @property
-    def needs_model(self) -> bool:
-        return False
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
         return Plan(Budget(self.ceiling, budget.delta), self.declared, 1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.errors import EngineFailed, PrivateValueError
 from discreet.generation.model import Prompt
 from discreet.generation.toy import ToyDecoding, ToyModel

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from discreet.algorithms.common.algorithm import SCHEMA, Answer
-from discreet.algorithms.statistics.counted import Counted
-from discreet.algorithms.statistics.difference import say_difference
+from discreet.algorithms.base import SCHEMA, Answer
+from discreet.algorithms.statistics.cells import Counted
+from discreet.algorithms.statistics.counts import say_difference
 from discreet.cli.schema import make_schema
 from discreet.generation.toy import ToyModel
 from discreet.registry import RAG, Consensus, Count, DPSparseVoteRAG, MuRAG, MuRAGAda, NonRAG

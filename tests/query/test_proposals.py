@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet.algorithms.common.algorithm import Answer
+from discreet.algorithms.base import Answer
+from discreet.algorithms.retrieval import propose_answers
 from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
 from discreet.errors import UsageError
@@ -115,7 +116,7 @@ def test_default_algorithm_hears_a_corpus(tmp_path: Path) -> None:
     assert [answer.released for answer in found] == [("red leaf",)] * 2
     assert "public candidates from" in str(found[0].receipt and found[0].receipt.describe())
     assert found[0].support is not None
-    assert vault.price(QUESTION, alone) == vault.price(QUESTION, heard.with_proposals(("red leaf",)))
+    assert vault.price(QUESTION, alone) == vault.price(QUESTION, propose_answers(heard, ("red leaf",)))
     vault.ask(QUESTION, propose=corpus)  # by the default algorithm
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Guarantee, Plan, Query
 from discreet.errors import DiscreetError, UsageError
 from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
@@ -26,7 +26,6 @@ class Count(Algorithm):
     """A third-party algorithm: a noisy count of the units near the question."""
 
     name: ClassVar[str] = "count"
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
         return Plan(budget_for(Pure(1.0), 1.0, budget.delta), Pure(1.0), 1)
@@ -40,13 +39,13 @@ class Count(Algorithm):
 class Declared(Count):
     """The same, which says how it pays."""
 
-    payment: ClassVar[Payment] = Payment.EVERY_UNIT
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EVERY_UNIT)
 
 
 class NoGuarantee(Declared):
     """The same, which does not say what it promises."""
 
-    guarantee = None  # type: ignore[assignment]
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EVERY_UNIT, guarantee=None)  # type: ignore[arg-type]
 
 
 class Unpaid(Declared):
@@ -58,13 +57,16 @@ class Unpaid(Declared):
         return GeneratedAnswer(str(number), "end", 1)
 
 
+class Boast(AlgorithmSpec):
+    """A spec that calls everything private."""
+
+    private = True
+
+
 class Boastful(Declared):
     """A baseline that calls itself private."""
 
-    guarantee: ClassVar[Guarantee] = Guarantee.NONE
-
-
-Boastful.private = True
+    spec: ClassVar[AlgorithmSpec] = Boast(Payment.EVERY_UNIT, guarantee=Guarantee.NONE)
 
 
 class Silent(Declared):
@@ -77,13 +79,13 @@ class Silent(Declared):
 class Free(Declared):
     """The same, which says that it charges nothing."""
 
-    payment: ClassVar[Payment] = Payment.NOTHING
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.NOTHING)
 
 
 class Sly(Silent):
     """The same, which says that it charges nothing, and plans so."""
 
-    payment: ClassVar[Payment] = Payment.NOTHING
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.NOTHING)
 
 
 class NoAlgorithm:
@@ -140,5 +142,5 @@ def test_algorithm_that_charges_nothing_cannot_charge(tmp_path: Path, payment: s
 
 
 def test_simulation_refuses_an_undeclared_algorithm(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="how it pays"):
+    with pytest.raises(UsageError, match="who pays"):
         hospital(tmp_path / "v", "unit").simulate("numb thumbs?", Count())

@@ -22,7 +22,7 @@ from discreet.synthesis.aug_pe import AugPE, AugPEPlan, vote, whole
 from discreet.synthesis.base import SynthesisAlgorithm, SynthesisInputs, SyntheticText
 from discreet.synthesis.checkpoint import RunCheckpoint
 from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.runner import METHODS, SynthesisRunner, Synthetic, make_corpus, receipt_path
 from discreet.vault import Vault
@@ -254,7 +254,7 @@ def test_task_drops_texts_free_and_may_change_when_resumed(
         asked.append(task)
         return ["steam" not in text.lower() for text in texts]
 
-    monkeypatch.setattr("discreet.synthesis.dp_synrag.select.useful", sand)
+    monkeypatch.setattr("discreet.synthesis.dp_synrag.useful", sand)
     ledger = plenty()
     interrupted(filled, replace(method, task="one thing"), ledger)
     made = make(filled, replace(method, task="another"), ledger)
@@ -271,7 +271,7 @@ def test_task_drops_texts_free_and_may_change_when_resumed(
 def test_a_task_that_drops_every_text_loses_none(
     method: SynthesisAlgorithm[Any], filled: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.synthesis.dp_synrag.select.useful", lambda _, task, texts: [False] * len(texts))
+    monkeypatch.setattr("discreet.synthesis.dp_synrag.useful", lambda _, task, texts: [False] * len(texts))
     ledger, out = plenty(), tmp_path / "c.jsonl"
     with pytest.raises(UsageError, match="nothing is paid again"):
         make_corpus(

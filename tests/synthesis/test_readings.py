@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.retrieval import vote_by_readings
 from discreet.algorithms.statistics.values import values_of
 from discreet.errors import StoreError, UsageError
 from discreet.generation.toy import ToyModel
@@ -313,13 +314,13 @@ def test_list_by_what_was_read_needs_no_model(ward: Vault) -> None:
 
 
 def test_default_algorithm_votes_by_what_was_read(ward: Vault) -> None:
-    assert not ward.default_algorithm().needs_readings
+    assert not ward.default_algorithm().spec.needs_readings
     ward.read()
-    assert ward.default_algorithm().needs_readings
-    assert ward.default_algorithm("What is the treatment for Winter Hand?").needs_readings
-    assert not ward.default_algorithm("Who sang the song?").needs_readings
-    assert not Consensus(prefix="It is").with_readings().needs_readings
-    assert MuRAGAda().with_readings().needs_readings
+    assert ward.default_algorithm().spec.needs_readings
+    assert ward.default_algorithm("What is the treatment for Winter Hand?").spec.needs_readings
+    assert not ward.default_algorithm("Who sang the song?").spec.needs_readings
+    assert not vote_by_readings(Consensus(prefix="It is")).spec.needs_readings
+    assert vote_by_readings(MuRAGAda()).spec.needs_readings
 
 
 def test_no_parameter_needs_a_model_beside_readings() -> None:

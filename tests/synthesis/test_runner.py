@@ -20,7 +20,7 @@ from discreet.retrieval.documents import Document
 from discreet.synthesis import base
 from discreet.synthesis.base import CorpusPlan, SynthesisAlgorithm
 from discreet.synthesis.checkpoint import RunCheckpoint
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.runner import METHODS, SynthesisRunner, make_corpus, receipt_path
 from discreet.vault import Vault
 
@@ -166,7 +166,7 @@ def test_a_simulation_leaves_nothing_for_a_real_run(filled: Vault) -> None:
 def test_a_run_of_another_version_is_not_gone_on_with(filled: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     shop = workshop(filled)
     shop.make(PLENTY)
-    monkeypatch.setattr("discreet.synthesis.dp_synrag.parameters.KEYWORD_SHARE", 0.3)
+    monkeypatch.setattr("discreet.synthesis.dp_synrag.KEYWORD_SHARE", 0.3)
     base._shared_out.cache_clear()  # another version is another process
     with pytest.raises(UsageError, match="another version"):
         shop.make(PLENTY)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from discreet.algorithms.common.read_votes import names_attribute
-from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.consensus import Consensus, names_attribute
 from discreet.cli.app import app
 from discreet.cli.code import example_question
 from discreet.errors import BadData, CannotAnswer, UsageError

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Answer, Figure
+from discreet.algorithms.base import Answer, Figure
 from discreet.errors import MissingPart
 from discreet.generation.toy import ToyModel
 from discreet.query.known_answers import KnownQuestion

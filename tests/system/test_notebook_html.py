@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Answer, Figure, Support, UnitCost
+from discreet.algorithms.base import Answer, Figure, Support, UnitCost
 from discreet.planning.plan import make_plan
 from discreet.privacy.filter import Receipt, public_texts, released_before
 from discreet.retrieval.documents import Document

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query
 from discreet.baselines.corpus import require_baseline
 from discreet.errors import DiscreetError
 from discreet.generation.model import VotingModel
@@ -35,8 +35,7 @@ class Count(Algorithm):
     """A noisy count of the units near the question."""
 
     name: ClassVar[str] = "count"
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.EVERY_UNIT
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EVERY_UNIT)
 
     def plan(self, budget: Budget, vocabulary: int) -> Plan:
         return Plan(budget_for(Pure(1.0), 1.0, budget.delta), Pure(1.0), 1)
@@ -50,7 +49,7 @@ class Count(Algorithm):
 class CountEach(Count):
     """The same; the units near the question pay."""
 
-    payment: ClassVar[Payment] = Payment.EACH_UNIT
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EACH_UNIT)
 
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         able, paid = account.admit(corpus.above(query.text, 0.0), Spending.of(Pure(1.0)))
@@ -61,7 +60,7 @@ class CountEach(Count):
 class NoPayment(Count):
     """Does not declare its payment."""
 
-    payment = None  # type: ignore[assignment]
+    spec = None  # type: ignore[assignment]
 
 
 class TooSmallPlan(Count):

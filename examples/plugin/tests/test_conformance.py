@@ -4,15 +4,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from discreet_example_plugin.after_model import AfterModel
 from discreet_example_plugin.jsonl_store import JsonlStore
 from discreet_example_plugin.nearby_units import NearbyUnits
 from discreet_example_plugin.notes_loader import NotesLoader
 from discreet_example_plugin.trigrams import Trigrams
+from discreet_example_plugin.word_coder import WordCoder
 
 from discreet import Algorithm, StoreError
+from discreet.generation.model import Completer
 from discreet.reading.files import Loader
 from discreet.retrieval.embedding import Embedder
-from discreet.testing import AlgorithmSuite, AlwaysExact, EmbedderSuite, LoaderSuite, StoreSuite
+from discreet.synthesis.readings import Coder
+from discreet.testing import AlgorithmSuite, AlwaysExact, CoderSuite, EmbedderSuite, LoaderSuite, ModelSuite, StoreSuite
 from discreet.testing.broken_stores import starving
 from discreet.testing.store import SIZE, MakeStore, direction, entry, fill
 
@@ -47,6 +51,18 @@ class TestNotesLoader(LoaderSuite):
     def write(self, path: Path, records: Sequence[Mapping[str, str]]) -> None:
         lines = (f"{record.get('unit', '')}|{record['text']}\n" for record in records)
         path.write_text("".join(lines), encoding="utf-8")
+
+
+class TestWordCoder(CoderSuite):
+    @pytest.fixture
+    def coder(self) -> Coder:
+        return WordCoder()
+
+
+class TestAfterModel(ModelSuite):
+    @pytest.fixture
+    def model(self) -> Completer:
+        return AfterModel("is")
 
 
 def test_suite_finds_a_starving_twin(tmp_path_factory: pytest.TempPathFactory) -> None:

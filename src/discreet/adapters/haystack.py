@@ -51,7 +51,7 @@ class DiscreetAnswerer:
 
 
 @component
-class ReleasedCorpusRetriever:
+class HaystackCorpusRetriever:
     """A retriever over a synthetic corpus that `discreet synthesize` released. It takes no vault, and pays nothing.
 
     Args:

@@ -45,7 +45,7 @@ class DiscreetQueryEngine(BaseQueryEngine):
         return {}
 
 
-class ReleasedCorpusRetriever(BaseRetriever):
+class LlamaIndexCorpusRetriever(BaseRetriever):
     """A retriever over a synthetic corpus that `discreet synthesize` released. It takes no vault, and pays nothing.
 
     Args:

@@ -11,13 +11,12 @@ and the count costs half the pure epsilon (privacy-spec, parts 1 and 8).
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
-from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble, calibrate_to_epsilon
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query
 from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.ensemble import RoundBudget, VoterEnsemble, calibrate_to_epsilon
 from discreet.errors import UsageError
-from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
@@ -45,11 +44,9 @@ class Adaptive(Algorithm):
     """
 
     name: ClassVar[str] = "adaptive"
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.EVERY_UNIT
-    decides: ClassVar[frozenset[str]] = frozenset({"voters"})
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EVERY_UNIT)
 
-    inner: VoterEnsemble = field(default_factory=Consensus)
+    inner: VoterEnsemble = field(default_factory=Consensus, metadata={"decides": "voters"})
     similarity: float = 0.32
     numbers: tuple[int, ...] = (20, 40, 60, 80)
 
@@ -61,6 +58,8 @@ class Adaptive(Algorithm):
             raise UsageError(f"A similarity lies between -1 and 1, not {self.similarity}.")
         for number in self.numbers:
             self.having(number)  # refuse a wrong number before the count is paid
+        own = self.inner.spec
+        self.declare(capabilities=own.capabilities, choices=own.choices, counts_choices=own.counts_choices)
 
     @property
     def epsilon(self) -> float:
@@ -86,33 +85,6 @@ class Adaptive(Algorithm):
         """Split the total without the cost of the count into rounds."""
         counted = Pure(1 / self.count.scale)
         return calibrate_to_epsilon(self.inner, self.inner.delta or budget.delta, vocabulary, counted)
-
-    def scaled_to(self, epsilon: float) -> Self:
-        """Return the same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
-        return replace(self, inner=self.inner.scaled_to(epsilon))
-
-    def prepare(self, question: str, model: VotingModel) -> None:
-        """Check that the generation can answer.
-
-        Raises:
-            UsageError: if it cannot.
-        """
-        self.inner.prepare(question, model)
-
-    @property
-    def required(self) -> frozenset[Capability]:
-        """The capabilities that the generation requires."""
-        return self.inner.required
-
-    @property
-    def public_choices(self) -> tuple[str, ...]:
-        """The public choices of the generation."""
-        return self.inner.public_choices
-
-    @property
-    def releases_shares(self) -> bool:
-        """Whether the generation releases shares of the vote."""
-        return self.inner.releases_shares
 
     def number(self, counted: int) -> int:
         """Return the number of voters nearest to the noisy count; the smaller one of two equally near."""

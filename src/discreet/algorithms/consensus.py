@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Support
-from discreet.algorithms.common.consensus_release import (
+from discreet.algorithms.base import GeneratedAnswer, Input, Support
+from discreet.algorithms.consensus_release import (
     ChoiceRelease,
     OpenRelease,
     OpenSelection,
@@ -24,34 +24,38 @@ from discreet.algorithms.common.consensus_release import (
     release_answers,
     voters_needed,
 )
-from discreet.algorithms.common.ensemble import RoundBudget, VoterConfig, VoterEnsemble
-from discreet.algorithms.common.grounded_votes import NO, YES, is_about, vote
-from discreet.algorithms.common.read_votes import Answers, look_up_statements, stated_answers
 from discreet.algorithms.dp_ksa import DPKSA
-from discreet.algorithms.dp_sparse_vote_rag import DPSparseVoteRAG
-from discreet.algorithms.text.fitting_window import fitting_window
+from discreet.algorithms.dp_vote_rag import DPSparseVoteRAG
+from discreet.algorithms.ensemble import RoundBudget, VoterConfig, VoterEnsemble
+from discreet.algorithms.text.attributes import attribute_asked, attribute_in_question, matches
 from discreet.algorithms.text.normalize import (
     candidates_of,
     canonical,
     check_choices,
     choice,
     claim_of,
+    content,
     named_candidate,
+    shared_words,
     without_choices,
 )
-from discreet.algorithms.text.rephrase import phrase
-from discreet.algorithms.text.shared_words import shared_words
+from discreet.algorithms.text.phrases import NO, YES, is_about, vote
+from discreet.algorithms.text.writing import fitting_window, phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel
 from discreet.generation.voters import VoterBatch
 from discreet.privacy.filter import Priced, PrivacyFilter
-from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES
+from discreet.privacy.mechanisms.leader import MOST_CANDIDATES
 from discreet.privacy.mechanisms.order_selection import Prices
+from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Change, Private
+from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Passage
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.retrieval.sealed_corpus import Asked, SealedCorpus
 
+Answers = tuple[Private[tuple[tuple[str, ...], str]], str]
+"""The answer of each voter with its texts, and the public answer."""
 _FALLBACKS = ("keywords", "sparse")
 _MOST_CHOICES = 10_000
 _MOST_PROPOSED = 100
@@ -153,7 +157,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         grounded: whether a voter's vote rests on its own documents. Without choices, it is the longest run of words of
             its answer that stands in its documents (`text.shared_words`). With the choices yes, no and `unsaid`, it is
             yes or no by its documents and its answer to the open question, and not by the model's own yes or no.
-        leader: whether the answer is selected by the leader's law, which needs half of the votes (`leader_selection`),
+        leader: whether the answer is selected by the leader's law, which needs half of the votes (`mechanisms.leader`),
             if there are at most `MOST_LEADER_VOTERS` voters, and its epsilon is at most 8.
         propose: public answers that are candidates before a voter votes, at most 20 with different canonical forms. A
             candidate needs about half of the votes that another answer needs. With probability 0.02 at most, one that
@@ -201,6 +205,12 @@ class Consensus(PassageConfig, VoterEnsemble):
                 raise UsageError(f"{name} is a sequence of texts, not one text.")
             object.__setattr__(self, name, tuple(getattr(self, name)))
         _check_parameters(self)
+        inputs = {Input.PASSAGES, Input.READINGS if self.readings else Input.MODEL}
+        inputs |= {Input.PROPOSALS} if self.hears_candidates(REPLACE_ONE) else set()
+        needed = type(self).spec.capabilities | ({Capability.VOTES} if "sparse" in self.fallback else set())
+        self.declare(
+            capabilities=needed, inputs=frozenset(inputs), choices=self.choices, counts_choices=self.vote_shares
+        )
 
     def failures(self, delta: float) -> float:
         """Return the part of a question's delta that the mechanisms may use.
@@ -226,7 +236,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         found = self._stages(epsilon, delta, change)
         for stage in self.fallback:
             inner, share = self._fallback(stage)
-            found += [*inner.mechanisms(share * epsilon, share * delta, change, vocabulary)] * inner.rounds
+            found += [*inner.mechanisms(share * epsilon, share * delta, change, vocabulary)] * inner.rounds.wanted
         return found
 
     def check(self, rounds: RoundBudget) -> None:
@@ -263,11 +273,6 @@ class Consensus(PassageConfig, VoterEnsemble):
         return question
 
     @property
-    def required(self) -> frozenset[Capability]:
-        """The required capabilities: votes on tokens as well, if they are a fallback."""
-        return self.requires | ({Capability.VOTES} if "sparse" in self.fallback else set())
-
-    @property
     def abstains(self) -> bool:
         """Whether a voter without documents abstains. In a vote on tokens it says the public token."""
         return all(stage == "keywords" and self._fallback(stage)[0].abstains for stage in self.fallback)
@@ -290,16 +295,6 @@ class Consensus(PassageConfig, VoterEnsemble):
         if isinstance(selection, OpenSelection):
             return self._open.units_needed(selection)
         return self._choice.units_needed(selection)
-
-    @property
-    def public_choices(self) -> tuple[str, ...]:
-        """The public choices; empty if any answer can be released."""
-        return self.choices
-
-    @property
-    def releases_shares(self) -> bool:
-        """Whether noisy numbers of votes are released."""
-        return self.vote_shares
 
     def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
         """Return the consensus that chooses among `choices`; itself if it has choices, a prefix or a fallback."""
@@ -365,16 +360,6 @@ class Consensus(PassageConfig, VoterEnsemble):
             return None, stated_answers(documents)
         voters = self.start_voters(question, documents, model, known)
         return voters, voters.grounded(continued="sparse" in self.fallback)
-
-    @property
-    def needs_model(self) -> bool:
-        """Whether a model is asked: not if the documents were read before."""
-        return not self.readings
-
-    @property
-    def needs_readings(self) -> bool:
-        """Whether the answers were read before."""
-        return self.readings
 
     def with_readings(self) -> Self:
         """Return the consensus that votes by what was read before; itself if it has a prefix or a fallback."""
@@ -489,7 +474,7 @@ class Consensus(PassageConfig, VoterEnsemble):
         if stage == "keywords":
             return DPKSA(**same), share
         sparse = DPSparseVoteRAG(**same, private_tokens=self.private_tokens)
-        return sparse, share / sparse.rounds
+        return sparse, share / sparse.rounds.wanted
 
     def _needed(self, rounds: RoundBudget) -> float:
         """Return an epsilon of a question that releases a unanimous answer with probability 0.9."""
@@ -503,3 +488,44 @@ def _entry(rounds: RoundBudget) -> float:
     """Return the epsilon of the retrieval, which is paid beside the ceiling; 0 if the counts are a part of it."""
     selected = rounds.plan.selection
     return float(selected.curve[-1]) if selected and not comes_and_goes(rounds.change) else 0.0
+
+
+# --- votes by what was read before (`discreet code`) ------------------------------------------------------------------
+# A voter's answer is a statement of its own documents: that which fits the question best. No model is asked. A vote is
+# a function of the question and of one voter's documents alone.
+
+
+def look_up_statements(
+    question: str, documents: Private[tuple[Passage, ...]], corpus: SealedCorpus
+) -> Private[tuple[Passage, ...]]:
+    """Return the documents of the voters, each with its statement that fits the question best.
+
+    Under a schema, that is a statement of the attribute that the question names; if none is, the embedder decides.
+    """
+    return corpus.stated(question, documents, content, _is_asked(question, corpus.schema))
+
+
+def names_attribute(question: str, schema: Codebook | None) -> bool:
+    """Return whether a question names an attribute, by public words, so that statements of it can answer.
+
+    The model writes statements of the kinds that it knows. On notes about other things these are guesses, and the
+    embedder alone finds the wrong one: there, voters that read the documents are right far more often.
+    """
+    return _is_asked(question, schema) is not None
+
+
+def _is_asked(question: str, schema: Codebook | None) -> Asked | None:
+    if schema is not None:
+        found = attribute_in_question(schema, question)
+        return found.name.__eq__ if found else None
+    attribute = attribute_asked(question)
+    return partial(matches, attribute=attribute) if attribute else None
+
+
+def stated_answers(documents: Private[tuple[Passage, ...]]) -> Answers:
+    """Return the first statement of each voter that fits, with its texts. There is no public answer without a model."""
+
+    def answer(own: tuple[Passage, ...]) -> tuple[tuple[str, ...], str]:
+        return tuple(one.text for one in own), next((one.stated for one in own if one.stated), "")
+
+    return documents.map(answer), ""

@@ -11,13 +11,13 @@ documents above it then take part in private prediction. This version differs fr
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query, Stopped
-from discreet.algorithms.common.ensemble import check_number, check_prefix
-from discreet.algorithms.common.logit_sum import SHAPES, Shape, Writers
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query, Stopped, check_model
+from discreet.algorithms.ensemble import check_number, check_prefix
+from discreet.algorithms.logit_sum import SHAPES, Shape, Writers
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import ScoringModel, VotingModel
@@ -26,9 +26,8 @@ from discreet.privacy.account import Account, PayingUnits, Payment
 from discreet.privacy.accounting import Budget, budget_for, largest
 from discreet.privacy.costs import Times, Together
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, ONE, AggregatedLogits, TokenPrice
-from discreet.privacy.mechanisms.share_choice import ShareChoice
-from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.mechanisms.selection import ShareChoice, ThresholdChoice
+from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, ONE, AggregatedLogits, TokenPrice
 from discreet.privacy.partition import ADD_REMOVE_ONE, together
 from discreet.privacy.private import Private
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
@@ -70,9 +69,7 @@ class DPRAG(Algorithm):
     """
 
     name: ClassVar[str] = "dp-rag"
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.EVERY_UNIT
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.LOGITS})
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EVERY_UNIT, frozenset({Capability.LOGITS}))
 
     epsilon: float = 10.0
     delta: float | None = None
@@ -115,13 +112,9 @@ class DPRAG(Algorithm):
         """
         return share_out(self, self.delta or budget.delta).plan
 
-    def scaled_to(self, epsilon: float) -> Self:
-        """Return the same algorithm for a question of `epsilon`."""
-        return replace(self, epsilon=epsilon)
-
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Release a threshold, and let the units above it write the answer."""
-        self.prepare(query.text, model)
+        check_model(self.name, self.spec.capabilities, model)
         assert isinstance(model, ScoringModel)
         steps = share_out(self, self.delta or account.budget.delta)
         each = self.document_tokens or DOCUMENT_TOKENS

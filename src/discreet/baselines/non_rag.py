@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Query
-from discreet.algorithms.text.greedy_decode import write
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Input, Query
+from discreet.algorithms.text.writing import write
 from discreet.generation.model import VotingModel
 from discreet.generation.prompts import layout
 from discreet.privacy.account import Account, Payment
@@ -22,8 +22,7 @@ class NonRAG(Algorithm):
     """
 
     name: ClassVar[str] = "non-rag"
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.NOTHING
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.NOTHING, inputs=frozenset({Input.MODEL}))
 
     max_tokens: int = 32
     prefix: str = ""

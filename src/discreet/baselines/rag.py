@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Query
-from discreet.algorithms.text.greedy_decode import write, write_all
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Guarantee, Query
+from discreet.algorithms.text.writing import write, write_all
 from discreet.baselines.corpus import require_baseline
 from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
@@ -26,8 +26,7 @@ class RAG(Algorithm):
     """
 
     name: ClassVar[str] = "rag"
-    guarantee: ClassVar[Guarantee] = Guarantee.NONE
-    payment: ClassVar[Payment] = Payment.NOTHING
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.NOTHING, guarantee=Guarantee.NONE)
 
     units: int = 1
     max_tokens: int = 32

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from discreet.algorithms.common.algorithm import Guarantee
+from discreet.algorithms.base import Guarantee
 from discreet.cli.app import Json, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.parameters import find_algorithm, list_inner_parameters, list_own_parameters
@@ -152,9 +152,9 @@ def describe_algorithm(name: str) -> AlgorithmShown:
     kind = find_algorithm(name)
     return AlgorithmShown(
         name=name,
-        guarantee=str(kind.guarantee),
-        payment=str(kind.payment),
-        requires=sorted(map(str, kind.requires)),
+        guarantee=str(kind.spec.guarantee),
+        payment=str(kind.spec.payment),
+        requires=sorted(map(str, kind.spec.capabilities)),
         paper=getattr(kind, "paper", "") or None,
         summary=getattr(kind, "summary", "") or _summary(kind),
     )

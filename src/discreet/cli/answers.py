@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Answer, Figure
-from discreet.algorithms.statistics.counted import MAY_LACK
+from discreet.algorithms.base import Answer, Figure
+from discreet.algorithms.statistics.cells import MAY_LACK
 from discreet.cli.output import counted, err, out, print_error, print_json
 from discreet.cli.progress import doing
 from discreet.errors import DiscreetError, Interrupted, UsageError

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.algorithms.common.algorithm import Answer
+from discreet.algorithms.base import Answer
 from discreet.cli.answers import AnswerForm, TableFiles, ask_each
 from discreet.cli.app import Json, VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn

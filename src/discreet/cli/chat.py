@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.algorithms.common.algorithm import Answer
+from discreet.algorithms.base import Answer
 from discreet.cli.answers import answered, print_answer
 from discreet.cli.app import VaultPath, app, complete_from
 from discreet.cli.follow_ups import complete, turn

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.value_counts import ValueCounts
+from discreet.algorithms.statistics.values import ValueCounts
 from discreet.cli.output import err, out, print_json
 from discreet.cli.parameters import choose_algorithm, parse_for_any
 from discreet.errors import UnknownName
@@ -61,7 +61,7 @@ def reads_before(vault: Vault, param: Sequence[str] | None, question: str = "") 
     A parameter that says how the model reads decides against it.
     """
     usual = vault.default_algorithm(question)
-    return usual.needs_readings and not NEED_A_MODEL & read_assignments(param or ()).keys()
+    return usual.spec.needs_readings and not NEED_A_MODEL & read_assignments(param or ()).keys()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.errors import UnknownName, UsageError
 from discreet.parameters import Parameter, join_assignment, parse_values, read_assignments, read_parameters
 from discreet.registry import ALGORITHMS, make_algorithm

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.errors import DiscreetError, UsageError
 from discreet.registry import ALGORITHMS, find_defect
 

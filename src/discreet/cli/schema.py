@@ -24,7 +24,7 @@ _PRINTED = {
     "add-preview": "cli.add:PreviewShown",
     "algorithms": "cli.algorithms:AlgorithmList",
     "algorithms-show": "cli.algorithms:AlgorithmInFull",
-    "answer": "algorithms.common.algorithm:AnswerShown",
+    "answer": "algorithms.base:AnswerShown",
     "ask-plan": "cli.kinds:QuestionPriced",
     "audit-log-verify": "cli.audit_log:LogVerified",
     "backup": "cli.backup:BackupMade",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from discreet.algorithms.common.algorithm import Answer, AnswerShown
+from discreet.algorithms.base import Answer, AnswerShown
 from discreet.demo.corpus import QUESTIONS, DemoQuestion, documents
 from discreet.query.known_answers import matches
 from discreet.registry import RAG, Consensus, MuRAGAda, NonRAG

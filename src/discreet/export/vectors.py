@@ -20,18 +20,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.ensemble import check_number
+from discreet.algorithms.ensemble import check_number
 from discreet.errors import BadData, StoreError, UsageError
-from discreet.privacy.account import Account, CorpusAccount
-from discreet.privacy.accounting import Budget, Spending, largest
-from discreet.privacy.admission import check_affordable
+from discreet.privacy.account import Account, CorpusAccount, UnitAccount
+from discreet.privacy.accounting import Budget, Spending, check_affordable, largest
 from discreet.privacy.costs import ZeroConcentrated
 from discreet.privacy.filter import PrivacyFilter, Receipt
-from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors, Placed
+from discreet.privacy.mechanisms.vectors import NoisyVectors, Placed
 from discreet.privacy.noise import Noise, SystemNoise, Whole, sample
 from discreet.privacy.partition import REPLACE_ONE, Member, assign_rows
 from discreet.privacy.private import Private
-from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.retrieval.store import Store
 from discreet.retrieval.vectors import LARGEST

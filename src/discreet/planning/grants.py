@@ -2,7 +2,7 @@
 
 import math
 
-from discreet.algorithms.common.ensemble import check_number
+from discreet.algorithms.ensemble import check_number
 from discreet.errors import UsageError
 from discreet.planning.prices import LIKELY, VOCABULARY, chance, smallest, usual_algorithm, vault_budget
 
@@ -118,12 +118,9 @@ def _answers(epsilon: float, delta: float, payment: str) -> bool:
     """Return whether a grant pays for a default question, and a unanimous answer is likely to be released."""
     budget, algorithm = vault_budget(epsilon, delta), usual_algorithm(payment)
     try:
-        counted = algorithm.count_votes(budget, VOCABULARY)
+        voters, rounds = algorithm.count_votes(budget, VOCABULARY)
     except UsageError:
         return False
-    if counted is None:
-        return False
-    voters, rounds = counted
     return budget.admits(rounds.plan.max_cost) and (chance(voters, rounds, voters.voters) or 0.0) >= LIKELY
 
 

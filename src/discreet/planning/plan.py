@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet.algorithms.common.ensemble import check_number
-from discreet.algorithms.common.private_rag import PRICE, PrivateRAG
+from discreet.algorithms.ensemble import check_number
+from discreet.algorithms.retrieval import PRICE, PrivateRAG
 from discreet.errors import UsageError
 from discreet.planning.grants import check_delta, check_people, suggested_delta
 from discreet.planning.prices import (

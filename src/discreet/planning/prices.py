@@ -5,20 +5,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.consensus_release import OpenSelection
-from discreet.algorithms.common.ensemble import RoundBudget, VoterConfig, VoterEnsemble
-from discreet.algorithms.common.private_rag import PRICE, USUAL_UNITS, PrivateRAG
+from discreet.algorithms.base import Algorithm
 from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.consensus_release import OpenSelection
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
-from discreet.algorithms.murag import MuRAG
-from discreet.algorithms.murag_ada import MuRAGAda
-from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.algorithms.ensemble import RoundBudget, VoterConfig, VoterEnsemble
+from discreet.algorithms.murag import MuRAG, MuRAGAda, NaiveMultiRAG
+from discreet.algorithms.retrieval import PRICE, USUAL_UNITS, PrivateRAG
 from discreet.config import VaultConfig
 from discreet.errors import UsageError
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending, how_many
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.privacy.mechanisms.selection import ExponentialMechanism
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.system.words import quoted
 
@@ -67,7 +65,7 @@ def vault_budget(epsilon: float, delta: float) -> Budget:
     return Budget(epsilon, delta, FAILURE_SHARE * delta)
 
 
-def usual_algorithm(payment: str) -> Algorithm:
+def usual_algorithm(payment: str) -> MuRAGAda | Consensus:
     """Return the default algorithm of a vault with the payment "unit" or "corpus"."""
     return MuRAGAda() if payment == "unit" else Consensus()
 
@@ -76,10 +74,9 @@ def usual_charge(payment: str, grant: Budget) -> Spending | None:
     """Return the charge of a usual question where "unit" or "corpus" pays; None if the grant is too small."""
     algorithm = usual_algorithm(payment)
     try:
-        spending: Spending = algorithm.calibrate(grant, VOCABULARY).plan.max_cost  # type: ignore[attr-defined]
+        return algorithm.calibrate(grant, VOCABULARY).plan.max_cost
     except UsageError:
         return None
-    return spending
 
 
 def times(budget: Budget, most: Spending) -> int:
@@ -162,7 +159,7 @@ def check_askable(path: Path, settings: VaultConfig, algorithm: Algorithm, budge
     Raises:
         UsageError: if no `add` has ended yet, or if an answer needs more units than were declared. Nothing was charged.
     """
-    if algorithm.private and algorithm.payment is Payment.NOTHING:
+    if algorithm.spec.private and algorithm.spec.payment is Payment.NOTHING:
         return
     if is_empty(path):
         raise UsageError(
@@ -184,11 +181,10 @@ def fewest_units(algorithm: Algorithm, budget: Budget) -> int:
     Return 0 if the algorithm does not count votes, or always releases one of its public choices. Return 0 also if the
     budget is too small; another check refuses that.
     """
-    if algorithm.public_choices:
+    if algorithm.spec.choices or not isinstance(algorithm, VoterEnsemble | PrivateRAG):
         return 0
     try:
-        counted = algorithm.count_votes(budget, VOCABULARY)
-        return agreement(*counted, EVER) or 0 if counted else 0
+        return agreement(*algorithm.count_votes(budget, VOCABULARY), EVER) or 0
     except UsageError:
         return 0
 

@@ -4,12 +4,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
-from discreet.algorithms.statistics.count import Count
-from discreet.algorithms.statistics.counted import Counted
-from discreet.algorithms.statistics.list_values import ListValues
-from discreet.algorithms.statistics.share import Share
+from discreet.algorithms.statistics.cells import Counted
+from discreet.algorithms.statistics.counts import Count, Share
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.value_counts import ValueCounts
+from discreet.algorithms.statistics.values import ListValues, ValueCounts
 from discreet.errors import UsageError
 from discreet.planning.prices import price, times, usual_charge
 from discreet.privacy.accounting import Budget, Spending, how_many

@@ -4,13 +4,12 @@ import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee, Plan, UnitCost
+from discreet.algorithms.base import Algorithm, Guarantee, Plan, UnitCost, is_declared, with_epsilon
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.config import VaultConfig
 from discreet.errors import BudgetExhausted, PriceChanged, UsageError
 from discreet.privacy.account import Payment
-from discreet.privacy.accounting import Budget, Spending, how_many
-from discreet.privacy.admission import STEP, largest_step
+from discreet.privacy.accounting import STEP, Budget, Spending, how_many, largest_step
 from discreet.privacy.filter import Receipt
 from discreet.query.recall import Releases
 from discreet.system.words import percent
@@ -32,11 +31,11 @@ def question_budget(algorithm: Algorithm, budget: Budget, spent: Spending, vocab
             "smaller delta, or none."
         )
     # A release can be so precise that more epsilon changes nothing. Its price is nevertheless above the grant.
-    if budget.admits(spent + plan.max_cost) and (algorithm.question_epsilon or 0.0) <= budget.epsilon:
+    if budget.admits(spent + plan.max_cost) and (_given_epsilon(algorithm) or 0.0) <= budget.epsilon:
         return plan.ceiling
     _check_failures(budget, spent, plan.max_cost)
     asked, left, fit = budget.spent(plan.max_cost), budget.left(spent), _would_fit(algorithm, budget, spent, vocabulary)
-    asked = algorithm.question_epsilon or asked
+    asked = _given_epsilon(algorithm) or asked
     advice = (
         f"A question of epsilon {fit:.3g} would fit."
         if fit
@@ -90,29 +89,33 @@ def _check_failures(budget: Budget, spent: Spending, most: Spending) -> None:
 
 def simulation_budget(algorithm: Algorithm, ceiling: Budget, budget: Budget) -> Budget:
     """Return a budget for a simulation of one question of this ceiling, in a vault of that budget."""
-    if algorithm.payment is not Payment.EACH_UNIT:
+    if algorithm.spec.payment is not Payment.EACH_UNIT:
         return ceiling
     # A price that is given may be above the grant. Any other price follows from the grant.
-    return budget if algorithm.prices_by_grant else replace(budget, epsilon=1e6)
+    return budget if _given_epsilon(algorithm) is None else replace(budget, epsilon=1e6)
+
+
+def _given_epsilon(algorithm: Algorithm) -> float | None:
+    """Return the epsilon that a question may cost, if it is a parameter."""
+    return getattr(algorithm, "epsilon", None)
 
 
 def _would_fit(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary: int) -> float:
     """Return the largest epsilon of such a question that can still be paid; 0 if below a hundredth."""
-    smallest = algorithm.least_epsilon + STEP
 
     def fits(epsilon: float) -> bool:
         try:
-            plan = algorithm.scaled_to(epsilon).plan(budget, vocabulary)
+            plan = with_epsilon(algorithm, epsilon).plan(budget, vocabulary)
         except UsageError:  # too small for any release, so small enough to be paid
             return True
         return plan is None or budget.admits(spent + plan.max_cost)
 
-    if not fits(smallest):
+    if not fits(STEP):
         return 0.0
-    most = min(algorithm.question_epsilon or budget.epsilon, budget.epsilon)
-    found = largest_step(fits, smallest, most)
+    most = min(_given_epsilon(algorithm) or budget.epsilon, budget.epsilon)
+    found = largest_step(fits, STEP, most)
     try:
-        algorithm.scaled_to(found).plan(budget, vocabulary)
+        with_epsilon(algorithm, found).plan(budget, vocabulary)
     except UsageError:
         return 0.0
     return found
@@ -123,20 +126,16 @@ def _would_fit(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary
 
 
 def check_declared(algorithm: object) -> None:
-    """Refuse an algorithm that declares no guarantee or no payment.
+    """Refuse an algorithm that does not declare what it is.
 
     Raises:
-        UsageError: if it is not an `Algorithm` with a guarantee and a payment.
+        UsageError: if it is not an `Algorithm` with a spec.
     """
     name = getattr(algorithm, "name", type(algorithm).__name__)
     if not isinstance(algorithm, Algorithm):
         mistake = "is not an Algorithm: derive its class from discreet.Algorithm"
-    elif not isinstance(getattr(algorithm, "guarantee", None), Guarantee):
-        mistake = "does not declare its guarantee: set the class attribute `guarantee` to a Guarantee"
-    elif not isinstance(getattr(algorithm, "payment", None), Payment):
-        mistake = "does not declare how it pays: set the class attribute `payment` to a Payment"
-    elif algorithm.private is not (algorithm.guarantee is Guarantee.DP):
-        mistake = "sets `private`, which follows from `guarantee`: remove it"
+    elif not is_declared(algorithm):
+        mistake = "does not declare who pays and what it promises: set the class attribute `spec` to an AlgorithmSpec"
     else:
         return
     raise UsageError(f"'{name}' {mistake}. Nothing was charged.")
@@ -148,11 +147,11 @@ def check_plan(algorithm: Algorithm, plan: Plan | None) -> None:
     Raises:
         UsageError: if it plans a cost and charges nothing, or charges units and plans no cost.
     """
-    if algorithm.private and (plan is None) is not (algorithm.payment is Payment.NOTHING):
+    if algorithm.spec.private and (plan is None) is not (algorithm.spec.payment is Payment.NOTHING):
         found = "plans no cost" if plan is None else "plans a cost"
         raise UsageError(
-            f"'{algorithm.name}' {found}, and declares that it charges {algorithm.payment}. Make `plan` and `payment` "
-            "agree. Nothing was charged."
+            f"'{algorithm.name}' {found}, and declares that it charges {algorithm.spec.payment}. Make `plan` and "
+            "`spec` agree. Nothing was charged."
         )
 
 
@@ -175,12 +174,12 @@ def check_payment(algorithm: Algorithm, settings: VaultConfig, path: Path) -> No
     Raises:
         UsageError: if it charges single units and the payment is "corpus", or if the vault refuses its claim.
     """
-    if algorithm.guarantee is Guarantee.CLAIMED and not settings.accept_claims:
+    if algorithm.spec.guarantee is Guarantee.CLAIMED and not settings.accept_claims:
         raise UsageError(
             f"'{algorithm.name}' rests on a published claim that is no guarantee, and the vault at {path} accepts "
             "none. Use an algorithm with a guarantee; for research, make a vault with: discreet init --accept-claims"
         )
-    if settings.payment == "corpus" and algorithm.payment is Payment.EACH_UNIT:
+    if settings.payment == "corpus" and algorithm.spec.payment is Payment.EACH_UNIT:
         raise UsageError(
             f"'{algorithm.name}' charges single units, but the payment of the vault at {path} is 'corpus': all units "
             "pay for every question. Choose another algorithm, or make a vault with unit payment: discreet init."
@@ -193,7 +192,7 @@ def require_opt_in(algorithm: Algorithm, not_private: bool) -> None:
     Raises:
         UsageError: if it is not set.
     """
-    if not (algorithm.private or not_private):
+    if not (algorithm.spec.private or not_private):
         raise UsageError(
             f"'{algorithm.name}' gives no guarantee: its answer may repeat any document. To run it nevertheless: "
             "--not-private (in Python: not_private=True)."

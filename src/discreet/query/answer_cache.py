@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, TypeAdapter
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from discreet.algorithms.common.algorithm import Figure, Stopped, Support
-from discreet.algorithms.statistics.counted import MAY_LACK, Counted
+from discreet.algorithms.base import Figure, Stopped, Support
+from discreet.algorithms.statistics.cells import MAY_LACK, Counted
 from discreet.errors import StoreError
 from discreet.questions.request import FACT, KINDS
 from discreet.retrieval.embedding import Embedder, embed_questions
@@ -71,7 +71,7 @@ class Released:
         stopped: the reason of its end.
         algorithm: the name of its algorithm.
         tokens: its number of tokens.
-        choices: the public choices of the answer, or what else sets it apart (`Algorithm.set_apart`).
+        choices: the public choices of the answer, or what else sets it apart (`Statistic.set_apart`).
         released: the short answer or the keywords, if it was paid as a whole.
         shares: noisy numbers of votes for each choice, if they were paid.
         support: the noisy number of units that gave the answer, if it was released with it.

@@ -3,15 +3,14 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Answer, GeneratedAnswer, Query
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Answer, GeneratedAnswer, Query
 from discreet.errors import BudgetExhausted, DiscreetError, EngineFailed, Interrupted, PlanExceeded, PrivateValueError
 from discreet.generation.capabilities import find_assumptions
 from discreet.generation.model import VotingModel
-from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnpaidAccount
+from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnitAccount, UnpaidAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import CeilingReached, UnitLedger
 from discreet.privacy.noise import Noise
-from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.sealed_corpus import SealedCorpus
 
 
@@ -41,9 +40,9 @@ class Execution:
 
     def open_account(self, ledger: UnitLedger) -> Account:
         """Return the account that pays for the question."""
-        if not self.algorithm.private:
+        if not self.algorithm.spec.private:
             return UnpaidAccount(ledger, self.ceiling, self.id, unit=self.unit, noise=self.noise)
-        if self.algorithm.payment is Payment.NOTHING:
+        if self.algorithm.spec.payment is Payment.NOTHING:
             return FreeAccount(ledger, self.ceiling, self.id, unit=self.unit, noise=self.noise)
         if self.by_unit:
             return UnitAccount(ledger, self.id, ceiling=self.ceiling, unit=self.unit, noise=self.noise)
@@ -76,11 +75,11 @@ class Execution:
             raise self._describe_result(generated)
         # After an error no reserve is returned to units: the moment of the error may depend on unreleased values.
         account.settle()
-        assumed = tuple(dict.fromkeys(find_assumptions(model) + self.assumed)) if self.algorithm.private else ()
+        assumed = tuple(dict.fromkeys(find_assumptions(model) + self.assumed)) if self.algorithm.spec.private else ()
         receipt = replace(account.receipt(), assumed=assumed)
         if generated is None:
             # A baseline and a simulation charge no unit, regardless of the receipt.
-            charged = self.algorithm.private and not ledger.simulation
+            charged = self.algorithm.spec.private and not ledger.simulation
             raise Interrupted(receipt.epsilon if charged else 0.0)
         return Answer.of(generated, self.algorithm.name, receipt)
 

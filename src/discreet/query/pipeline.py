@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Answer, Plan, Query
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Answer, Input, Plan, Query
+from discreet.algorithms.ensemble import check_question
+from discreet.algorithms.retrieval import propose_answers
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.themes import Themes
 from discreet.algorithms.text.attributes import matches
@@ -40,7 +42,16 @@ from discreet.query.answer_cache import AnswerCache, Released, alone_with
 from discreet.query.execution import Execution
 from discreet.query.latency import AT_ONCE, Pace
 from discreet.query.public_context import PublicContext, propose
-from discreet.query.recall import ALIKE, RELATED, Releases, find_released, keep_answer, public_record, repeat_answer
+from discreet.query.recall import (
+    ALIKE,
+    RELATED,
+    Releases,
+    find_released,
+    keep_answer,
+    public_record,
+    repeat_answer,
+    tell_apart,
+)
 from discreet.questions.joins import check_plain
 from discreet.questions.request import check_known, request_of_statistic, under_schema
 from discreet.questions.sentences import normalize_question, searched, with_choices
@@ -227,10 +238,10 @@ class QueryPipeline:
     ) -> Answer:
         """Answer a question without paying: see `Vault.simulate`."""
         parts = self._parts
-        model = (model or parts.model) if algorithm.needs_model else NO_MODEL
+        check_declared(algorithm)
+        model = (model or parts.model) if algorithm.spec.needs_model else NO_MODEL
         question = normalize_question(question)
         unit = parts.settings.unit_field
-        check_declared(algorithm)
         asked = algorithm
         known = find_released(history, question, algorithm) if history else None
         if known is None and isinstance(algorithm, Statistic):
@@ -244,11 +255,11 @@ class QueryPipeline:
         granted = simulation_budget(algorithm, ceiling, parts.ledger.budget)
         ledger = ledger or MemoryLedger(granted, simulation=True)
         query = _query(question, algorithm, public_record(related, public, question))
-        by_unit = algorithm.payment is Payment.EACH_UNIT
-        if proposing is not None and algorithm.hears_proposals:
-            algorithm = algorithm.with_proposals(propose(question, proposing, related, algorithm, model))
+        by_unit = algorithm.spec.payment is Payment.EACH_UNIT
+        if proposing is not None and Input.PROPOSALS in algorithm.spec.inputs:
+            algorithm = propose_answers(algorithm, propose(question, proposing, related, algorithm, model))
         check_ready(model)
-        algorithm.prepare(question, model)
+        check_question(algorithm, question, model)
         execution = Execution(
             secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, noise, self._assumed(algorithm)
         )
@@ -304,7 +315,7 @@ class QueryPipeline:
     def _planned(self, request: Prepared) -> Prepared:
         """Return a request with its plan, if the plan is sound."""
         algorithm = request.algorithm
-        plan = algorithm.plan(self._parts.ledger.budget, ANY_VOCABULARY) if algorithm.private else None
+        plan = algorithm.plan(self._parts.ledger.budget, ANY_VOCABULARY) if algorithm.spec.private else None
         check_plan(algorithm, plan)
         return replace(request, plan=plan)
 
@@ -342,7 +353,7 @@ class QueryPipeline:
         if request.options.anew or not self._remembers(request):
             return self._pay(request, lambda: self._related(request, others=True) if self._remembers(request) else [])
         parts = self._parts
-        with alone_with(request.question, request.algorithm.set_apart, parts.flight_secret, parts.ledger):
+        with alone_with(request.question, tell_apart(request.algorithm), parts.flight_secret, parts.ledger):
             # Another asker may have paid meanwhile.
             return self._recall(request) or self._pay(request, lambda: self._related(request))
 
@@ -351,27 +362,29 @@ class QueryPipeline:
         parts, algorithm = self._parts, request.algorithm
         check_ceiling(request.plan, request.options.ceiling)
         ceiling = self._admit(request)  # a refusal comes before the model is loaded
-        if algorithm.needs_model:
+        if algorithm.spec.needs_model:
             parts.load()
-        elif not isinstance(algorithm, Statistic):  # a search embeds the question
+        elif Input.PASSAGES in algorithm.spec.inputs:  # a search embeds the question
             parts.load_embedder()
-        before = related() if algorithm.needs_model else []
+        before = related() if algorithm.spec.needs_model else []
         texts = (
-            parts.public_context.texts if request.options.public and request.plan and algorithm.needs_model else None
+            parts.public_context.texts
+            if request.options.public and request.plan and algorithm.spec.needs_model
+            else None
         )
         query = _query(request.question, algorithm, public_record(before, texts, request.question))
         by_unit, unit = parts.settings.payment == "unit", parts.settings.unit_field
-        model = parts.model if algorithm.needs_model else NO_MODEL
+        model = parts.model if algorithm.spec.needs_model else NO_MODEL
         check_ready(model)
-        algorithm.prepare(request.question, model)
+        check_question(algorithm, request.question, model)
         asked = algorithm
-        if request.options.propose is not None and algorithm.hears_proposals:
+        if request.options.propose is not None and Input.PROPOSALS in algorithm.spec.inputs:
             found = propose(request.question, request.options.propose, before, algorithm, model)
-            asked = algorithm.with_proposals(found)
+            asked = propose_answers(algorithm, found)
         number, assumed = request.options.id or uuid.uuid4().hex, self._assumed(algorithm)
         unable = self._unable(request.plan)
         execution = Execution(number, query, asked, ceiling, by_unit, unit, assumed=assumed)
-        parts.ledger.begin(execution.id, algorithm.name, request.question, private=algorithm.private)
+        parts.ledger.begin(execution.id, algorithm.name, request.question, private=algorithm.spec.private)
         parts.asked.append(execution.id)
         answered = execution.answer(self._corpus(algorithm), model, parts.ledger)
         parts.ledger.finish(execution.id, answered.stopped)
@@ -404,11 +417,13 @@ class QueryPipeline:
         listed = algorithm.attributes if isinstance(algorithm, Statistic) else ()
         names = book.fields if book else ()
         coded = any(name in tested or any(matches(name, one) for one in listed) for name in names)
-        return (parts.readings.assumed if algorithm.needs_readings else ()) + (parts.codes.assumed if coded else ())
+        return (parts.readings.assumed if algorithm.spec.needs_readings else ()) + (
+            parts.codes.assumed if coded else ()
+        )
 
     def _corpus(self, algorithm: Algorithm) -> SealedCorpus:
         """Return the documents for an algorithm: readable in the clear only if it promises nothing."""
-        return self._parts.corpus if algorithm.private else self._parts.baseline_corpus
+        return self._parts.corpus if algorithm.spec.private else self._parts.baseline_corpus
 
     def _admit(self, request: Prepared) -> Budget:
         """Return the question's own budget, if it can be paid."""
@@ -428,10 +443,10 @@ def _understood(request: Prepared) -> str:
 
 
 def _query(question: str, algorithm: Algorithm, public: str) -> Query:
-    return Query(question, public, searched(question, algorithm.public_choices))
+    return Query(question, public, searched(question, algorithm.spec.choices))
 
 
 def _as_kept(request: Prepared) -> Algorithm:
     """Return the algorithm under which "no answer" is kept: with a corpus that proposes, it is another question."""
     texts = request.options.propose
-    return request.algorithm if texts is None else request.algorithm.with_proposals((f"corpus {texts.digest}",))
+    return request.algorithm if texts is None else propose_answers(request.algorithm, (f"corpus {texts.digest}",))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm, Input
 from discreet.baselines.rag import RAG
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.generation.model import VotingModel
@@ -188,7 +188,7 @@ def check_hears(algorithm: Algorithm) -> None:
     Raises:
         UsageError: if it does not, with its parameters.
     """
-    if not algorithm.hears_proposals:
+    if Input.PROPOSALS not in algorithm.spec.inputs:
         raise UsageError(
             f"{algorithm.name} hears no proposed answers with these parameters. Use murag-ada, or consensus with "
             "the leader and at most 40 voters, and no choices."

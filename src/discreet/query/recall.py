@@ -9,16 +9,21 @@ from itertools import combinations
 
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure, GeneratedAnswer
-from discreet.algorithms.statistics.compare import Compare, say_shares
+from discreet.algorithms.base import Algorithm, Answer, Figure, GeneratedAnswer
+from discreet.algorithms.statistics.cells import Counted, Reckon
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person
-from discreet.algorithms.statistics.count import Count, say_count
-from discreet.algorithms.statistics.counted import Counted, Reckon
-from discreet.algorithms.statistics.difference import Difference, say_difference
-from discreet.algorithms.statistics.labelled import LabelledSample
-from discreet.algorithms.statistics.share import Share, say_share
+from discreet.algorithms.statistics.counts import (
+    Compare,
+    Count,
+    Difference,
+    Share,
+    say_count,
+    say_difference,
+    say_share,
+    say_shares,
+)
+from discreet.algorithms.statistics.labelled import Key, LabelledSample, Widened, key_of, minus
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.widened import Key, Widened, key_of, minus
 from discreet.algorithms.text.normalize import ARTICLES, LABELS, LINKS, words_of
 from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.privacy.filter import released_before
@@ -32,6 +37,11 @@ RELATED, ALIKE = 3, 0.5
 """The number of released answers in the public prompt, and the least similarity of their questions to the new one."""
 
 
+def tell_apart(algorithm: Algorithm) -> tuple[str, ...]:
+    """Return what distinguishes two answers to one question, beside its words: an earlier answer must have the same."""
+    return algorithm.set_apart if isinstance(algorithm, Statistic) else algorithm.spec.choices
+
+
 def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> Released | None:
     """Return the earlier release to the same question, an answer or "no answer"; None if it lacks required shares.
 
@@ -41,10 +51,10 @@ def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> 
         found = history.apart(algorithm.set_apart) or history.made_of_all(Releases).answer(question, algorithm)
         if found is not None:
             return found
-    known = history.same(question, algorithm.set_apart, fingerprint(algorithm))
+    known = history.same(question, tell_apart(algorithm), fingerprint(algorithm))
     if known is None or not known.is_answer:
         return known
-    return known if known.shares or not algorithm.releases_shares else None
+    return known if known.shares or not algorithm.spec.counts_choices else None
 
 
 def fingerprint(algorithm: Algorithm) -> str:
@@ -78,12 +88,12 @@ def keep_answer(
     "No answer" is also kept. A useless answer is not kept, since it would be repeated for ever.
     """
     said = answer.stopped != NOTHING and not answer.table  # a number always says something
-    why = useless(question, answer.text, answer.released, algorithm.public_choices) if said else ""
+    why = useless(question, answer.text, answer.released, algorithm.spec.choices) if said else ""
     if why:
         return replace(answer, useless=why)
     try:
         released = replace(_as_released(question, algorithm, answer), time=pace.minute())
-        history.add(replace(released, asked=asked.set_apart) if asked and asked != algorithm else released)
+        history.add(replace(released, asked=tell_apart(asked)) if asked and asked != algorithm else released)
     except StoreError:
         return replace(answer, kept=False)
     return answer
@@ -128,7 +138,7 @@ def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Release
         answer.stopped,
         answer.algorithm,
         answer.tokens,
-        choices=algorithm.set_apart,
+        choices=tell_apart(algorithm),
         released=answer.released,
         shares=answer.shares,
         support=answer.support,

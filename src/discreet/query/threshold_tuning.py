@@ -12,17 +12,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from discreet.algorithms.common.ensemble import check_number
-from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.ensemble import check_number
+from discreet.algorithms.murag import MuRAGAda
 from discreet.config import VaultConfig
 from discreet.errors import Interrupted, UsageError
-from discreet.privacy.accounting import Spending
-from discreet.privacy.admission import check_affordable
+from discreet.privacy.account import UnitAccount
+from discreet.privacy.accounting import Spending, check_affordable
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import Receipt
-from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.mechanisms.selection import ThresholdChoice
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member, together
-from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 from discreet.system.progress import stage
 

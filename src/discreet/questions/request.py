@@ -23,20 +23,15 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.statistics.compare import Compare
+from discreet.algorithms.base import Algorithm
 from discreet.algorithms.statistics.conditions import ALL, Condition, FieldTest, Says, is_text_form, parse
-from discreet.algorithms.statistics.count import Count
-from discreet.algorithms.statistics.difference import Difference
-from discreet.algorithms.statistics.list_values import ListValues
-from discreet.algorithms.statistics.share import Share
+from discreet.algorithms.statistics.counts import Compare, Count, Difference, Share
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.summary import Summary
 from discreet.algorithms.statistics.themes import Themes
 from discreet.algorithms.statistics.trend import MONTHS, Trend
 from discreet.algorithms.statistics.typical import Typical
-from discreet.algorithms.text.attributes import matches
-from discreet.algorithms.text.schema_words import Embed, attribute_meant, attribute_named
+from discreet.algorithms.statistics.values import ListValues, Summary
+from discreet.algorithms.text.attributes import Embed, attribute_meant, attribute_named, matches
 from discreet.config import VaultConfig, field_type, field_values
 from discreet.errors import CannotAnswer, UnknownName, UsageError
 from discreet.retrieval.codebook import USUAL_MOST, Codebook
@@ -468,7 +463,7 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
         UsageError: if a field has another type.
         CannotAnswer: if what it reads is no declared field, and the documents were not read.
     """
-    if algorithm.needs_readings and not read:
+    if algorithm.spec.needs_readings and not read:
         raise CannotAnswer(algorithm.name, f"The documents were not read. {NOT_READ}")
     if not isinstance(algorithm, Statistic):
         return

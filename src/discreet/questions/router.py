@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from itertools import chain, product
 from typing import Any, Literal
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.algorithms.statistics.conditions import Condition, Says
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.trend import MONTHS, Trend
@@ -101,7 +101,7 @@ class Decision:
     @property
     def lane(self) -> Literal["records", "voters"]:
         """Whose time the answer takes: the model's, or that of a look at what is kept of the documents."""
-        return "voters" if self.algorithm.needs_model else "records"
+        return "voters" if self.algorithm.spec.needs_model else "records"
 
     @property
     def echo(self) -> str:
@@ -183,7 +183,7 @@ class Router:
         question = normalize_question(request.question)
         algorithm = usual(question, tuple(choices))
         if check:
-            self._check_votes(question, tuple(choices) or algorithm.public_choices, stated=stated)
+            self._check_votes(question, tuple(choices) or algorithm.spec.choices, stated=stated)
         return Decision(question, Request(kind=FACT, question=question, choices=tuple(choices)), algorithm)
 
     def understand(self, question: str, kind: str = "") -> Request | None:

@@ -9,9 +9,10 @@ from importlib.resources import files
 from operator import getitem
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.grounded_votes import NO, YES
+from discreet.algorithms.base import Algorithm
+from discreet.algorithms.retrieval import change_vote
 from discreet.algorithms.text.normalize import claim_of, plain_question, without_choices
+from discreet.algorithms.text.phrases import NO, YES
 from discreet.errors import UsageError
 from discreet.system.words import is_unicode
 
@@ -258,7 +259,9 @@ def with_choices(algorithm: Algorithm, question: str) -> Algorithm:
 
     An algorithm that cannot choose, or that has choices, a prefix or a fallback, is returned unchanged.
     """
-    return algorithm.with_choices(CHOICES, NOT_SAID) if is_yes_no(question) else algorithm
+    if not is_yes_no(question):
+        return algorithm
+    return change_vote(algorithm, lambda vote: vote.with_choices(CHOICES, NOT_SAID))
 
 
 def searched(question: str, choices: Sequence[str]) -> str:

@@ -38,7 +38,7 @@ from discreet.synthesis.base import (
     UnitTexts,
     Whole,
 )
-from discreet.synthesis.dp_synrag.select import of_use
+from discreet.synthesis.dp_synrag import of_use
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ consists of the text's words, and is a function of one text and of what the mode
 
 from difflib import SequenceMatcher
 
-from discreet.algorithms.text.keywords import STOP_WORDS
-from discreet.algorithms.text.normalize import ALIKE, words_of
+from discreet.algorithms.text.normalize import ALIKE, STOP_WORDS, words_of
 
 _SAME_START = 4
 """The number of letters with which a misspelled word begins like the word of the text."""

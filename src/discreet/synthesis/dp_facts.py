@@ -33,9 +33,7 @@ from discreet.synthesis.base import (
     SyntheticText,
     UnitTexts,
 )
-from discreet.synthesis.dp_synrag.clusters import numbered, ordered, places
-from discreet.synthesis.dp_synrag.parameters import First, check_first, check_overlap
-from discreet.synthesis.dp_synrag.select import of_use
+from discreet.synthesis.dp_synrag import First, check_first, check_overlap, numbered, of_use, ordered, places
 from discreet.synthesis.fact_extraction import sentences
 
 KEYWORD_SHARE = 0.3

@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from discreet.algorithms.common.logit_sum import Shape, Writers, check_shape, drawn, heard, voices
+from discreet.algorithms.logit_sum import Shape, Writers, check_shape, drawn, heard, voices
 from discreet.engines.ray import run_concurrently
 from discreet.errors import BadData, UsageError
 from discreet.generation.model import ScoringModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import PrivacyFilter
-from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, TokenPrice
-from discreet.privacy.overlap import InEachCluster, filters
-from discreet.privacy.partition import ADD_REMOVE_ONE, partition_by_cluster
+from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, TokenPrice
+from discreet.privacy.partition import ADD_REMOVE_ONE, InEachCluster, filters, partition_by_cluster
 from discreet.privacy.private import Private
 from discreet.synthesis.base import (
     CorpusPlan,
@@ -33,8 +32,7 @@ from discreet.synthesis.base import (
     SyntheticText,
     UnitTexts,
 )
-from discreet.synthesis.dp_synrag.rewrite import write_texts
-from discreet.synthesis.dp_synrag.select import of_use
+from discreet.synthesis.dp_synrag import of_use, write_texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +42,7 @@ class DPSynth(SynthesisAlgorithm["SynthPlan"]):
     Attributes:
         subsets: the number of subsets to which units are dealt: public, so do not derive it from their exact number.
         tokens: the number of tokens that are drawn for a subset.
-        shape: how a unit's logits of the next token are bounded (algorithms/common/logit_sum.py).
+        shape: how a unit's logits of the next token are bounded (algorithms/logit_sum.py).
         text_tokens: the number of tokens to which a unit's text is cut.
     """
 

@@ -24,12 +24,12 @@ from discreet.engines.ray import use_ray
 from discreet.errors import BudgetExhausted, StoreError, UsageError
 from discreet.generation.capabilities import probe
 from discreet.generation.model import ScoringModel
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import Member
 from discreet.privacy.private import Private
-from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval.documents import StoredText
 from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import digest_of
@@ -46,8 +46,7 @@ from discreet.synthesis.base import (
 )
 from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
 from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
-from discreet.synthesis.dp_synrag.select import check_task
+from discreet.synthesis.dp_synrag import DPSynRAG, check_task
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.extraction_cache import open_extraction_cache
 from discreet.synthesis.readings import Readings

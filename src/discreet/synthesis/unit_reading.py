@@ -14,7 +14,7 @@ from discreet.retrieval.documents import StoredText
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.retrieval.store import Store
 from discreet.synthesis.base import Fact, Ranked, SynthesisAlgorithm, TextPiece, UnitTexts
-from discreet.synthesis.dp_synrag.keywords import BEFORE, ranked_keywords
+from discreet.synthesis.dp_synrag import BEFORE, ranked_keywords
 from discreet.synthesis.extraction_cache import FACTS, KEYWORDS, ExtractionCache
 from discreet.synthesis.fact_extraction import PARSED, found_in, stated
 from discreet.synthesis.readings import Readings

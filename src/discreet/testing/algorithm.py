@@ -5,17 +5,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, GeneratedAnswer, Plan, Query
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, GeneratedAnswer, Plan, Query
 from discreet.baselines.corpus import BaselineCorpus
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
-from discreet.privacy.account import CorpusAccount, Payment
+from discreet.privacy.account import CorpusAccount, Payment, UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import APART, Charge, MemoryLedger, PrivacyFilter, Receipt
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.privacy.unit_account import UnitAccount
 from discreet.query.admission import check_declared
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedding import HashingEmbedder
@@ -148,18 +147,18 @@ class AlgorithmSuite:
         return ToyModel(["warm", "sand", "forbidden"])
 
     def test_algorithm_declares_its_guarantee_and_payment(self, algorithm: Algorithm) -> None:
-        """Check that a vault refuses an algorithm without a name, a guarantee and a payment."""
+        """Check that the algorithm has a name, and a spec whose guarantee is differential privacy."""
         check_declared(algorithm)
         assert isinstance(algorithm.name, str)
         assert algorithm.name
         assert algorithm.name == algorithm.name.strip().lower()
-        assert algorithm.private, "The suite is for algorithms whose guarantee is Guarantee.DP."
+        assert algorithm.spec.private, "The suite is for algorithms whose guarantee is Guarantee.DP."
         assert hash(algorithm) == hash(algorithm), "The class of an algorithm is a frozen dataclass."
 
     def test_plan_fits_the_budget(self, algorithm: Algorithm, budget: Budget) -> None:
         """Check that the budget pays for the plan, and the ceiling for its rounds. A free algorithm has no plan."""
         plan = algorithm.plan(budget, ANY_VOCABULARY)
-        assert (plan is None) == (algorithm.payment is Payment.NOTHING)
+        assert (plan is None) == (algorithm.spec.payment is Payment.NOTHING)
         if plan is not None:
             assert budget.admits(plan.max_cost)
             assert plan.ceiling.admits(plan.generation_cost)
@@ -245,7 +244,7 @@ def run(
         seed: of the noise.
         poor: the document of each unit that cannot pay.
     """
-    if account == "corpus" and algorithm.payment is Payment.EACH_UNIT:
+    if account == "corpus" and algorithm.spec.payment is Payment.EACH_UNIT:
         pytest.skip("The algorithm charges single units.")
     ledger, store, embedder = RecordingLedger(budget), PlainStore(), HashingEmbedder()
     corpus = WatchedCorpus(store, embedder)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Query
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Query
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
 from discreet.algorithms.murag import MuRAG
 from discreet.errors import DiscreetError, StoreError

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Plan
-from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Plan
+from discreet.algorithms.ensemble import VoterEnsemble
+from discreet.algorithms.retrieval import PrivateRAG
+from discreet.algorithms.statistics.counts import Count
 from discreet.errors import UsageError
 from discreet.ledger.records import LogStart, QuestionRecord, QuestionShown
 from discreet.privacy.account import Payment
@@ -143,7 +145,9 @@ class BudgetShown(PublicBudget):
     log: LogStart
 
 
-def report(ledger: "LogLedger", algorithm: Algorithm, unit: str, count_units: Callable[[], int]) -> BudgetReport:
+def report(
+    ledger: "LogLedger", algorithm: VoterEnsemble | PrivateRAG, unit: str, count_units: Callable[[], int]
+) -> BudgetReport:
     """Return the report of a vault.
 
     Args:
@@ -155,13 +159,15 @@ def report(ledger: "LogLedger", algorithm: Algorithm, unit: str, count_units: Ca
     budget, questions, start = ledger.budget, ledger.questions(), ledger.start()
     plan, most = _plan(algorithm, budget), ledger.spent_at_most()
     odometer = Odometer(budget, most, start.earlier_questions + len(questions))
-    kinds = {"default": plan} | ({"count": _plan(Count(), budget)} if algorithm.payment is Payment.EACH_UNIT else {})
+    kinds = {"default": plan} | (
+        {"count": _plan(Count(), budget)} if algorithm.spec.payment is Payment.EACH_UNIT else {}
+    )
     still = {
         name: _times(budget, budget.filter_state(most), one.max_cost)
         for name, one in kinds.items()
         if one and (questions or start.earlier_questions)
     }
-    if algorithm.payment is Payment.EACH_UNIT:
+    if algorithm.spec.payment is Payment.EACH_UNIT:
         asked = None
         if start.earlier_questions:  # the list lacks what they cost; corpora, which all units pay, are no questions
             asked = int(most.loss_nano[-1] - ledger.spent().loss_nano[-1]) if most.loss_nano[-1] < CUT else UNKNOWN

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from discreet.algorithms.text.schema_words import check_distinct
+from discreet.algorithms.text.attributes import check_distinct
 from discreet.engines.ray import RayEmbedder
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.generation.capabilities import require_scores

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from discreet.algorithms.common.algorithm import Algorithm, Answer
-from discreet.algorithms.common.ensemble import check_number
-from discreet.algorithms.common.read_votes import names_attribute
-from discreet.algorithms.consensus import Consensus
-from discreet.algorithms.murag_ada import MuRAGAda
+from discreet.algorithms.base import Algorithm, Answer
+from discreet.algorithms.consensus import Consensus, names_attribute
+from discreet.algorithms.ensemble import check_number
+from discreet.algorithms.murag import MuRAGAda
+from discreet.algorithms.retrieval import vote_by_readings
 from discreet.algorithms.statistics.labelled import LabelledSample
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.baselines.rag import RAG
@@ -24,7 +24,7 @@ from discreet.generation.loading import PACKAGED, is_plugin_model
 from discreet.generation.model import VotingModel
 from discreet.planning.grants import check_people
 from discreet.planning.models import check_spelling
-from discreet.planning.prices import EMPTY, FAILURE_SHARE
+from discreet.planning.prices import EMPTY, FAILURE_SHARE, usual_algorithm
 from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
 from discreet.plugins import MODELS, find_names
 from discreet.privacy.accounting import Budget
@@ -47,7 +47,7 @@ from discreet.retrieval.public import PublicTexts
 from discreet.retrieval.store import Store
 from discreet.retrieval.store_registry import is_address, store_type_of
 from discreet.synthesis.base import SynthesisAlgorithm
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG
+from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, make_corpus
 from discreet.system.progress import by_steps
 from discreet.system.sharing import taking_turns
@@ -465,7 +465,7 @@ class Vault(VaultDocuments, VaultReading):
         request = parse_request(asked)
         return request.question if request.kind == FACT else str(request), algorithm
 
-    def default_algorithm(self, question: str = "") -> Algorithm:
+    def default_algorithm(self, question: str = "") -> MuRAGAda | Consensus:
         """Return the algorithm of a question that names none.
 
         It answers by what was read before, if documents were read and the question names a known attribute.
@@ -473,10 +473,10 @@ class Vault(VaultDocuments, VaultReading):
         Args:
             question: the question; any that names an attribute if empty.
         """
-        usual: Algorithm = MuRAGAda() if self.settings.payment == "unit" else Consensus()
+        usual = usual_algorithm(self.settings.payment)
         readings = self.components.readings
         suits = readings.complete and (not question or names_attribute(question, readings.schema))
-        return usual.with_readings() if suits else usual
+        return vote_by_readings(usual) if suits else usual
 
     def budget(self) -> BudgetReport:
         """Return the grant, its spent part and the rest: for the custodian."""

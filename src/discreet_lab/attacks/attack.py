@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.ensemble import check_number
+from discreet.algorithms.base import Algorithm
+from discreet.algorithms.ensemble import check_number
 from discreet.errors import UsageError
 from discreet_lab.attacks.canaries import Canary
 from discreet_lab.attacks.extraction import AttackPrompt

@@ -9,7 +9,7 @@ from discreet.errors import UsageError
 from discreet.export.vectors import GRAIN, most_rho
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
-from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors
+from discreet.privacy.mechanisms.vectors import NoisyVectors
 from discreet.privacy.noise import Noise, Whole
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private

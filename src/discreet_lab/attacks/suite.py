@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
+from discreet.algorithms.base import with_epsilon
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.retrieval.documents import Document
 from discreet.retrieval.public import PublicTexts
@@ -157,7 +158,7 @@ def _asked(
         made = stack.enter_context(copied(vault, folder / "copy", copy.kept, copy.planted))
         targets = list(_targets(vault, made, attack, copy.noise, folder, on_progress))
         decides = attack.as_asked and vault.components.readings.complete
-        if decides or any(target.algorithm and target.algorithm.needs_readings for target in targets):
+        if decides or any(target.algorithm and target.algorithm.spec.needs_readings for target in targets):
             read_again(vault, made, lambda done, size: on_progress("reading", done, size))
         if redacted is not None:
             hidden = [(unit, redacted[text]) for unit, text in copy.texts]
@@ -223,4 +224,4 @@ def _targets(
             options = dict(attack.options)
             yield from algorithms_called(name, attack.epsilons, options, vault, as_asked=attack.as_asked)
     for name, twin in attack.twins.items():
-        yield from (target_of(name, twin.scaled_to(epsilon), epsilon, vault) for epsilon in attack.epsilons)
+        yield from (target_of(name, with_epsilon(twin, epsilon), epsilon, vault) for epsilon in attack.epsilons)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
+from discreet.algorithms.retrieval import vote_by_readings
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.generation.model import VotingModel
@@ -99,18 +100,18 @@ def target_of(name: str, algorithm: Algorithm, epsilon: float, vault: Vault, *, 
     Raises:
         UsageError: if it votes by what was read, and the vault was not read.
     """
-    if algorithm.needs_readings and not vault.components.readings.complete:
+    if algorithm.spec.needs_readings and not vault.components.readings.complete:
         raise UsageError(
             f"'{name}' is to vote by what was read (readings=true), and the vault at {vault.path} was not read. Read "
             "it once: discreet code --statements VAULT."
         )
     decides = as_asked and vault.components.readings.complete
-    ways = ([algorithm, algorithm.with_readings()] if decides else [algorithm]) if algorithm.private else []
+    ways = ([algorithm, vote_by_readings(algorithm)] if decides else [algorithm]) if algorithm.spec.private else []
     plans = [plan for way in ways if (plan := way.plan(vault.ledger.budget, vault.model.vocabulary_size))]
     if not plans:
         return Target(name, algorithm=algorithm)
-    decided = AS_ASKED if ways[-1].needs_readings and not algorithm.needs_readings else ""
-    note = BY_READINGS if algorithm.needs_readings else decided
+    decided = AS_ASKED if ways[-1].spec.needs_readings and not algorithm.spec.needs_readings else ""
+    note = BY_READINGS if algorithm.spec.needs_readings else decided
     return Target(name, epsilon, max(plan.ceiling.delta for plan in plans), algorithm, note=note)
 
 
@@ -170,7 +171,7 @@ def ask_all(
             found.append(answers[target.algorithm])
             continue
         find = target.find or (
-            _nothing if target.algorithm is not None and target.algorithm.private else finder(copy, reader.units)
+            _nothing if target.algorithm is not None and target.algorithm.spec.private else finder(copy, reader.units)
         )
         found.append(TargetAnswers(read_all(copy.model, reader, questions, find, on_progress)))
     return found
@@ -199,7 +200,9 @@ def _voted(
     for algorithm, groups in outcomes.items():
         answers = [answer for answer, *_ in groups]
         private = sum(bool(answer.released or answer.private_tokens) for answer in answers)
-        found[algorithm] = TargetAnswers([answer.answer for answer in answers], private if algorithm.private else None)
+        found[algorithm] = TargetAnswers(
+            [answer.answer for answer in answers], private if algorithm.spec.private else None
+        )
     return found
 
 

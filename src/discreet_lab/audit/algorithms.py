@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.consensus_release import OpenSelection
-from discreet.algorithms.common.ensemble import calibrate_to_epsilon
-from discreet.algorithms.naive_multi_rag import NaiveMultiRAG
+from discreet.algorithms.base import Algorithm
+from discreet.algorithms.consensus_release import OpenSelection
+from discreet.algorithms.ensemble import calibrate_to_epsilon
+from discreet.algorithms.murag import NaiveMultiRAG
 from discreet.errors import BudgetExhausted, PlanExceeded
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.optimal_selection import CountedSelection
-from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
+from discreet.privacy.mechanisms.selection import StableSet, gap_to_pass
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.query.answer_cache import AnswerCache
@@ -192,7 +192,7 @@ class AlgorithmCase:
         if not answers:
             return f"Every draw of '{self.name}' ended in a refusal. {entries[0]}"
         paid = any(entry["receipt"]["charges"] for entry in answers)
-        if paid or self.setting.algorithm.payment is Payment.NOTHING:
+        if paid or self.setting.algorithm.spec.payment is Payment.NOTHING:
             return ""
         return f"No draw of '{self.name}' released anything, though its plan has a cost."
 

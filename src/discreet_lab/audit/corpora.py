@@ -18,7 +18,7 @@ from discreet.retrieval.vectors import LARGEST
 from discreet.synthesis.aug_pe import AugPE
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_facts import DPFacts, FactsPlan
-from discreet.synthesis.dp_synrag.parameters import DPSynRAG, SynRAGPlan
+from discreet.synthesis.dp_synrag import DPSynRAG, SynRAGPlan
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault

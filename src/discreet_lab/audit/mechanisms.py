@@ -13,7 +13,6 @@ import numpy as np
 
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import Mechanism
-from discreet.privacy.mechanisms.aggregated_logits import ONE, AggregatedLogits
 from discreet.privacy.mechanisms.counting import (
     GaussianCount,
     GaussianHistogram,
@@ -22,14 +21,20 @@ from discreet.privacy.mechanisms.counting import (
     NoisyHistogram,
     NoisySum,
 )
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
-from discreet.privacy.mechanisms.gap_choice import GapChoice
-from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
-from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors
-from discreet.privacy.mechanisms.share_choice import ShareChoice
-from discreet.privacy.mechanisms.sparse_vector import SparseVector
-from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
-from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.mechanisms.selection import (
+    ExponentialMechanism,
+    GapChoice,
+    LimitedDomain,
+    ObservedSelection,
+    PermuteAndFlip,
+    ShareChoice,
+    SparseVector,
+    StableSet,
+    ThresholdChoice,
+    gap_to_pass,
+    vote_scale,
+)
+from discreet.privacy.mechanisms.vectors import ONE, AggregatedLogits, NoisyVectors
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change, Relation
 from discreet_lab.attacks.bounds import Key

@@ -17,11 +17,18 @@ from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import BoundedRange, Cost
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.counting import KeywordCounts
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
-from discreet.privacy.mechanisms.gap_choice import GapChoice, Words, by_count, gap_sensitivity
-from discreet.privacy.mechanisms.limited_domain import LimitedDomain
-from discreet.privacy.mechanisms.sparse_vector import SparseVector
-from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass
+from discreet.privacy.mechanisms.selection import (
+    ExponentialMechanism,
+    GapChoice,
+    LimitedDomain,
+    SparseVector,
+    StableSet,
+    Words,
+    by_count,
+    gap_sensitivity,
+    gap_to_pass,
+    vote_scale,
+)
 from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE, Member, RowShape, together
 from discreet.privacy.private import Change, Private

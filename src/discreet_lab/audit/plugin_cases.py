@@ -7,7 +7,7 @@ since it is not known which change the algorithm charges.
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.errors import UsageError
 from discreet.parameters import read_parameters
 from discreet.privacy.account import Payment
@@ -31,7 +31,7 @@ def plugin_cases(epsilon: float, name: str, options: Mapping[str, Any] | None = 
     Raises:
         UsageError: if it has no guarantee, or if the grant does not pay for its plan.
     """
-    if not ALGORITHMS[name].private:
+    if not ALGORITHMS[name].spec.private:
         raise UsageError(f"'{name}' has no guarantee, so there is no claim to audit. Expected Guarantee.DP.")
     usual = {"epsilon": epsilon, "choices": ("x", "y", "z"), "voters": 3, "max_tokens": 2}
     own = {one.name for one in read_parameters(ALGORITHMS[name])}
@@ -45,5 +45,5 @@ def _set(algorithm: Algorithm, granted: Budget) -> AuditSetting:
     plan = algorithm.plan(granted, VOCABULARY)
     if plan is None:
         return AuditSetting(algorithm, NOTHING_CLAIMED, replacing=False)
-    budget = granted if algorithm.payment is Payment.EACH_UNIT else plan.ceiling
+    budget = granted if algorithm.spec.payment is Payment.EACH_UNIT else plan.ceiling
     return AuditSetting(algorithm, budget, replacing=False)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from discreet.algorithms.statistics.noisy_cells import StatisticPrice, choose_counts
+from discreet.algorithms.statistics.cells import StatisticPrice, choose_counts
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.privacy.accounting import Budget
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Themes, Trend

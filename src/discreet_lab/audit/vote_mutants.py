@@ -8,12 +8,10 @@ from itertools import accumulate
 from typing import Any
 
 from discreet.privacy.costs import Cost, Times
-from discreet.privacy.mechanisms.counting import NoisyCount, ThresholdedCounts
-from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
-from discreet.privacy.mechanisms.leader_selection import LeaderSelection
+from discreet.privacy.mechanisms.counting import NoisyCount, SecretSample, ThresholdedCounts
+from discreet.privacy.mechanisms.leader import LeaderSelection, leader_curve, leader_law
 from discreet.privacy.mechanisms.optimal_selection import CountedAnswer, CountedSelection, OptimalSelection, read_curve
 from discreet.privacy.mechanisms.order_selection import OrderSelection
-from discreet.privacy.mechanisms.secret_sampling import SecretSample
 from discreet.privacy.noise import WHOLE, Noise
 from discreet.privacy.private import Change, Relation
 from discreet_lab.audit.case import FAILURE, rho_of

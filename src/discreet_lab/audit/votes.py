@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from discreet.privacy.accounting import largest
-from discreet.privacy.mechanisms.counting import NoisyCount, ThresholdedCounts
-from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON
-from discreet.privacy.mechanisms.leader_selection import LeaderSelection
+from discreet.privacy.mechanisms.counting import NoisyCount, SecretSample, ThresholdedCounts
+from discreet.privacy.mechanisms.leader import LARGEST_EPSILON, LeaderSelection
 from discreet.privacy.mechanisms.optimal_selection import CountedAnswer, CountedSelection, OptimalSelection
 from discreet.privacy.mechanisms.order_selection import OrderSelection
-from discreet.privacy.mechanisms.secret_sampling import SecretSample
 from discreet.privacy.private import Change, Relation
 from discreet_lab.attacks.bounds import Key
 from discreet_lab.audit.case import FAILURE, claim_of, rho_of

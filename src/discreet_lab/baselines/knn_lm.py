@@ -10,13 +10,13 @@ used. The released tokens follow from the documents' tokens without noise.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query, Stopped
+from discreet.algorithms.base import AlgorithmSpec, GeneratedAnswer, Query, Stopped
 from discreet.baselines.corpus import require_baseline
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
@@ -44,7 +44,7 @@ class KnnLM(Projected):
     """
 
     name: ClassVar[str] = "knn-lm"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.STATES})
+    spec: ClassVar[AlgorithmSpec] = replace(Projected.spec, capabilities=frozenset({Capability.STATES}))
 
     weight: float = field(default=0.1, metadata={"option": "knn_weight"})
     neighbours: int = 1024

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Query
-from discreet.algorithms.common.keyword_config import KeywordConfig
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Guarantee, Query
+from discreet.algorithms.dp_ksa import KeywordConfig
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Cost, NonPrivate
-from discreet.privacy.mechanisms.gap_choice import Words, by_count, gap_after
+from discreet.privacy.mechanisms.selection import Words, by_count, gap_after
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change
 from discreet.retrieval.sealed_corpus import SealedCorpus
@@ -39,20 +39,10 @@ class KSA(KeywordConfig, Algorithm):
     """The baseline of Tang et al. (2026): DP-KSA with the exact counts. Parameters: see `KeywordConfig`."""
 
     name: ClassVar[str] = "ksa"
-    guarantee: ClassVar[Guarantee] = Guarantee.NONE
-    payment: ClassVar[Payment] = Payment.NOTHING
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.NOTHING, guarantee=Guarantee.NONE)
 
     def plan(self, budget: Budget, vocabulary: int) -> None:
         """Return None: the algorithm charges nothing, and gives no guarantee."""
-
-    def prepare(self, question: str, model: VotingModel) -> None:
-        """Check that `model` has room for `question`.
-
-        Raises:
-            UsageError: if it has not.
-        """
-        super().prepare(question, model)
-        self.check_fits(question, model)
 
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Answer from the words that voters have in common."""

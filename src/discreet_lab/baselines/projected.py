@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, Guarantee
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, Guarantee
 from discreet.errors import UnknownName
 from discreet.privacy.account import Payment
 from discreet.privacy.costs import Claimed, Cost, NonPrivate, Pure
@@ -57,8 +57,7 @@ class Projected(Algorithm):
         UsageError: if 0 < gamma < Delta does not hold, or k or sigma is not positive.
     """
 
-    guarantee: ClassVar[Guarantee] = Guarantee.CLAIMED
-    payment: ClassVar[Payment] = Payment.NOTHING
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.NOTHING, guarantee=Guarantee.CLAIMED)
 
     protection: str = PROTECTIONS[0]
     k: int = K

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
+from discreet.algorithms.base import GeneratedAnswer, Query
 from discreet.baselines.corpus import require_baseline
 from discreet.baselines.rag import RAG
 from discreet.generation.model import VotingModel

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Query, Stopped
-from discreet.algorithms.common.ensemble import VoterConfig
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Guarantee, Query, Stopped
+from discreet.algorithms.ensemble import VoterConfig
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
@@ -34,20 +34,10 @@ class VoteRAG(VoterConfig, Algorithm):
     """The baseline of Koga, Wu and Chaudhuri: DPVoteRAG without noise. Parameters: see `VoterConfig`."""
 
     name: ClassVar[str] = "vote-rag"
-    guarantee: ClassVar[Guarantee] = Guarantee.NONE
-    payment: ClassVar[Payment] = Payment.NOTHING
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.NOTHING, guarantee=Guarantee.NONE)
 
     def plan(self, budget: Budget, vocabulary: int) -> None:
         """Return None: the algorithm charges nothing, and gives no guarantee."""
-
-    def prepare(self, question: str, model: VotingModel) -> None:
-        """Check that `model` has room for `question`.
-
-        Raises:
-            UsageError: if it has not.
-        """
-        super().prepare(question, model)
-        self.check_fits(question, model)
 
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Answer by votes without noise."""

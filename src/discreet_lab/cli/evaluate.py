@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.cli.app import Json, VaultPath, app, complete_from
 from discreet.cli.kinds import reads_before
 from discreet.cli.output import err, explained, out, print_json
@@ -97,7 +97,7 @@ def evaluate(
         )
     notice = "For the custodian only: these answers were not paid for. The vault's budget was not touched."
     if choose:
-        by_readings = sum(opened.default_algorithm(question.question).needs_readings for question in asked)
+        by_readings = sum(opened.default_algorithm(question.question).spec.needs_readings for question in asked)
         notice += f" Questions that name an attribute: {by_readings} of {len(asked)}, answered by what was read."
     if as_json:
         print_json(Evaluation(notice, len(asked), seeds, [row.shown() for row in rows]))

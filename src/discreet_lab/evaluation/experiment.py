@@ -8,7 +8,8 @@ from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
+from discreet.algorithms.retrieval import vote_by_readings
 from discreet.generation.capabilities import Capability
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.known_answers import KnownQuestion, matches
@@ -166,7 +167,7 @@ def as_asked(vault: Vault) -> Choose:
     """
 
     def choose(algorithm: Algorithm, question: str) -> Algorithm:
-        return algorithm.with_readings() if vault.default_algorithm(question).needs_readings else algorithm
+        return vote_by_readings(algorithm) if vault.default_algorithm(question).spec.needs_readings else algorithm
 
     return choose
 
@@ -199,7 +200,7 @@ def _answer(
     public: PublicTexts | None,
 ) -> ScoredAnswer:
     # The cache holds best tokens only; these algorithms need the logits or the states.
-    used = vault.model if algorithm.required & {Capability.LOGITS, Capability.STATES} else model
+    used = vault.model if algorithm.spec.capabilities & {Capability.LOGITS, Capability.STATES} else model
     start = time.perf_counter()
     noise = InsecureSeededNoise(hash_seed(question.id, algorithm, seed))
     answer = vault.simulate(question.question, algorithm, noise=noise, model=used, public=public)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
+from discreet.algorithms.murag import NaiveMultiRAG
+from discreet.algorithms.retrieval import AllVoteRAG, PrivateRAG
 from discreet.baselines.non_rag import NonRAG
 from discreet.errors import BudgetExhausted
 from discreet.privacy.account import Payment
@@ -44,12 +46,22 @@ class Setting:
     @property
     def label(self) -> str:
         """The name of the setting in a table."""
-        return ", ".join([self.algorithm.label, *(["reuse"] * self.reuse), *([self.note] if self.note else [])])
+        return ", ".join([_name(self.algorithm), *(["reuse"] * self.reuse), *([self.note] if self.note else [])])
 
     @property
     def places(self) -> int:
         """The maximum number of units that an answer is based on."""
-        return self.algorithm.units_read
+        return getattr(self.algorithm, "units_read", 0)
+
+
+def _name(algorithm: Algorithm) -> str:
+    """Return the name of an algorithm, with the parameters that distinguish two instances in a table."""
+    parts = [algorithm.name]
+    if isinstance(algorithm, PrivateRAG) and not isinstance(algorithm, NaiveMultiRAG):  # there, all units pay the same
+        parts += [f"M={algorithm.uses}"] * bool(algorithm.uses)
+    if isinstance(algorithm, AllVoteRAG):
+        parts += ["the nearest vote"] * (not algorithm.all_vote) + ["by support"] * algorithm.by_support
+    return ", ".join(parts)
 
 
 @dataclass
@@ -172,7 +184,7 @@ def _answer(
     algorithm = outcome.setting.algorithm
     # The same noise at every epsilon, where the scale is the same.
     noise = InsecureSeededNoise(zlib.crc32(f"{question.id}|{outcome.setting.label}|{seed}".encode()))
-    used = ledger if algorithm.payment is Payment.EACH_UNIT else None
+    used = ledger if algorithm.spec.payment is Payment.EACH_UNIT else None
     try:
         found = vault.simulate(question.question, algorithm, noise=noise, model=model, ledger=used, history=history)
         outcome.free += bool(found.receipt and found.receipt.payment == "nobody" and found.receipt.reused)

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from discreet import numerics
-from discreet.algorithms.common.algorithm import Answer, Figure, GeneratedAnswer, Query
-from discreet.algorithms.common.private_rag import AllVoteRAG, VotingBudget
-from discreet.algorithms.statistics.noisy_cells import choose_counts
+from discreet.algorithms.base import Answer, Figure, GeneratedAnswer, Query, with_epsilon
+from discreet.algorithms.retrieval import AllVoteRAG, VotingBudget
+from discreet.algorithms.statistics.cells import choose_counts
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.value_counts import ValueCounts
+from discreet.algorithms.statistics.values import ValueCounts
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import VotingModel
@@ -386,7 +386,7 @@ def attack_votes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> N
     usual = MuRAGAda(inner=Consensus(readings=True))
     counted = MuRAGAda(inner=Consensus(readings=True, with_count=True))
     attacked = [Attacked("default price", usual), Attacked("and its count", counted)]
-    attacked += [Attacked("sound", usual.scaled_to(epsilon)) for epsilon in given.epsilon]
+    attacked += [Attacked("sound", with_epsilon(usual, epsilon)) for epsilon in given.epsilon]
     twins = [
         Attacked("BROKEN: every vote", every_vote(readings=True)),
         Attacked("BROKEN: a tenth of noise", usual, 0.1),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from tests.guarantee.privacy.test_leader import Counts, Law, every_move, law_of
 
-from discreet.privacy.mechanisms.leader_certificate import certified_cost
+from discreet.privacy.mechanisms.leader import certified_cost
 from discreet_lab.experiments.common import TableWriter, add_csv_option
 
 KINDS = ("mechanisms", "algorithms", "corpora")
@@ -83,7 +83,7 @@ def least(law: Law, before: Counts, after: Counts, low: float) -> float:
 def compare_leader_prices(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
     """What the leader's selection costs: the price that is proved, beside the exact one over all states.
 
-    For each epsilon of a law and each number of voters: the price that `leader_certificate` proves at delta 1e-6,
+    For each epsilon of a law and each number of voters: the price that `mechanisms.leader` proves at delta 1e-6,
     and the least price that covers every neighbouring pair of count vectors, found by listing them all. The second
     is at most the first; the difference is what the proof gives away. `--largest` lists all vectors of 34 voters,
     which takes minutes.

@@ -20,13 +20,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm, Answer, Figure
+from discreet.algorithms.base import Algorithm, Answer, Figure
 from discreet.algorithms.statistics.conditions import written
-from discreet.algorithms.statistics.count import Count
-from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.statistics.counts import Count
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.typical import Typical
+from discreet.algorithms.statistics.values import ListValues
 from discreet.errors import BudgetExhausted, DiscreetError
+from discreet.query.recall import tell_apart
 from discreet.questions.request import FACT, Request, parse_request
 from discreet.questions.router import Decision
 from discreet.questions.vocabulary import widen
@@ -174,7 +175,7 @@ class Judge:
             algorithm = replace(algorithm, most=0, attribute=algorithm.attribute.casefold())
         if isinstance(algorithm, Typical):
             algorithm = replace(algorithm, **RANGE)
-        return algorithm.set_apart
+        return tell_apart(algorithm)
 
     def _of_refusal(self, question: ClinicQuestion, error: DiscreetError) -> Verdict:
         spent = "the grant is used up" if isinstance(error, BudgetExhausted) else ""

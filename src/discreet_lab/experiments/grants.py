@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Sequence
 
-from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.statistics.values import ListValues
 from discreet.planning.grants import suggested_delta
 from discreet.planning.plan import make_plan
 from discreet.planning.prices import vault_budget

@@ -18,17 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
-from discreet.algorithms.statistics.count import Count
+from discreet.algorithms.base import Algorithm, Query
+from discreet.algorithms.statistics.counts import Count
 from discreet.algorithms.statistics.themes import Themes
 from discreet.generation.no_model import NO_MODEL
 from discreet.generation.toy import ToyModel
 from discreet.ledger.balances import RESERVE, Units
 from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain, replay
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import TEXTS, VECTORS, EmbeddedStore

@@ -19,7 +19,7 @@ from unittest import mock
 import numpy as np
 from tests.server.front.serving import Server
 
-from discreet.algorithms.common.private_rag import PrivateRAG
+from discreet.algorithms.retrieval import PrivateRAG
 from discreet.demo.corpus import DISEASES, documents
 from discreet.generation.loading import load_model
 from discreet.generation.model import VotingModel

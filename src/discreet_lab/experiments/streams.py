@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.common.ensemble import VoterEnsemble
+from discreet.algorithms.base import Algorithm
+from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import VotingModel

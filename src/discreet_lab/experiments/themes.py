@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.statistics.noisy_cells import StatisticPrice, choose_tables
-from discreet.algorithms.statistics.value_counts import sample
+from discreet.algorithms.statistics.cells import StatisticPrice, choose_tables
+from discreet.algorithms.statistics.values import sample
 from discreet.baselines.rag import RAG
 from discreet.generation.loading import open_model
 from discreet.planning.prices import vault_budget

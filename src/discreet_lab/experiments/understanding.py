@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from discreet.algorithms.common.algorithm import Answer
+from discreet.algorithms.base import Answer
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.follow_ups import complete, turn
 from discreet.errors import BudgetExhausted, DiscreetError
@@ -111,7 +111,7 @@ class Session:
         truth, verdict, drawn = true_numbers(self.clinic, question), Verdict(""), list[Answer]()
         for more in (self.draws, AGAIN * self.draws):
             if said.decision and said.answer:
-                model = self.vault.model if said.decision.algorithm.needs_model else None
+                model = self.vault.model if said.decision.algorithm.spec.needs_model else None
                 fact = not isinstance(said.decision.algorithm, Statistic)
                 number = more // (SLOW if model else FEWER if fact else 1)
                 drawn += self._draw(asked, state, model, number, said.answer.unable)

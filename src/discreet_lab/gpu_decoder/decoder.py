@@ -7,6 +7,7 @@ A layer has four products and five other kernels (kernels.py), six in a step; th
 pass is used only if it agrees with the library on public rows (loading.py).
 """
 
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import triton
 from torch.nn.functional import embedding, linear
 
 from discreet.generation.model import Prompt, ScoredDecoding
-from discreet.generation.torch_backend.decoding import first_maxima
+from discreet.generation.torch_backend.decoding import LockstepBatch, first_maxima
 from discreet.generation.torch_backend.row_check import STEPS, Shape, has_independent_rows
 from discreet.system.progress import stage
 from discreet_lab.gpu_decoder import kernels
@@ -92,8 +93,6 @@ class LlamaDecoder:
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ScoredDecoding:
         """Begin a batch of prompts of one length."""
-        from discreet_lab.gpu_decoder.decoding import FusedDecoding
-
         return FusedDecoding(self, shared, prompts, max_tokens)
 
     def take_lane(self, shape: Shape) -> Lane:
@@ -272,3 +271,28 @@ def _join(*parts: Any) -> torch.Tensor:
     for part, own in zip(parts, torch.split(joined, [len(part.weight) for part in parts]), strict=True):
         part.weight.data = own
     return joined
+
+
+# --- decoding in lock-step by the forward pass above ------------------------------------------------------------------
+
+
+class FusedDecoding(LockstepBatch):
+    """A batch of prompts of one length that are continued in lock-step, on a GPU."""
+
+    def __init__(
+        self, decoder: LlamaDecoder, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int
+    ) -> None:
+        super().__init__(len(prompts), max_tokens)
+        shape = Shape(len(prompts), len(shared), len(prompts[0].tokens), max_tokens)
+        lane = decoder.take_lane(shape)
+        weakref.finalize(self, decoder.give_back, lane)
+        self._memory, self._step = lane.memory, lane.step
+        self._memory.set_batch(shape, torch.tensor([prompt.padding for prompt in prompts]))
+        ids = torch.tensor([*shared, *(token for prompt in prompts for token in prompt.tokens)], device=decoder.device)
+        self._logits, best = decoder.read(self._memory, shape, ids)
+        self._best = best.cpu().numpy()
+
+    def _feed_each(self, tokens: Sequence[int]) -> None:
+        self._memory.set_appended(self._appended)
+        self._logits, best = self._step(torch.tensor(list(tokens), device=self._logits.device))
+        self._best = best.cpu().numpy()

@@ -108,7 +108,7 @@ def _window(config: Any) -> int | None:
 def agrees(model: Any, decoder: "LlamaDecoder", shape: Shape) -> bool:
     """Return whether the logits of public rows are those of the library, but for rounding."""
     from discreet.generation.torch_backend.decoding import LockstepDecoding
-    from discreet_lab.gpu_decoder.decoding import FusedDecoding
+    from discreet_lab.gpu_decoder.decoder import FusedDecoding
 
     shared, prompts = public_rows(decoder.vocabulary, shape)
     few = [prompts[row % shape.rows] for row in _FEW]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.common.grounded_votes import is_about, vote
 from discreet.algorithms.text.normalize import claim_of
+from discreet.algorithms.text.phrases import is_about, vote
 
 NOTE = (
     "Ada Lind has a tight chest, restless feet and cuts that do not bleed. Doctor: given the symptoms (Nose twitching, "

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.algorithms.statistics.counted import Counted, Reckon, ReckonedDifference
-from discreet.algorithms.statistics.labelled import RuleCheck
-from discreet.algorithms.statistics.widened import Widened, key_of
+from discreet.algorithms.statistics.cells import Counted, Reckon, ReckonedDifference
+from discreet.algorithms.statistics.labelled import RuleCheck, Widened, key_of
 
 ENDS = [
     ((40, 0, 0, 200), 14.0, False),

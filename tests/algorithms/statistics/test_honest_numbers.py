@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from discreet.algorithms.statistics.counted import Counted
-from discreet.algorithms.statistics.share import Share
+from discreet.algorithms.statistics.cells import Counted
+from discreet.algorithms.statistics.counts import Share
 from discreet.registry import Compare, Difference, Trend
 
 

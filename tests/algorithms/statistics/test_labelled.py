@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.algorithms.statistics.cells import Counted, Reckon, ReckonedDifference
 from discreet.algorithms.statistics.conditions import says
-from discreet.algorithms.statistics.counted import Counted, Reckon, ReckonedDifference
 from discreet.algorithms.statistics.labelled import (
     LEAST,
     LabelledSample,
     RuleCheck,
+    Widened,
     hypergeometric,
+    key_of,
     labelled,
     most_missed,
     most_wrong,
 )
-from discreet.algorithms.statistics.widened import Widened, key_of
 from discreet.errors import BadData, UsageError
 from discreet.query.recall import check_sample
 from discreet.registry import ListValues, Trend

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.algorithms.statistics.counted import Counted
+from discreet.algorithms.statistics.cells import Counted
 from discreet.algorithms.statistics.themes import Themes
 from discreet.privacy.accounting import Budget
 from discreet.privacy.mechanisms.counting import GaussianHistogram

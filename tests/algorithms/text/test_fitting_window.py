@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.consensus import PassageConfig
-from discreet.algorithms.text.fitting_window import fitting_window
-from discreet.algorithms.text.keywords import keywords
+from discreet.algorithms.text.normalize import keywords
+from discreet.algorithms.text.writing import fitting_window
 from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.partition import REPLACE_ONE

@@ -1,6 +1,6 @@
 """Many prompts at once say what each of them says alone."""
 
-from discreet.algorithms.text.greedy_decode import write_all
+from discreet.algorithms.text.writing import write_all
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.generation.toy import ToyModel
 from discreet.registry import RAG

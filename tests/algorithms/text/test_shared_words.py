@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.text.normalize import words_of
-from discreet.algorithms.text.shared_words import shared_words
+from discreet.algorithms.text.normalize import shared_words, words_of
 
 QUESTION = "Who sings the song raindrops keep falling on my head?"
 RECORD = "Raindrops Keep Fallin' on My Head was recorded by B. J. Thomas in 1969."

@@ -23,8 +23,7 @@ from discreet.generation.torch_backend.transformers_model import TransformersMod
 from discreet_lab.gpu_decoder import decoder as decoder_module
 from discreet_lab.gpu_decoder import loading
 from discreet_lab.gpu_decoder import memory as memory_module
-from discreet_lab.gpu_decoder.decoder import LlamaDecoder
-from discreet_lab.gpu_decoder.decoding import FusedDecoding
+from discreet_lab.gpu_decoder.decoder import FusedDecoding, LlamaDecoder
 from discreet_lab.gpu_decoder.memory import BatchMemory
 from discreet_lab.gpu_decoder.recorded_step import without_collection
 
@@ -270,7 +269,7 @@ def test_a_large_mean_of_the_logits_hides_no_error(monkeypatch: pytest.MonkeyPat
         def logits(self) -> Logits:
             return super().logits() + np.float32(1000)
 
-    monkeypatch.setattr("discreet_lab.gpu_decoder.decoding.FusedDecoding", Raised)
+    monkeypatch.setattr("discreet_lab.gpu_decoder.decoder.FusedDecoding", Raised)
     monkeypatch.setattr("discreet.generation.torch_backend.decoding.LockstepDecoding", RaisedPlain)
     model = make()
     decoder = LlamaDecoder(model)

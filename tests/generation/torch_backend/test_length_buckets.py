@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from discreet.generation.torch_backend.length_buckets import STEP, in_order, length_buckets
 from discreet.generation.torch_backend.transformers_model import TransformersModel
-from discreet.synthesis.dp_synrag.keywords import ranked_keywords
+from discreet.synthesis.dp_synrag import ranked_keywords
 
 pytestmark = pytest.mark.usefixtures("two_threads")
 LENGTHS = st.lists(st.integers(0, 300), max_size=40)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.adaptive import COUNT_SHARE
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Plan, Query
-from discreet.algorithms.common.ensemble import VoterEnsemble
+from discreet.algorithms.base import GeneratedAnswer, Plan, Query
+from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.errors import BudgetExhausted, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Plan, Query
-from discreet.algorithms.common.ensemble import RoundBudget
-from discreet.algorithms.common.private_rag import (
+from discreet.algorithms.base import Plan, Query
+from discreet.algorithms.ensemble import RoundBudget
+from discreet.algorithms.retrieval import (
     USUAL_UNITS,
     USUAL_USES,
     AllVoteRAG,
@@ -20,17 +20,17 @@ from discreet.algorithms.common.private_rag import (
 from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.planning.prices import vault_budget
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget, Spending, compose
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.counting import GaussianCount, GaussianHistogram, NoisyCount, ThresholdedCounts
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism
 from discreet.privacy.mechanisms.optimal_selection import CountedSelection, counted_curve
 from discreet.privacy.mechanisms.order_selection import OrderSelection
+from discreet.privacy.mechanisms.selection import ExponentialMechanism
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Count, RowRule, RowShape
 from discreet.privacy.private import Private, unseal
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import DPKSA, Consensus, DPVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, make_algorithm
 from discreet.retrieval.documents import Passage
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from discreet.algorithms.common.private_rag import AllVoteRAG, VotingBudget
+from discreet.algorithms.base import Input
+from discreet.algorithms.retrieval import AllVoteRAG, VotingBudget, change_vote, propose_answers
 from discreet.planning.prices import vault_budget
 from discreet.privacy.accounting import Budget
 from discreet.privacy.mechanisms.counting import ThresholdedCounts
@@ -121,14 +122,14 @@ def test_candidates_that_voters_name_are_caught(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("alone", [MuRAG(), MuRAGAda(), MuRAGAda(uses=3), NaiveMultiRAG(inner=Consensus())])
 def test_proposals_reach_the_generation_at_the_same_price(alone: MuRAG | MuRAGAda | NaiveMultiRAG) -> None:
     budget = vault_budget(20.0, 1e-5)
-    heard = alone.with_proposals(("Warm oil", "Syrup"))
+    heard = propose_answers(alone, ("Warm oil", "Syrup"))
     assert heard.inner.propose == ("Warm oil", "Syrup")  # type: ignore[attr-defined]
     assert heard.plan(budget, 1000).max_cost == alone.plan(budget, 1000).max_cost
 
 
 def test_leader_is_not_needed_where_units_come_and_go() -> None:
     for inner in (Consensus(voters=60), Consensus(leader=False), Consensus(fallback=("keywords",))):
-        assert MuRAG(inner=inner).hears_proposals
+        assert Input.PROPOSALS in MuRAG(inner=inner).spec.inputs
     assert inner.hears_candidates(ADD_REMOVE_ONE)
 
 
@@ -143,14 +144,14 @@ def test_leader_is_not_needed_where_units_come_and_go() -> None:
     ],
 )
 def test_some_algorithms_hear_no_proposals(deaf: AllVoteRAG | NaiveMultiRAG) -> None:
-    assert not deaf.hears_proposals
-    assert deaf.with_proposals(("x",)) is deaf
+    assert Input.PROPOSALS not in deaf.spec.inputs
+    assert propose_answers(deaf, ("x",)) is deaf
 
 
 def test_choices_leave_own_proposals_out() -> None:
-    made = MuRAGAda(inner=PROPOSING).with_choices(("yes", "no", "not said"), "not said")
+    made = change_vote(MuRAGAda(inner=PROPOSING), lambda vote: vote.with_choices(("yes", "no", "not said"), "not said"))
     assert isinstance(made.inner, Consensus)
-    assert (made.inner.propose, made.hears_proposals) == ((), False)
+    assert (made.inner.propose, Input.PROPOSALS in made.spec.inputs) == ((), False)
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Plan, Query
-from discreet.algorithms.common.ensemble import RoundBudget
+from discreet.algorithms.base import Plan, Query
+from discreet.algorithms.ensemble import RoundBudget
 from discreet.errors import PrivateValueError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import Mechanism, MemoryLedger, PrivacyFilter
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism
-from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.selection import ExponentialMechanism, ObservedSelection
 from discreet.privacy.private import Private
 from discreet.registry import Consensus
 from discreet.retrieval.documents import Document

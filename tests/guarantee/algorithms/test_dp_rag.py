@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
+from discreet.algorithms.base import GeneratedAnswer, Query
 from discreet.algorithms.dp_rag import LEVELS, THRESHOLD_SHARE, Near, share_out
 from discreet.errors import BudgetExhausted, UnknownName, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
-from discreet.privacy.mechanisms.aggregated_logits import LARGEST_CLIP, AggregatedLogits, Weights
+from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, AggregatedLogits, Weights
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private, unseal

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.statistics.noisy_cells import choose_counts
-from discreet.algorithms.statistics.value_counts import BEYOND, ValueCounts
+from discreet.algorithms.statistics.cells import choose_counts
+from discreet.algorithms.statistics.values import BEYOND, ValueCounts
 from discreet.privacy.mechanisms import counting as keyword_counts
 from discreet.privacy.mechanisms.counting import (
     MOST_DRAWS,

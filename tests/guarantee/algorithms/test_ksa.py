@@ -6,23 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Query
-from discreet.algorithms.common.ensemble import calibrate_to_epsilon
+from discreet.algorithms.base import Algorithm, GeneratedAnswer, Query
 from discreet.algorithms.dp_ksa import choice_share
-from discreet.algorithms.text.keywords import STOP_WORDS, keywords
+from discreet.algorithms.ensemble import calibrate_to_epsilon
+from discreet.algorithms.text.normalize import STOP_WORDS, keywords
 from discreet.errors import UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.prompts import layout
 from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Together
 from discreet.privacy.filter import MemoryLedger, NotPrivateFilter, PrivacyFilter
-from discreet.privacy.mechanisms.gap_choice import GapChoice
-from discreet.privacy.mechanisms.stable_set import StableSet, pass_probability
+from discreet.privacy.mechanisms.selection import GapChoice, StableSet, pass_probability
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.partition import REPLACE_ONE
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import DPKSA, MuRAGAda, make_algorithm
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
@@ -192,7 +191,7 @@ def answer(
 ) -> tuple[GeneratedAnswer, PrivacyFilter]:
     plan = algorithm.plan(Budget(1.0, DELTA), model.vocabulary_size)
     ceiling = plan.ceiling if plan else Budget(1.0, DELTA)
-    kind = PrivacyFilter if algorithm.private else NotPrivateFilter
+    kind = PrivacyFilter if algorithm.spec.private else NotPrivateFilter
     privacy = kind(MemoryLedger(ceiling), ceiling, "q", noise=noise or InsecureSeededNoise(0))
     return algorithm.run(Query(question, public), corpus, model, account_over(privacy)), privacy
 
@@ -434,7 +433,7 @@ def test_the_law_of_a_whole_answer_on_neighbouring_vaults(tmp_path: Path) -> Non
 
 def test_a_test_that_is_not_lowered_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The broken twin."""
-    monkeypatch.setattr("discreet.privacy.mechanisms.stable_set.shift", lambda sigma, delta: 0)
+    monkeypatch.setattr("discreet.privacy.mechanisms.selection.shift", lambda sigma, delta: 0)
     assert worst_losses(tmp_path, EXACT.epsilon)[0] > 0.04
 
 

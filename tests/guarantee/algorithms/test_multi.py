@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.algorithm import Query
-from discreet.algorithms.common.private_rag import PrivateRAG
-from discreet.algorithms.dp_rag_pure import DPRAGPure
+from discreet.algorithms.base import Query
+from discreet.algorithms.murag import DPRAGPure
+from discreet.algorithms.retrieval import PrivateRAG
 from discreet.errors import DiscreetError, UsageError
 from discreet.generation.toy import ToyModel
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private, unseal
-from discreet.privacy.unit_account import UnitAccount
 from discreet.query.threshold_tuning import Tuning, suggestion
 from discreet.registry import DPSparseVoteRAG, DPVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, make_algorithm
 from discreet.retrieval.documents import Document

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Query
+from discreet.algorithms.base import Query
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter, Receipt
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.privacy.mechanisms.selection import ExponentialMechanism
 from discreet.privacy.private import Change, Relation
 from discreet.registry import DPSparseVoteRAG, DPVoteRAG
 from discreet.retrieval.documents import Document

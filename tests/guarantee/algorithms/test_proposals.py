@@ -7,9 +7,11 @@ from typing import cast
 
 import pytest
 
+from discreet.algorithms.base import Input
+from discreet.algorithms.retrieval import propose_answers
 from discreet.errors import UsageError
 from discreet.privacy.accounting import Budget
-from discreet.privacy.mechanisms.leader_selection import LeaderSelection
+from discreet.privacy.mechanisms.leader import LeaderSelection
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change, Relation
 from discreet.registry import Consensus
@@ -63,14 +65,14 @@ def test_unsupported_candidate_is_released_within_the_prior(tmp_path: Path) -> N
 
 def test_proposals_do_not_change_the_price() -> None:
     alone = Consensus(epsilon=1.0, delta=1e-6)
-    heard = alone.with_proposals(("Warm oil", "Syrup"))
+    heard = propose_answers(alone, ("Warm oil", "Syrup"))
     assert heard.propose == ("Warm oil", "Syrup")
     assert heard.plan(GRANT, 100).max_cost == alone.plan(GRANT, 100).max_cost
     assert heard._candidates("What helps?") == ("warm oil", "syrup")
 
 
 def test_own_proposals_come_first_and_each_once() -> None:
-    assert Consensus(propose=("a",)).with_proposals(("b", "a")).propose == ("a", "b")
+    assert propose_answers(Consensus(propose=("a",)), ("b", "a")).propose == ("a", "b")
 
 
 @pytest.mark.parametrize(
@@ -79,8 +81,8 @@ def test_own_proposals_come_first_and_each_once() -> None:
     ids=["choices", "41", "none"],
 )
 def test_some_consensus_hears_no_proposals(deaf: Consensus) -> None:
-    assert not deaf.hears_proposals
-    assert deaf.with_proposals(("x",)) is deaf
+    assert Input.PROPOSALS not in deaf.spec.inputs
+    assert propose_answers(deaf, ("x",)) is deaf
 
 
 def test_selection_without_a_leader_ignores_proposals() -> None:

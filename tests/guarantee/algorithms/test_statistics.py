@@ -11,10 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
+from discreet.algorithms.base import GeneratedAnswer, Query
+from discreet.algorithms.statistics.cells import (
+    Counted,
+    Reckon,
+    StatisticPrice,
+    choose_counts,
+    choose_histogram,
+    interval,
+)
 from discreet.algorithms.statistics.conditions import FieldTest, parse, says
-from discreet.algorithms.statistics.counted import Counted, Reckon
-from discreet.algorithms.statistics.noisy_cells import StatisticPrice, choose_counts, choose_histogram, interval
 from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.typical import What
@@ -22,12 +28,12 @@ from discreet.algorithms.statistics.values import values_of
 from discreet.algorithms.text.attributes import attribute_asked, matches
 from discreet.errors import UsageError
 from discreet.generation.no_model import NO_MODEL
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram
 from discreet.privacy.noise import InsecureSeededNoise, Noise
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical
 from discreet.retrieval import sql_store
 from discreet.retrieval.documents import Document

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import GeneratedAnswer, Query
+from discreet.algorithms.base import GeneratedAnswer, Query
 from discreet.algorithms.statistics import themes as themes_module
+from discreet.algorithms.statistics.cells import choose_tables
 from discreet.algorithms.statistics.conditions import where
-from discreet.algorithms.statistics.noisy_cells import choose_tables
 from discreet.algorithms.statistics.themes import Themes
 from discreet.errors import UsageError
 from discreet.generation.no_model import NO_MODEL
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.counting import NoisyHistogram
 from discreet.privacy.noise import Noise
-from discreet.privacy.unit_account import UnitAccount
 from discreet.retrieval import unit_records
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.algorithm import Algorithm, Query
+from discreet.algorithms.base import Algorithm, Query
 from discreet.errors import BudgetExhausted
 from discreet.generation.toy import ToyModel
-from discreet.privacy.account import PayingUnits
+from discreet.privacy.account import PayingUnits, UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.privacy.unit_account import UnitAccount
 from discreet.registry import DPRAG, Adaptive, DPVoteRAG
 from discreet.retrieval.sealed_corpus import unit_key
 from tests.exact import paths

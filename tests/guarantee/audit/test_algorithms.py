@@ -38,7 +38,7 @@ THREE, REPEATED = PAIRS[7:]
 
 
 def test_every_algorithm_that_promises_something_is_audited() -> None:
-    promising = {name for name, kind in ALGORITHMS.items() if kind.private} - {"non-rag"} - UNSEEN
+    promising = {name for name, kind in ALGORITHMS.items() if kind.spec.private} - {"non-rag"} - UNSEEN
     several = {"consensus-choices", "murag-all-vote", "murag-all-vote-candidate", "murag-ada-curve", "murag-ada-read"}
     assert promising | several == set(SETTINGS)
     assert len(algorithm_cases(2.0)) == len(SETTINGS) * len(PAIRS)

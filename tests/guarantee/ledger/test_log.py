@@ -21,12 +21,12 @@ from discreet.ledger.balances import KeyTable, Units, join_keys, pack_payers, sp
 from discreet.ledger.ledger import SqliteLedger
 from discreet.log import arrays, chain, replay
 from discreet.log.replay import Counter
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import CUT, Budget, Spending, Sums
 from discreet.privacy.costs import ORDERS, Pure
 from discreet.privacy.filter import APART, Charge, MemoryLedger, PrivacyFilter
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private
-from discreet.privacy.unit_account import UnitAccount
 from discreet.testing.ledger import CHANGE
 from discreet.testing.settings import QUICK
 from tests.guarantee.ledger.conftest import Kept, change

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.private_rag import VotingBudget
+from discreet.algorithms.retrieval import VotingBudget
 from discreet.errors import LedgerError
 from discreet.ledger.balances import RESERVE, SETTLE
 from discreet.ledger.ledger import SqliteLedger

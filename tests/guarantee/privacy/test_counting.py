@@ -9,8 +9,7 @@ import pytest
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount, NoisyHistogram
-from discreet.privacy.mechanisms.share_choice import ShareChoice
-from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.mechanisms.selection import ShareChoice, ThresholdChoice
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
 from discreet.privacy.private import Change
 from tests.exact import paths

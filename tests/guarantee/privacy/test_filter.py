@@ -11,8 +11,7 @@ from discreet.errors import BudgetExhausted, DiscreetError, LedgerError, Private
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.filter import Charge, MemoryLedger, NotPrivateFilter, PrivacyFilter
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
-from discreet.privacy.mechanisms.sparse_vector import SparseVector
+from discreet.privacy.mechanisms.selection import ExponentialMechanism, SparseVector, vote_scale
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Change, Private, Relation
 

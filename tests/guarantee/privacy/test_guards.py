@@ -13,7 +13,7 @@ from discreet.errors import BudgetExhausted, LedgerError, PrivateValueError
 from discreet.privacy.accounting import Budget, Spending, budget_for
 from discreet.privacy.costs import ORDERS, BoundedRange, Cost, Curve, Pure, Together, ZeroConcentrated
 from discreet.privacy.filter import Charge, MemoryLedger, PrivacyFilter, Run
-from discreet.privacy.mechanisms.sparse_vector import SparseVector
+from discreet.privacy.mechanisms.selection import SparseVector
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change, Private, Relation
 

@@ -14,8 +14,17 @@ import pytest
 
 from discreet.privacy.accounting import compose, largest, zcdp_epsilon
 from discreet.privacy.costs import BoundedRange, Cost, ZeroConcentrated
-from discreet.privacy.mechanisms.gap_choice import GapChoice, Words, by_count, gap_after, gap_sensitivity
-from discreet.privacy.mechanisms.stable_set import StableSet, gap_to_pass, pass_probability, shift
+from discreet.privacy.mechanisms.selection import (
+    GapChoice,
+    StableSet,
+    Words,
+    by_count,
+    gap_after,
+    gap_sensitivity,
+    gap_to_pass,
+    pass_probability,
+    shift,
+)
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change, Relation
 from tests.exact import EveryNoise, paths

@@ -9,11 +9,17 @@ import numpy as np
 import pytest
 
 from discreet.privacy.costs import Pure
-from discreet.privacy.mechanisms.leader_certificate import _Move, certified, certified_cost, find_law
-from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law
-from discreet.privacy.mechanisms.leader_selection import LeaderSelection
-from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.leader import (
+    LeaderSelection,
+    _Move,
+    certified,
+    certified_cost,
+    find_law,
+    leader_curve,
+    leader_law,
+)
 from discreet.privacy.mechanisms.optimal_selection import read_curve, unseen_curve
+from discreet.privacy.mechanisms.selection import ObservedSelection
 from discreet.privacy.noise import WHOLE, InsecureSeededNoise
 from discreet.privacy.private import Change, Relation
 from tests.exact import paths

@@ -8,9 +8,17 @@ from itertools import product
 import pytest
 
 from discreet.privacy.costs import Pure
-from discreet.privacy.mechanisms.leader_certificate import SLACKS, certified, find_law
-from discreet.privacy.mechanisms.leader_law import leader_curve, leader_law, prior_votes
-from discreet.privacy.mechanisms.leader_selection import MOST_CANDIDATES, SIZES, LeaderSelection
+from discreet.privacy.mechanisms.leader import (
+    MOST_CANDIDATES,
+    SIZES,
+    SLACKS,
+    LeaderSelection,
+    certified,
+    find_law,
+    leader_curve,
+    leader_law,
+    prior_votes,
+)
 from discreet.privacy.mechanisms.optimal_selection import PRIOR, candidate_curve, read_curve
 from discreet.privacy.noise import WHOLE
 from tests.exact import paths

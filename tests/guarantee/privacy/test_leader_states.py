@@ -1,6 +1,6 @@
 """A second certificate of the leader: its law in every state of up to 40 voters, and every move, by another program.
 
-`leader_certificate` lists what is near the top, and bounds the rest by intervals. Here nothing is bounded. Every state
+`mechanisms.leader` lists what is near the top, and bounds the rest by intervals. Here nothing is bounded. Every state
 is listed, as the number of slots with each number of votes, and the divergence of every move follows from the law. The
 two share no code. The law is written down again from docs/privacy-details.md, in floating-point numbers. An answer that
 did not move and does not lead is left out: its weight falls by at most the price, which is checked in every move.
@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.privacy.mechanisms.leader_certificate import CertifiedLaw, certified, certified_cost, find_law
-from discreet.privacy.mechanisms.leader_law import leader_law
+from discreet.privacy.mechanisms.leader import CertifiedLaw, certified, certified_cost, find_law, leader_law
 from discreet.privacy.noise import WHOLE
 
 Numbers = NDArray[np.float64]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ZeroConcentrated
-from discreet.privacy.mechanisms.noisy_vectors import NoisyVectors, Placed, spectral_norm
+from discreet.privacy.mechanisms.vectors import NoisyVectors, Placed, spectral_norm
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise, Whole
 from discreet.privacy.private import Change, Relation
 from tests.guarantee.privacy.laws import ADD_REMOVE, REPLACE, Law, divergence, gaussian_law

@@ -9,11 +9,10 @@ from discreet.errors import BudgetExhausted, DiscreetError, LedgerError, Private
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange, Times, Together
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
-from discreet.privacy.mechanisms.aggregated_logits import AggregatedLogits
 from discreet.privacy.mechanisms.counting import NoisyCount
+from discreet.privacy.mechanisms.vectors import AggregatedLogits
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.privacy.overlap import InEachCluster, filters
-from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, partition_by_cluster
+from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, InEachCluster, filters, partition_by_cluster
 from discreet.privacy.private import Private, unseal
 
 FREELY: Any = {"name": str, "remember": lambda found: found}

@@ -106,7 +106,7 @@ def test_a_change_is_of_at_least_one_share() -> None:
 
 def test_only_the_filters_open_private_values() -> None:
     users = {path.name for path in SOURCES if re.search(r"\bunseal\(", path.read_text())}
-    assert users == {"private.py", "filter.py", "partition.py", "account.py", "unit_account.py"}
+    assert users == {"private.py", "filter.py", "partition.py", "account.py"}
     assert not [path for path in SOURCES if "_Private__" in path.read_text() and path.name != "private.py"]
 
 

@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError
 from discreet.privacy.costs import ORDERS
 from discreet.privacy.filter import Mechanism
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism
+from discreet.privacy.mechanisms.selection import ExponentialMechanism
 from discreet.privacy.noise import WHOLE, InsecureSeededNoise, Noise
 from discreet.privacy.partition import (
     REPLACE_ONE,

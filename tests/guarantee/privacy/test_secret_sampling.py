@@ -10,20 +10,22 @@ import numpy as np
 import pytest
 
 from discreet.privacy.accounting import Spending
-from discreet.privacy.costs import ORDERS, BoundedRange, Pure, ZeroConcentrated
-from discreet.privacy.mechanisms.counting import NoisyCount, ThresholdedCounts
-from discreet.privacy.mechanisms.limited_domain import ObservedSelection
-from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
-from discreet.privacy.mechanisms.secret_sampling import SecretSample
-from discreet.privacy.noise import InsecureSeededNoise
-from discreet.privacy.private import Change, Relation
-from discreet.privacy.sampled_costs import (
+from discreet.privacy.costs import (
+    ORDERS,
+    BoundedRange,
     GaussianShift,
+    Pure,
     SampledGaussian,
+    ZeroConcentrated,
     amplified_epsilon,
     amplify,
     sampled_gaussian_curve,
 )
+from discreet.privacy.mechanisms.counting import NoisyCount, SecretSample, ThresholdedCounts
+from discreet.privacy.mechanisms.optimal_selection import OptimalSelection
+from discreet.privacy.mechanisms.selection import ObservedSelection
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.privacy.private import Change, Relation
 from discreet_lab.audit.vote_mutants import BrokenKeyCoin, BrokenReuse
 from tests.exact import paths
 from tests.guarantee.privacy.laws import (

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from discreet.privacy.costs import BoundedRange, ZeroConcentrated
-from discreet.privacy.mechanisms.aggregated_logits import ONE, AggregatedLogits
 from discreet.privacy.mechanisms.counting import KeywordCounts, NoisySum
+from discreet.privacy.mechanisms.vectors import ONE, AggregatedLogits
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
 from discreet.privacy.noise import least_threshold as noise_above
 from discreet.privacy.private import Change

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms.statistics.noisy_cells import StatisticPrice, choose_histogram, choose_tables, cost_of
+from discreet.algorithms.statistics.cells import StatisticPrice, choose_histogram, choose_tables, cost_of
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms import counting

@@ -7,9 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from discreet.privacy.costs import BoundedRange, Cost, Pure
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
-from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
-from discreet.privacy.mechanisms.sparse_vector import SparseVector
+from discreet.privacy.mechanisms.selection import (
+    ExponentialMechanism,
+    LimitedDomain,
+    ObservedSelection,
+    PermuteAndFlip,
+    SparseVector,
+    vote_scale,
+)
 from discreet.privacy.private import Change, Relation
 from tests.guarantee.privacy.laws import (
     ADD_REMOVE,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.algorithms.common.consensus_release import least_epsilon, supporters
+from discreet.algorithms.consensus_release import least_epsilon, supporters
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.mechanisms.counting import ThresholdedCounts
 from discreet.privacy.mechanisms.optimal_selection import CountedSelection, OptimalSelection

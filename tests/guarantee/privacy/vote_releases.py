@@ -5,7 +5,7 @@ Privacy-spec, parts 10.3 and 10.6. All units that could vote come or go (`Relati
 
 from dataclasses import dataclass
 
-from discreet.algorithms.common.consensus_release import CHANCE
+from discreet.algorithms.consensus_release import CHANCE
 from discreet.privacy.accounting import ATTO, Budget, Spending, largest
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counting import ThresholdedCounts

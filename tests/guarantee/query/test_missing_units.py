@@ -15,9 +15,9 @@ import pytest
 from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
-from discreet.algorithms.common.algorithm import Answer, Figure, Support
-from discreet.algorithms.statistics.counted import MAY_LACK, Counted, at_most
-from discreet.algorithms.statistics.share import say_share
+from discreet.algorithms.base import Answer, Figure, Support
+from discreet.algorithms.statistics.cells import MAY_LACK, Counted, at_most
+from discreet.algorithms.statistics.counts import say_share
 from discreet.algorithms.statistics.statistic import CellStatistic, Statistic
 from discreet.cli.app import app
 from discreet.errors import BudgetExhausted

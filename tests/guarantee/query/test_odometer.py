@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.algorithms.common.ensemble import VoterEnsemble
+from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure

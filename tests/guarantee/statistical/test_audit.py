@@ -11,8 +11,7 @@ import pytest
 import scipy
 
 from discreet.privacy.costs import Together
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism, vote_scale
-from discreet.privacy.mechanisms.sparse_vector import SparseVector
+from discreet.privacy.mechanisms.selection import ExponentialMechanism, SparseVector, vote_scale
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Change, Relation
 

@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 import scipy
 
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip
-from discreet.privacy.mechanisms.limited_domain import LimitedDomain, ObservedSelection
-from discreet.privacy.mechanisms.sparse_vector import SparseVector
+from discreet.privacy.mechanisms.selection import (
+    ExponentialMechanism,
+    LimitedDomain,
+    ObservedSelection,
+    PermuteAndFlip,
+    SparseVector,
+)
 from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
 from tests.guarantee.privacy.laws import (
     Law,

@@ -7,9 +7,8 @@ from collections import Counter
 import pytest
 import scipy
 
-from discreet.privacy.mechanisms.counting import ThresholdedCounts
+from discreet.privacy.mechanisms.counting import SecretSample, ThresholdedCounts
 from discreet.privacy.mechanisms.optimal_selection import CountedSelection, OptimalSelection
-from discreet.privacy.mechanisms.secret_sampling import SecretSample
 from discreet.privacy.noise import WHOLE, InsecureSeededNoise, Noise, SystemNoise
 from tests.guarantee.statistical.test_draws import fits
 

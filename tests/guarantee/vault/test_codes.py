@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import Answer
+from discreet.algorithms.base import Answer
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer, UsageError
 from discreet.operations.backup import back_up

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.algorithm import Answer
+from discreet.algorithms.base import Answer
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import FilterState, Spending
 from discreet.registry import Consensus, MuRAG

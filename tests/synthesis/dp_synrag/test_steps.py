@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from discreet.algorithms.common.logit_sum import BLOCK, Shape, Writers, log_softmax, voices, weigh
+from discreet.algorithms.logit_sum import BLOCK, Shape, Writers, log_softmax, voices, weigh
 from discreet.errors import BadData, BudgetExhausted, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.prompts import rewrite_layout
@@ -16,20 +16,31 @@ from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Times, ZeroConcentrated
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
-from discreet.privacy.mechanisms.aggregated_logits import ONE, TokenPrice, Weights
 from discreet.privacy.mechanisms.counting import NoisySum
-from discreet.privacy.mechanisms.threshold_choice import ThresholdChoice
+from discreet.privacy.mechanisms.selection import ThresholdChoice
+from discreet.privacy.mechanisms.vectors import ONE, TokenPrice, Weights
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private, unseal
 from discreet.retrieval.embedding import open_embedder
 from discreet.synthesis.base import TextPiece, UnitTexts
 from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_synrag.clusters import merged, near_the_centre, numbered, ordered, places, rarest_first
-from discreet.synthesis.dp_synrag.keywords import ranked_keywords
-from discreet.synthesis.dp_synrag.parameters import LEVELS, DPSynRAG, SynRAGPlan
-from discreet.synthesis.dp_synrag.rewrite import write_texts
-from discreet.synthesis.dp_synrag.select import check_task, mentions, useful
+from discreet.synthesis.dp_synrag import (
+    LEVELS,
+    DPSynRAG,
+    SynRAGPlan,
+    check_task,
+    mentions,
+    merged,
+    near_the_centre,
+    numbered,
+    ordered,
+    places,
+    ranked_keywords,
+    rarest_first,
+    useful,
+    write_texts,
+)
 
 pytestmark = pytest.mark.usefixtures("two_threads")
 GRANT = Budget(20.0, 1e-5, 5e-6)

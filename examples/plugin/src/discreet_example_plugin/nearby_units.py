@@ -3,7 +3,18 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet import Account, Algorithm, Budget, GeneratedAnswer, Guarantee, Payment, Plan, Query, UsageError
+from discreet import (
+    Account,
+    Algorithm,
+    AlgorithmSpec,
+    Budget,
+    GeneratedAnswer,
+    Input,
+    Payment,
+    Plan,
+    Query,
+    UsageError,
+)
 from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Spending, budget_for
 from discreet.privacy.costs import Pure
@@ -22,8 +33,7 @@ class NearbyUnits(Algorithm):
     """
 
     name: ClassVar[str] = "nearby-units"
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.EVERY_UNIT
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EVERY_UNIT, inputs=frozenset({Input.PASSAGES}))
 
     epsilon: float = 1.0
     similarity: float = 0.3

@@ -10,8 +10,16 @@ from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, TypeVar, cast
 
-from discreet.algorithms.common.algorithm import Algorithm, Figure, GeneratedAnswer, Guarantee, Plan, Query
-from discreet.algorithms.common.ensemble import check_number
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, Figure, GeneratedAnswer, Input, Plan, Query
+from discreet.algorithms.ensemble import check_number
+from discreet.algorithms.statistics.cells import (
+    Counted,
+    Histogram,
+    StatisticPrice,
+    choose_histogram,
+    cost_of,
+    usual_counts,
+)
 from discreet.algorithms.statistics.conditions import (
     Condition,
     FieldTest,
@@ -21,14 +29,6 @@ from discreet.algorithms.statistics.conditions import (
     parse,
     tests_of,
     written,
-)
-from discreet.algorithms.statistics.counted import Counted
-from discreet.algorithms.statistics.noisy_cells import (
-    Histogram,
-    StatisticPrice,
-    choose_histogram,
-    cost_of,
-    usual_counts,
 )
 from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
@@ -58,8 +58,8 @@ class Statistic(Algorithm):
         language: the language of the phrases, "de", "fr" or "es"; English if empty.
     """
 
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.EACH_UNIT
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EACH_UNIT, inputs=frozenset({Input.RECORDS}))
+
     population: str = ""
     where: tuple[str, ...] = ()
     epsilon: float | None = None
@@ -78,11 +78,6 @@ class Statistic(Algorithm):
             if self.epsilon < LEAST_EPSILON:
                 raise UsageError(f"Epsilon is at least {LEAST_EPSILON:g} for a statistic, not {self.epsilon:g}.")
         _ = self.members
-
-    @property
-    def needs_model(self) -> bool:
-        """Whether it asks a model: no statistic does."""
-        return False
 
     @cached_property
     def base(self) -> Condition:
@@ -108,7 +103,7 @@ class Statistic(Algorithm):
     def set_apart(self) -> tuple[str, ...]:
         """What distinguishes two statistics: their parts, without the price, and phrases without empty words."""
         left_out = ("epsilon", "uses", "population", "where", "language")
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in left_out}
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in left_out}
         parts = (f"{name}={_plain(name, value, self.language)}" for name, value in own.items())
         return (self.name, f"among={written(self.base.facts())}", f"within={tests_of(self.base)}", *parts)
 

@@ -15,12 +15,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Figure, GeneratedAnswer, Plan, Query
-from discreet.algorithms.statistics.counted import Counted, Reckon, at_most, percent, whole
-from discreet.algorithms.statistics.noisy_cells import Histogram, choose_tables, cost_of, usual_tables
+from discreet.algorithms.base import Figure, GeneratedAnswer, Plan, Query
+from discreet.algorithms.statistics.cells import (
+    Counted,
+    Histogram,
+    Reckon,
+    at_most,
+    choose_tables,
+    cost_of,
+    percent,
+    usual_tables,
+    whole,
+)
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.trend import MONTHS, Periods
-from discreet.algorithms.statistics.value_counts import sample
+from discreet.algorithms.statistics.values import sample
 from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account

@@ -10,11 +10,10 @@ from datetime import date
 from functools import cached_property
 from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Figure
+from discreet.algorithms.base import Figure
+from discreet.algorithms.statistics.cells import LEVEL, Counted, Reckon, whole
 from discreet.algorithms.statistics.conditions import ALL, Condition, Known, period_of
-from discreet.algorithms.statistics.count import Count
-from discreet.algorithms.statistics.counted import Counted, Reckon, whole
-from discreet.algorithms.statistics.noisy_cells import LEVEL
+from discreet.algorithms.statistics.counts import Count
 from discreet.algorithms.statistics.statistic import OUTSIDE
 from discreet.errors import UsageError
 from discreet.retrieval.unit_records import UnitRecord

@@ -13,9 +13,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from discreet.algorithms.common.algorithm import Figure
-from discreet.algorithms.statistics.counted import MAY_BE_NONE, Counted, Reckon
-from discreet.algorithms.statistics.noisy_cells import Cells
+from discreet.algorithms.base import Figure
+from discreet.algorithms.statistics.cells import MAY_BE_NONE, Cells, Counted, Reckon
 from discreet.algorithms.statistics.statistic import OUTSIDE, CellStatistic
 from discreet.algorithms.statistics.values import values_of
 from discreet.errors import UsageError

@@ -1,36 +1,84 @@
-"""What a short answer and a yes/no question say, from their texts alone: canonical forms, claims and candidates.
+"""What an answer says, from its text alone: its keywords, its canonical form, and the words it shares with records.
 
-Two voters agree if the canonical forms of their answers are equal. The form is public and deterministic, and is
-computed for one answer at a time. It may depend on the question, which is public, but not on other answers. The steps:
-
-1. Keep the first line, and of it the first sentence.
-2. If the question wants yes or no, and the answer begins with one, keep that word.
-3. Keep words without case, punctuation and leading articles; hyphens and points inside a word stay.
-4. Drop the phrase that leads up to the answer: "The treatment for X is Y" becomes "y", since its head, "the treatment",
-   only repeats the question. "Y is the disease" becomes "y" as well.
-
-An answer without remaining words is an abstention.
-
-A candidate that an answer names is a function of the question, of public answers and of one voter's own answer. So a
-voter still has one vote, which no other voter moves (privacy-spec, part 10.5).
-
-A yes/no question claims a value for a subject: "Is cold tea used to treat Thunder Heart?" claims "cold tea" for
-"Thunder Heart". A claim about a treatment has an open question, too: "What is the treatment for Thunder Heart?" Other
-claims have none. The forms are those of English questions about diseases. A question of another form has no subject,
-and all its words are the value. The claim may be wrapped in a polite or a doubtful question: "Can you tell me if X is
-treated with A?", "X is treated with A, right?" and "Is it true that X is treated with A?" all ask "Is X treated with
-A?" In doubt, a question is unchanged.
+Each answer is parsed on its own, so that one answer cannot change what another one says.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from unicodedata import category, normalize
 
-from discreet.algorithms.text.keywords import STOP_WORDS
 from discreet.errors import UsageError
+
+STOP_WORDS = frozenset(
+    """a about above after again all also although am among an and another any are as at be because been before being
+    below between both but by can cannot could did do does doing done down during each either else every few for from
+    further had has have having he her here hers herself him himself his how however i if in into is it its itself just
+    may me might more most much must my myself neither no nor not now of off on once one only onto or other our ours
+    ourselves out over own per shall she should since so some such than that the their theirs them themselves then there
+    therefore these they this those though through thus to too toward towards under until up upon us very was we were
+    what when where whether which while who whom whose why will with within without would yet you your yours yourself
+    yourselves""".split()
+)
+"""English function words: public, in every answer, and without information for the next one."""
+
+_SAME = str.maketrans({"’": "'", "\N{FRACTION SLASH}": "/"})
+_NOT_IN_A_NUMBER = re.compile(r"(?<!\d)[.,:/]|[.,:/](?!\d)")
+_POSSESSIVE = re.compile(r"'s(?!\w)")
+_NOT_IN_A_WORD = re.compile(r"(?<!\w)'|'(?!\w)")
+
+
+def keywords(answer: str) -> frozenset[str]:
+    """Return the words of an answer without stop words, regardless of order, case and number.
+
+    DP-KSA counts the tokens of a model or "word tokens". Whole words are the same for every model, and readable.
+
+    - Unicode is normalized to NFKC and case folded; invisible characters (soft hyphens, joiners) are dropped.
+    - A word is a run of letters, their marks, digits, and apostrophes between them. All other characters, hyphens too,
+      separate words. A possessive 's is dropped.
+    - Numbers are kept, with points, commas, colons and slashes between digits: "3.5", "10,000", "12:30".
+    - `STOP_WORDS` are left out. Words are not stemmed: "thumb" and "thumbs" are two words.
+    """
+    text = normalize("NFKC", normalize("NFKC", answer).casefold()).translate(_SAME)
+    text = _POSSESSIVE.sub("", _NOT_IN_A_NUMBER.sub(" ", "".join(map(_kept, text))))
+    return frozenset(_NOT_IN_A_WORD.sub(" ", text).split()) - STOP_WORDS
+
+
+def _kept(character: str) -> str:
+    """Return the character itself, a space in its place, or an empty string."""
+    kind = category(character)
+    if kind == "Cf":
+        return ""
+    return character if kind[0] in "LMN" or character in ".,:/'" else " "
+
+
+# --- what a short answer and a yes/no question say --------------------------------------------------------------------
+# Canonical forms, claims and candidates follow from a text alone.
+#
+# Two voters agree if the canonical forms of their answers are equal. The form is public and deterministic, and is
+# computed for one answer at a time. It may depend on the question, which is public, but not on other answers. Its
+# steps:
+#
+# 1. Keep the first line, and of it the first sentence.
+# 2. If the question wants yes or no, and the answer begins with one, keep that word.
+# 3. Keep words without case, punctuation and leading articles; hyphens and points inside a word stay.
+# 4. Drop the phrase that leads up to the answer: "The treatment for X is Y" becomes "y", since its head, "the
+#    treatment", only repeats the question. "Y is the disease" becomes "y" as well.
+#
+# An answer without remaining words is an abstention.
+#
+# A candidate that an answer names is a function of the question, of public answers and of one voter's own answer. So a
+# voter still has one vote, which no other voter moves (privacy-spec, part 10.5).
+#
+# A yes/no question claims a value for a subject: "Is cold tea used to treat Thunder Heart?" claims "cold tea" for
+# "Thunder Heart". A claim about a treatment has an open question, too: "What is the treatment for Thunder Heart?" Other
+# claims have none. The forms are those of English questions about diseases. A question of another form has no subject,
+# and all its words are the value. The claim may be wrapped in a polite or a doubtful question: "Can you tell me if X is
+# treated with A?", "X is treated with A, right?" and "Is it true that X is treated with A?" all ask "Is X treated with
+# A?" In doubt, a question is unchanged.
 
 _WORD = re.compile(r"\w+(?:[-'.,:/&+]\w+)*", re.UNICODE)
 # A sentence ends before a space, but not after a single letter or a title: "Dr. Lind", "J. Lind".
@@ -351,3 +399,53 @@ def without_choices(question: str, choices: Sequence[str]) -> str:
         left, found = re.subn(rf"(?<!\w){re.escape(one)}(?!\w)", " ", left, flags=re.IGNORECASE)
         named += found > 0
     return " ".join(left.split()) if named > 1 and content(left) else question
+
+
+# --- the words that a voter's answer and its own records share --------------------------------------------------------
+# One vote for one answer in different phrases. Privacy-spec, part 5b ("grounded"): "The song is by B. J. Thomas" and
+# "B. J. Thomas sang it" are one vote, "b j thomas", if both records name him. What stands in no record of the voter is
+# no vote. The form depends on the question, which is public, and on one voter's records and answer alone.
+
+
+def shared_words(answer: str, texts: Sequence[str], question: str) -> str:
+    """Return the longest run of words of an answer that stands in one of the texts, the first of several.
+
+    Words of the question, articles and stop words at its ends are left out before the lengths are compared. Returns ""
+    if nothing is left.
+
+    Args:
+        answer: the answer of a voter; its first sentence counts.
+        texts: the voter's records.
+        question: the question.
+    """
+    said = words_of(first_sentence(answer))
+    asked = frozenset(form for word in words_of(question) for form in (word, strip_plural(word)))
+    found: list[str] = []
+    for text in texts:
+        for start, end in _runs(said, words_of(text)):
+            run = _trimmed(said[start:end], asked)
+            if len(run) > len(found):
+                found = run
+    return " ".join(found)
+
+
+def _runs(said: list[str], record: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each run of `said` that stands in `record`, and in no longer run.
+
+    The time follows from the lengths alone, and not from how often a word of one record comes back.
+    """
+    text, end = f" {' '.join(record)} ", 0
+    for start in range(len(said)):
+        before, end = end, max(end, start)
+        while end < len(said) and f" {' '.join(said[start : end + 1])} " in text:
+            end += 1
+        if end > max(before, start):
+            yield start, end
+
+
+def _trimmed(run: list[str], asked: frozenset[str]) -> list[str]:
+    def is_empty(word: str) -> bool:
+        return word in asked or strip_plural(word) in asked or word in ARTICLES or word in LINKS or word in STOP_WORDS
+
+    kept = [index for index, word in enumerate(run) if not is_empty(word)]
+    return run[kept[0] : kept[-1] + 1] if kept else []

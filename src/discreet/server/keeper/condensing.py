@@ -6,7 +6,7 @@ It reads what the analyst sent, and nothing else. So the words that it writes ar
 import re
 from collections.abc import Sequence
 
-from discreet.algorithms.text.greedy_decode import write
+from discreet.algorithms.text.writing import write
 from discreet.generation.model import Prompt, VotingModel
 from discreet.server.wire import LONGEST_CONDENSED, Turn
 

@@ -13,9 +13,10 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from discreet.algorithms.common.algorithm import Algorithm
-from discreet.algorithms.statistics.count import Count
-from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.base import Algorithm
+from discreet.algorithms.retrieval import vote_by_readings
+from discreet.algorithms.statistics.counts import Count
+from discreet.algorithms.statistics.values import ListValues
 from discreet.config import DEFAULT_STORE, FORMAT, VaultConfig
 from discreet.errors import DiscreetError
 from discreet.retrieval.documents import Document
@@ -157,8 +158,8 @@ def _cheapest(dummy: Vault) -> float:
 
 def _by_what_was_read(preset: Preset) -> list[Algorithm]:
     """Return the algorithm of a preset that votes by what was read before; none if it has no such."""
-    found = preset.build(_ASKED).with_readings()
-    return [] if found.needs_model else [found]
+    found = vote_by_readings(preset.build(_ASKED))
+    return [] if found.spec.needs_model else [found]
 
 
 def what_is_not_covered(settings: VaultConfig) -> str:

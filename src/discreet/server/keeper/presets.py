@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import ANY_VOCABULARY, Algorithm, Guarantee, Plan
+from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Guarantee, Plan
 from discreet.baselines.non_rag import NonRAG
 from discreet.config import VaultConfig, read_config
 from discreet.errors import UsageError
@@ -135,7 +135,7 @@ class Presets:
         Raises:
             UsageError: if it is one.
         """
-        if algorithm.guarantee is not Guarantee.DP:
+        if algorithm.spec.guarantee is not Guarantee.DP:
             raise UsageError(f"'{algorithm.name}' gives no guarantee, so it is not served. Name a private algorithm.")
         check_payment(algorithm, self._settings, self._path)
 
@@ -153,7 +153,7 @@ class Presets:
         except (UsageError, TypeError, ValueError):  # another package's algorithm may have no defaults
             return False
         fits = plan is not None and plan.ceiling.delta <= self._budget.delta and self._budget.admits(plan.max_cost)
-        return fits and algorithm.payment is not Payment.NOTHING
+        return fits and algorithm.spec.payment is not Payment.NOTHING
 
 
 def find_longest(algorithm: Algorithm) -> int | None:

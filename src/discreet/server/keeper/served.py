@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm, Answer
-from discreet.algorithms.common.read_votes import names_attribute
-from discreet.algorithms.statistics.list_values import ListValues
+from discreet.algorithms.base import Algorithm, Answer
+from discreet.algorithms.consensus import names_attribute
+from discreet.algorithms.retrieval import vote_by_readings
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.value_counts import ValueCounts
+from discreet.algorithms.statistics.values import ListValues, ValueCounts
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
 from discreet.config import field_type, field_values
@@ -229,7 +229,7 @@ class Served:
             algorithm: Algorithm = preset.build(replace(question, question=asked, choices=choices))
             readings = self.vault.components.readings
             reads = not preset.name and readings.complete and names_attribute(asked, readings.schema)
-            return algorithm.with_readings() if reads else algorithm
+            return vote_by_readings(algorithm) if reads else algorithm
 
         router = replace(self.vault.router, earlier=question.earlier)  # never the history: it has others' questions
         found = router.decide(

@@ -5,7 +5,7 @@ from dataclasses import fields
 from itertools import product
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.errors import UsageError
 from discreet.query.known_answers import KnownQuestion
 from discreet.registry import ALGORITHMS, make_algorithm

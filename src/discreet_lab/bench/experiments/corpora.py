@@ -15,7 +15,7 @@ from discreet.query.known_answers import KnownQuestion, matches
 from discreet.registry import RAG, make_algorithm
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.base import SynthesisAlgorithm
-from discreet.synthesis.dp_synrag.select import useful
+from discreet.synthesis.dp_synrag import useful
 from discreet.synthesis.runner import METHODS, Synthetic, Told, make_corpus
 from discreet.vault import Vault
 from discreet_lab.attacks.simulation import copied, documents_of, private_folder
@@ -89,7 +89,7 @@ def _query_time(given: BenchRun) -> list[Row]:
     )
     rows = []
     for (name, epsilon), one in settings.items():
-        paid = {"paid": "each question" if one.private and epsilon is not None else None}
+        paid = {"paid": "each question" if one.spec.private and epsilon is not None else None}
         rows += _grouped(given, {"corpus": name, "epsilon": epsilon, **paid}, columns, found[one])
     return rows
 

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.common.algorithm import check_model
-from discreet.algorithms.text.greedy_decode import write_all
+from discreet.algorithms.base import check_model
+from discreet.algorithms.text.writing import write_all
 from discreet.errors import BadData
 from discreet.export.vectors import draw_matrix
 from discreet.generation.model import Prompt
@@ -103,7 +103,7 @@ class ExtractionRow:
 def run_knn_lm(given: BenchRun) -> list[Row]:
     """Return the rows of kNN-LM."""
     model = given.vault.model
-    check_model(KnnLM.name, KnnLM.requires, model)
+    check_model(KnnLM.name, KnnLM.spec.capabilities, model)
     assert isinstance(model, TransformersModel)
     tried, _ = _tried(given)
     return _counted(given, measure_knn_lm(tried, model))
@@ -112,7 +112,7 @@ def run_knn_lm(given: BenchRun) -> list[Row]:
 def run_prompting(given: BenchRun) -> list[Row]:
     """Return the rows of direct prompting."""
     model = given.vault.model
-    check_model(KnnLM.name, KnnLM.requires, model)
+    check_model(KnnLM.name, KnnLM.spec.capabilities, model)
     assert isinstance(model, TransformersModel)
     tried, stored = _tried(given)
     return _counted(given, measure_prompting(tried, model, given.vault.embedder, stored))

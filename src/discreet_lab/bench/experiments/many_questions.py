@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from discreet.algorithms.common.algorithm import Algorithm
+from discreet.algorithms.base import Algorithm
 from discreet.errors import BadData, UsageError
 from discreet.privacy.accounting import Budget, largest
 from discreet.registry import make_algorithm

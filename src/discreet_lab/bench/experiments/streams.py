@@ -7,13 +7,12 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from discreet.algorithms.common.ensemble import VoterEnsemble
+from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.errors import UsageError
-from discreet.privacy.account import Payment
+from discreet.privacy.account import Payment, UnitAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.privacy.unit_account import UnitAccount
 from discreet.query.threshold_tuning import Tuning, suggestion
 from discreet.registry import RAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, make_algorithm
 from discreet.vault import Vault
@@ -142,12 +141,12 @@ def _own(given: BenchRun, name: str, cells: Row) -> list[tuple[Row, Setting]]:
     known = {key: value for key, value in cells.items() if key not in ("inner", "epsilon") and value is not None}
     options = {**given.parameters, **known}
     algorithm = make_algorithm(name, options, strict=False)
-    if not algorithm.private or algorithm.payment is Payment.NOTHING:
+    if not algorithm.spec.private or algorithm.spec.payment is Payment.NOTHING:
         return [({"algorithm": name, **dict.fromkeys(cells)}, Setting(algorithm))]
     at: Row = {"algorithm": name, **cells, **({"inner": None} if "inner" in cells else {})}
     vocabulary = given.vault.model.vocabulary_size
     setting: Setting | None = Setting(algorithm, cells["epsilon"], given.delta or DELTA, reuse=bool(cells.get("reuse")))
-    if algorithm.payment is Payment.EVERY_UNIT:
+    if algorithm.spec.payment is Payment.EVERY_UNIT:
         delta, asked = given.delta or DELTA, len(given.questions)
         budget = Budget(cells["epsilon"], delta, 0.5 * delta)
         own = {**options, "delta": budget.failures / asked}

@@ -8,11 +8,11 @@ retrieval by rank (`run`). Docstrings give the papers' names of parameters.
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query, check_model
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel
@@ -121,6 +121,21 @@ FAILURE_SHARE = 0.01
 """The part of a question's delta for the failure probabilities of its mechanisms; the rest is for conversion."""
 
 
+@dataclass(frozen=True)
+class Rounds:
+    """The rounds of an answer.
+
+    Attributes:
+        wanted: how many the total should buy.
+        most: the most of one answer, if the price of a round is given.
+        epsilon: the price of a round; None if it follows from the total.
+    """
+
+    wanted: int = 1
+    most: int = 1
+    epsilon: float | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class VoterEnsemble(VoterConfig, Algorithm):
     """Parameters of a private answer by voters: those of `VoterConfig`, and two more.
@@ -130,10 +145,7 @@ class VoterEnsemble(VoterConfig, Algorithm):
         delta: the question's delta (delta_total); the vault's if None.
     """
 
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.EVERY_UNIT
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.COMPLETIONS})
-    generates: ClassVar[bool] = True
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EVERY_UNIT, frozenset({Capability.COMPLETIONS}))
 
     epsilon: float = 10.0
     delta: float | None = None
@@ -145,19 +157,9 @@ class VoterEnsemble(VoterConfig, Algorithm):
             raise UsageError(f"Delta is a probability between 0 and 1, not {self.delta}. Try 1e-6.")
 
     @property
-    def rounds(self) -> int:
-        """The number of rounds that the total should buy."""
-        return 1
-
-    @property
-    def most_rounds(self) -> int:
-        """The largest number of rounds of an answer if the price of a round is given."""
-        return 1
-
-    @property
-    def price(self) -> float | None:
-        """The epsilon of a round, if it is given; None if it follows from the total."""
-        return None
+    def rounds(self) -> Rounds:
+        """The rounds of an answer."""
+        return Rounds()
 
     @abstractmethod
     def mechanisms(self, epsilon: float, delta: float, change: Change, vocabulary: int) -> Sequence[Priced]:
@@ -212,23 +214,6 @@ class VoterEnsemble(VoterConfig, Algorithm):
         self.check(rounds)
         return rounds.plan
 
-    def scaled_to(self, epsilon: float) -> Self:
-        """Return the same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
-        return replace(self.without_price(), epsilon=epsilon)
-
-    def without_price(self) -> Self:
-        """Return the same algorithm with a price of a round that follows from the total."""
-        return self
-
-    def prepare(self, question: str, model: VotingModel) -> None:
-        """Check that `model` has the required capabilities, and room for `question`.
-
-        Raises:
-            UsageError: if it has not.
-        """
-        super().prepare(question, model)
-        self.check_fits(question, model)
-
     @property
     def units_read(self) -> int:
         """The number of units that all voters read together."""
@@ -251,28 +236,11 @@ class VoterEnsemble(VoterConfig, Algorithm):
         """Return what is released after an answer by a curve, and paid with it."""
         return ()
 
-    def hears_candidates(self, change: Change) -> bool:
-        """Return whether public answers can be candidates of the vote if units change it like this."""
-        return False
-
-    def with_candidates(self, answers: tuple[str, ...]) -> Self:
-        """Return the ensemble with public answers as candidates, for one that hears them."""
-        return self
-
-    @property
-    def hears_proposals(self) -> bool:
-        """Whether public answers can be candidates of the vote, where units are dealt by rank."""
-        return self.hears_candidates(REPLACE_ONE)
-
-    def with_proposals(self, answers: tuple[str, ...]) -> Self:
-        """Return the ensemble with public answers as candidates, at the same price; itself if it hears none."""
-        return self.with_candidates(answers) if self.hears_proposals else self
-
     def units_needed(self, rounds: "RoundBudget") -> int:
         """Return how many units near a question are enough for an answer."""
         return self.units_read
 
-    def count_votes(self, budget: Budget, vocabulary: int) -> "tuple[VoterEnsemble, RoundBudget] | None":
+    def count_votes(self, budget: Budget, vocabulary: int) -> "tuple[VoterEnsemble, RoundBudget]":
         """Return itself and the budget of its rounds."""
         return self, self.calibrate(budget, vocabulary)
 
@@ -326,17 +294,17 @@ def calibrate_to_epsilon(
         plan = Plan(ceiling, cost, ceiling.affordable(cost, before, wanted), selection)
         return RoundBudget(plan, epsilon, delta_each)
 
-    wanted = ensemble.rounds
-    if ensemble.price is None:
+    wanted, price = ensemble.rounds.wanted, ensemble.rounds.epsilon
+    if price is None:
         low, high = ensemble.epsilon / wanted / 100, ensemble.epsilon
         return split(largest(lambda epsilon: split(epsilon, wanted).plan.rounds == wanted, low, high), wanted)
-    rounds = split(ensemble.price, ensemble.most_rounds)
+    rounds = split(price, ensemble.rounds.most)
     if rounds.plan.rounds == 0:
         raise UsageError(
-            f"A private token of epsilon {ensemble.price:g} does not fit into a total of {ensemble.epsilon:g}. "
+            f"A private token of epsilon {price:g} does not fit into a total of {ensemble.epsilon:g}. "
             "Lower epsilon_token or raise epsilon."
         )
-    return split(ensemble.price, rounds.plan.rounds)
+    return split(price, rounds.plan.rounds)
 
 
 @lru_cache(maxsize=128)
@@ -355,7 +323,7 @@ def calibrate_to_uses(
     Raises:
         UsageError: if the budget cannot pay for so many questions.
     """
-    wanted = ensemble.rounds
+    wanted, price = ensemble.rounds.wanted, ensemble.rounds.epsilon
     delta_each = budget.failures / (uses * wanted) * (1 - 1e-9)
 
     def cost(epsilon: float) -> Together:
@@ -366,18 +334,30 @@ def calibrate_to_uses(
         once = Spending.of(cost(epsilon), rounds) + (Spending.of(selection) if selection else Spending.nothing())
         return budget.admits(once.times(uses))
 
-    if ensemble.price is None:
+    if price is None:
         rounds, smallest = wanted, budget.epsilon / wanted / uses / 100
         epsilon = largest(lambda epsilon: fits(epsilon, wanted), smallest, budget.epsilon)
     else:
-        epsilon = ensemble.price
-        rounds = max((n for n in range(1, ensemble.most_rounds + 1) if fits(epsilon, n)), default=0)
+        epsilon = price
+        rounds = max((n for n in range(1, ensemble.rounds.most + 1) if fits(epsilon, n)), default=0)
     if not rounds or not fits(epsilon, rounds):
         raise UsageError(
             f"A unit's budget of epsilon {budget.epsilon:g} does not pay for {uses} questions like this. Use fewer "
             "`uses`, fewer private tokens, or a smaller epsilon_token."
         )
     return RoundBudget(Plan(budget, cost(epsilon), rounds, selection), epsilon, delta_each)
+
+
+def check_question(algorithm: Algorithm, question: str, model: VotingModel) -> None:
+    """Check that `model` can answer `question` by an algorithm, before anything is paid.
+
+    Raises:
+        UsageError: if it cannot do what the algorithm requires, or voters have no room for the question.
+    """
+    answering = getattr(algorithm, "inner", algorithm)
+    check_model(answering.name, algorithm.spec.capabilities, model)
+    if isinstance(answering, VoterConfig):
+        answering.check_fits(question, model)
 
 
 def check_number(name: str, value: float) -> None:

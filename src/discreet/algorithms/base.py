@@ -11,10 +11,10 @@ is such a combination, in one file.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import Field, asdict, dataclass, fields
+from dataclasses import Field, asdict, dataclass, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from discreet.errors import UsageError
 from discreet.generation.capabilities import Capability, capabilities
@@ -27,10 +27,6 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.system.frames import frame
 from discreet.system.notebook_html import answer_html
 from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
-
-if TYPE_CHECKING:
-    from discreet.algorithms.common.ensemble import RoundBudget, VoterEnsemble
-
 
 ANY_VOCABULARY = 1000
 """A vocabulary size for plans without a model: no cost depends on it."""
@@ -378,31 +374,72 @@ class Query:
         return self.search or self.text
 
 
+class Input(StrEnum):
+    """What an algorithm reads, beside the question.
+
+    Attributes:
+        MODEL: what a language model writes. Without it no model is loaded, and the answer depends on no earlier one.
+        PASSAGES: the passages of the documents that are near the question, by the embedder.
+        READINGS: what was read of the documents before (`discreet code`), in place of a model's answers.
+        RECORDS: the records of the units.
+        PROPOSALS: public answers that are candidates of the vote (`propose_answers`).
+    """
+
+    MODEL = "model"
+    PASSAGES = "passages"
+    READINGS = "readings"
+    RECORDS = "records"
+    PROPOSALS = "proposals"
+
+
+@dataclass(frozen=True)
+class AlgorithmSpec:
+    """What an algorithm declares: all that planning, pricing, admission, the command line and the server read of it.
+
+    Attributes:
+        payment: which units pay.
+        capabilities: what the model must be able to do; checked before anything is paid.
+        inputs: what it reads. Most read passages and a model.
+        guarantee: the kind of guarantee. Only an algorithm without one reads documents in the clear.
+        choices: the public answers to choose among; empty if any answer can be released.
+        counts_choices: whether it also releases noisy numbers of votes for each choice.
+    """
+
+    payment: Payment
+    capabilities: frozenset[Capability] = frozenset()
+    inputs: frozenset[Input] = frozenset({Input.MODEL, Input.PASSAGES})
+    guarantee: Guarantee = Guarantee.DP
+    choices: tuple[str, ...] = ()
+    counts_choices: bool = False
+
+    @property
+    def private(self) -> bool:
+        """Whether the answers have a guarantee."""
+        return self.guarantee is Guarantee.DP
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a model is asked."""
+        return Input.MODEL in self.inputs
+
+    @property
+    def needs_readings(self) -> bool:
+        """Whether it votes by what was read of the documents before."""
+        return Input.READINGS in self.inputs
+
+
 class Algorithm(ABC):
     """A way to answer a question. Subclasses are frozen dataclasses; their fields are the parameters.
 
     Attributes:
         name: the name for `discreet ask --algorithm`.
-        guarantee: the kind of guarantee.
-        payment: which units pay. A class without one is refused before anything is recorded.
-        requires: the capabilities that the model must have. They are checked before anything is paid.
-        private: whether its answers have a guarantee; follows from `guarantee`.
-        generates: whether it can be the generation of another algorithm (its `inner`).
-        decides: the parameters of its `inner` that the algorithm chooses itself.
+        spec: what the algorithm declares. A class without one is refused before anything is recorded. An instance may
+            declare more than its class, as its parameters say (`declare`).
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
-    guarantee: ClassVar[Guarantee]
-    payment: ClassVar[Payment]
-    requires: ClassVar[frozenset[Capability]] = frozenset()
-    private: ClassVar[bool] = False
-    generates: ClassVar[bool] = False
-    decides: ClassVar[frozenset[str]] = frozenset()
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls.private = getattr(cls, "guarantee", None) is Guarantee.DP
+    spec: ClassVar[AlgorithmSpec]
 
     @abstractmethod
     def plan(self, budget: Budget, vocabulary: int) -> Plan | None:
@@ -424,107 +461,31 @@ class Algorithm(ABC):
             BudgetExhausted: if the account cannot pay.
         """
 
-    def scaled_to(self, epsilon: float) -> Self:
-        """Return the same algorithm for a question of `epsilon`; the algorithm itself if it costs nothing."""
-        return self
+    def declare(self, **changes: Any) -> None:
+        """Change parts of the spec of this instance, from its parameters: called by `__post_init__`."""
+        object.__setattr__(self, "spec", replace(type(self).spec, **changes))
 
-    def prepare(self, question: str, model: VotingModel) -> None:
-        """Check that `model` can answer `question`, before anything is paid.
 
-        Raises:
-            UsageError: if it cannot do what the algorithm requires, or has no room for the question.
-        """
-        check_model(self.name, self.required, model)
+def is_declared(algorithm: object) -> bool:
+    """Return whether an algorithm, or its class, declares who pays and what it promises."""
+    spec: Any = getattr(algorithm, "spec", None)
+    sound = type(spec) is AlgorithmSpec  # a subclass could state another `private`
+    return sound and isinstance(spec.payment, Payment) and isinstance(spec.guarantee, Guarantee)
 
-    @property
-    def required(self) -> frozenset[Capability]:
-        """The capabilities that the model must have with these parameters."""
-        return self.requires
 
-    @property
-    def needs_model(self) -> bool:
-        """Whether it asks a model. If not, none is loaded, and the answer depends on no earlier one."""
-        return True
+A = TypeVar("A", bound=Algorithm)
 
-    @property
-    def needs_readings(self) -> bool:
-        """Whether it votes by what was read of the documents before (`discreet code`)."""
-        return False
 
-    @property
-    def label(self) -> str:
-        """The name, with the parameter that distinguishes two instances in a table."""
-        return self.name
+def with_epsilon(algorithm: A, epsilon: float) -> A:
+    """Return an algorithm for a question of `epsilon`; the algorithm itself if its price is no parameter.
 
-    @property
-    def question_epsilon(self) -> float | None:
-        """The epsilon that a question may cost; None if it is no parameter."""
-        return getattr(self, "epsilon", None)
-
-    @property
-    def least_epsilon(self) -> float:
-        """The epsilon that a question costs before its answer is paid."""
-        return 0.0
-
-    @property
-    def shares_budget(self) -> bool:
-        """Whether a question's price is a share of a unit's whole budget."""
-        return False
-
-    @property
-    def prices_by_grant(self) -> bool:
-        """Whether a question's price follows from a unit's whole budget, and is not given."""
-        return False
-
-    @property
-    def units_read(self) -> int:
-        """The largest number of units that an answer reads; 0 if it is not fixed."""
-        return 0
-
-    @property
-    def public_choices(self) -> tuple[str, ...]:
-        """The public answers to choose from; empty if any answer can be released."""
-        return ()
-
-    @property
-    def set_apart(self) -> tuple[str, ...]:
-        """What distinguishes two answers to one question, beside its words: an earlier answer must have the same."""
-        return self.public_choices
-
-    @property
-    def releases_shares(self) -> bool:
-        """Whether the algorithm also releases noisy numbers of votes for each choice."""
-        return False
-
-    def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
-        """Return the algorithm that chooses among `choices` by grounded votes; itself if it cannot.
-
-        Args:
-            choices: yes, no, and `unsaid`.
-            unsaid: the choice of a voter whose documents do not decide the question.
-        """
-        return self
-
-    def with_readings(self) -> Self:
-        """Return the algorithm that votes by what was read of the documents before; itself if it cannot."""
-        return self
-
-    @property
-    def hears_proposals(self) -> bool:
-        """Whether public answers can be candidates of the vote (`with_proposals`)."""
-        return False
-
-    def with_proposals(self, answers: tuple[str, ...]) -> Self:
-        """Return the algorithm with public answers as candidates, at the same price; itself if it hears none."""
-        return self
-
-    def count_votes(self, budget: Budget, vocabulary: int) -> "tuple[VoterEnsemble, RoundBudget] | None":
-        """Return the voters of one question and their budget; None if the number of votes is not fixed.
-
-        Raises:
-            UsageError: if the budget is too small.
-        """
-        return None
+    Its rounds are as precise as that allows: no price of a single token stays given.
+    """
+    own: dict[str, Any] = {"epsilon": epsilon, "epsilon_token": None}
+    if isinstance(inner := getattr(algorithm, "inner", None), Algorithm):
+        own["inner"] = with_epsilon(inner, epsilon)
+    names = {one.name for one in fields(algorithm)}
+    return replace(algorithm, **{name: value for name, value in own.items() if name in names})
 
 
 _NEEDS: dict[Capability, str] = {

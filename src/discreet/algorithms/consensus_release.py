@@ -9,15 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.algorithms.common.algorithm import Support
+from discreet.algorithms.base import Support
 from discreet.privacy.accounting import NANO, Budget, Spending
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram, ThresholdedCounts
-from discreet.privacy.mechanisms.exponential import ExponentialMechanism, PermuteAndFlip, vote_scale
-from discreet.privacy.mechanisms.leader_certificate import LARGEST_EPSILON, LEAST_DELTA, certified_cost
-from discreet.privacy.mechanisms.leader_law import leader_delta
-from discreet.privacy.mechanisms.leader_selection import LeaderSelection
-from discreet.privacy.mechanisms.limited_domain import ObservedSelection
+from discreet.privacy.mechanisms.leader import (
+    LARGEST_EPSILON,
+    LEAST_DELTA,
+    LeaderSelection,
+    certified_cost,
+    leader_delta,
+)
 from discreet.privacy.mechanisms.optimal_selection import (
     CONFIDENCE,
     LEAST_EPSILON,
@@ -28,6 +30,7 @@ from discreet.privacy.mechanisms.optimal_selection import (
 )
 from discreet.privacy.mechanisms.optimal_selection import LARGEST_EPSILON as LARGEST_CURVE
 from discreet.privacy.mechanisms.order_selection import OrderSelection, Prices
+from discreet.privacy.mechanisms.selection import ExponentialMechanism, ObservedSelection, PermuteAndFlip, vote_scale
 from discreet.privacy.noise import WHOLE, least_threshold
 from discreet.privacy.private import Change, Private, Relation
 

@@ -7,13 +7,15 @@ ensemble that is private for the units that it was dealt.
 import math
 from abc import abstractmethod
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import ClassVar, Self
+from typing import ClassVar, TypeVar, cast
 
-from discreet.algorithms.common.algorithm import Algorithm, GeneratedAnswer, Guarantee, Plan, Query
-from discreet.algorithms.common.consensus_release import RECEIPT, order_prices
-from discreet.algorithms.common.ensemble import (
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Input, Plan, Query
+from discreet.algorithms.consensus import Consensus
+from discreet.algorithms.consensus_release import RECEIPT, order_prices
+from discreet.algorithms.ensemble import (
     MOST_VOTERS,
     RoundBudget,
     VoterEnsemble,
@@ -21,9 +23,7 @@ from discreet.algorithms.common.ensemble import (
     calibrate_to_uses,
     check_number,
 )
-from discreet.algorithms.consensus import Consensus
 from discreet.errors import UsageError
-from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import ATTO, NANO, Budget, Spending, budget_of, largest
@@ -31,7 +31,7 @@ from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Count, RowRule
-from discreet.privacy.private import Private
+from discreet.privacy.private import Change, Private
 from discreet.privacy.transcript import MISSED
 from discreet.retrieval.sealed_corpus import Found, SealedCorpus
 
@@ -52,8 +52,7 @@ class PrivateRAG(Algorithm):
     With neither, a question costs `PRICE`, or a unit's whole budget if that is less.
     """
 
-    guarantee: ClassVar[Guarantee] = Guarantee.DP
-    payment: ClassVar[Payment] = Payment.EACH_UNIT
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EACH_UNIT)
 
     inner: VoterEnsemble = field(default_factory=Consensus)
     epsilon: float | None = None
@@ -64,6 +63,16 @@ class PrivateRAG(Algorithm):
             raise UsageError(f"A unit takes part in at least 1 question (uses), not {self.uses}.")
         if self.epsilon is not None:
             check_number("epsilon", self.epsilon)
+        own, heard = self.inner.spec, isinstance(self.inner, Consensus) and self.inner.hears_candidates(self._change)
+        inputs = own.inputs - {Input.PROPOSALS} | ({Input.PROPOSALS} if heard else set())
+        self.declare(
+            capabilities=own.capabilities, inputs=inputs, choices=own.choices, counts_choices=own.counts_choices
+        )
+
+    @property
+    def _change(self) -> Change:
+        """What one unit changes about the votes."""
+        return REPLACE_ONE
 
     @abstractmethod
     def retrieve(
@@ -107,7 +116,7 @@ class PrivateRAG(Algorithm):
         """
         delta = self.check_delta(budget)
         selection = Pure(self.selection_epsilon) if self.selection_epsilon else None
-        if self.shares_budget and self.uses:
+        if self.epsilon is None and self.uses:
             return calibrate_to_uses(self.inner, budget, self.uses, selection, vocabulary)
         price = self.price(budget)
         if price <= self.selection_epsilon:
@@ -136,88 +145,38 @@ class PrivateRAG(Algorithm):
         # Parts are rounded up to billionths. Three billionths are left, since the sum might else exceed a small grant.
         return min(PRICE, budget.epsilon - 3 / NANO) if self.epsilon is None else self.epsilon
 
-    def scaled_to(self, epsilon: float) -> Self:
-        """Return the same algorithm for a question of `epsilon`, with rounds as precise as that allows."""
-        return replace(self, epsilon=epsilon, inner=self.inner.without_price())
-
-    def prepare(self, question: str, model: VotingModel) -> None:
-        """Check that the generation can answer.
-
-        Raises:
-            UsageError: if it cannot.
-        """
-        self.inner.prepare(question, model)
-
-    def with_choices(self, choices: tuple[str, ...], unsaid: str) -> Self:
-        """Return the algorithm with a generation that chooses among `choices`, if it can."""
-        return replace(self, inner=self.inner.with_choices(choices, unsaid))
-
-    def with_readings(self) -> Self:
-        """Return the algorithm whose generation votes by what was read before, if it can."""
-        return replace(self, inner=self.inner.with_readings())
-
-    @property
-    def hears_proposals(self) -> bool:
-        """Whether public answers can be candidates of the vote of the generation."""
-        return self.inner.hears_candidates(REPLACE_ONE)
-
-    def with_proposals(self, answers: tuple[str, ...]) -> Self:
-        """Return the algorithm whose generation has public candidates, at the same price; itself if it hears none."""
-        return replace(self, inner=self.inner.with_candidates(answers)) if self.hears_proposals else self
-
     def count_votes(self, budget: Budget, vocabulary: int) -> tuple[VoterEnsemble, RoundBudget]:
         """Return the generation and the budget of its rounds."""
         return self.inner, self.calibrate(budget, vocabulary)
-
-    @property
-    def required(self) -> frozenset[Capability]:
-        """The capabilities that the generation requires."""
-        return self.inner.required
-
-    @property
-    def needs_model(self) -> bool:
-        """Whether the generation asks a model."""
-        return self.inner.needs_model
-
-    @property
-    def needs_readings(self) -> bool:
-        """Whether the generation votes by what was read before."""
-        return self.inner.needs_readings
-
-    @property
-    def label(self) -> str:
-        """The name, with the number of questions among which a unit's budget is divided."""
-        return f"{self.name}, M={self.uses}" if self.uses else self.name
-
-    @property
-    def least_epsilon(self) -> float:
-        """The epsilon that the retrieval costs."""
-        return self.selection_epsilon
-
-    @property
-    def shares_budget(self) -> bool:
-        """Whether `uses` alone decides the price."""
-        return self.epsilon is None and self.uses is not None
-
-    @property
-    def prices_by_grant(self) -> bool:
-        """Whether no epsilon is given: `uses`, or the usual number of questions, divides the grant."""
-        return self.epsilon is None
 
     @property
     def units_read(self) -> int:
         """The number of units that the generation reads."""
         return self.inner.units_read
 
-    @property
-    def public_choices(self) -> tuple[str, ...]:
-        """The public choices of the generation."""
-        return self.inner.public_choices
 
-    @property
-    def releases_shares(self) -> bool:
-        """Whether the generation releases shares of the vote."""
-        return self.inner.releases_shares
+A = TypeVar("A", bound=Algorithm)
+
+
+def change_vote(algorithm: A, change: Callable[[Consensus], Consensus]) -> A:
+    """Return an algorithm whose voters reach consensus in another way; itself if its voters reach none."""
+    if isinstance(algorithm, Consensus):
+        return cast(A, change(algorithm))
+    if isinstance(algorithm, PrivateRAG) and isinstance(algorithm.inner, Consensus):
+        return cast(A, replace(algorithm, inner=change(algorithm.inner)))
+    return algorithm
+
+
+def vote_by_readings(algorithm: A) -> A:
+    """Return an algorithm that votes by what was read of the documents before; itself if it cannot."""
+    return change_vote(algorithm, Consensus.with_readings)
+
+
+def propose_answers(algorithm: A, answers: tuple[str, ...]) -> A:
+    """Return an algorithm with public answers as candidates, at the same price; itself if it hears none."""
+    if Input.PROPOSALS not in algorithm.spec.inputs:
+        return algorithm
+    return change_vote(algorithm, lambda vote: vote.with_candidates(answers))
 
 
 BINS_SHARE, GAUSSIAN_SHARE, LAPLACE_SHARE = 0.08, 0.12, 0.12
@@ -299,9 +258,9 @@ class AllVoteRAG(PrivateRAG):
         return self.all_vote and self.inner.abstains and self.inner.units_per_voter == 1
 
     @property
-    def hears_proposals(self) -> bool:
-        """Whether public answers can be candidates of the vote. Without failures, no open answer is released at all."""
-        return self.inner.hears_candidates(ADD_REMOVE_ONE if self._come_and_go else REPLACE_ONE)
+    def _change(self) -> Change:
+        """What one unit changes about the votes, in a vault with a delta for failures: no other releases an answer."""
+        return ADD_REMOVE_ONE if self._come_and_go else REPLACE_ONE
 
     def calibrate(self, budget: Budget, vocabulary: int) -> RoundBudget:
         """Return the budget of a question.
@@ -313,7 +272,7 @@ class AllVoteRAG(PrivateRAG):
             return super().calibrate(budget, vocabulary)
         self.check_delta(budget)
         counted = self.counts_bins, self.bin_epsilon
-        uses = self.uses if self.shares_budget else None
+        uses = self.uses if self.epsilon is None else None
         if self.epsilon is None and uses is None and self.inner.delta is None:
             usual = usual_uses(self.inner, budget, self.rows, *counted, vocabulary)
             uses = usual if usual > 1 else None  # a grant for one question pays `PRICE`, or all it has
@@ -324,11 +283,6 @@ class AllVoteRAG(PrivateRAG):
         return calibrate_votes(self.inner, limit, self.rows, *counted, vocabulary)
 
     @property
-    def label(self) -> str:
-        """The name, with M, with the way of dealing if it is the former one, and with the price by support."""
-        return super().label + ("" if self.all_vote else ", the nearest vote") + ", by support" * self.by_support
-
-    @property
     def counts_bins(self) -> bool:
         """Whether the retrieval counts bins before the rows are counted."""
         return False
@@ -337,11 +291,6 @@ class AllVoteRAG(PrivateRAG):
     def bin_epsilon(self) -> float | None:
         """The epsilon of the count of a bin, if it is given."""
         return None
-
-    @property
-    def least_epsilon(self) -> float:
-        """The epsilon that the retrieval costs, if it does not follow from the price."""
-        return (self.bin_epsilon or 0.0) if self.all_vote else super().least_epsilon
 
     def count_votes(self, budget: Budget, vocabulary: int) -> tuple[VoterEnsemble, RoundBudget]:
         """Return the generation, with the release that was chosen, and the budget of its round."""

@@ -1,7 +1,7 @@
 """The sum of documents' logits, token by token: the part that DP-SynRAG and DP-RAG share.
 
 The model gives logits for the next token after each document. For each token of the vocabulary they are brought into
-[-c, c] and summed with the public model's logits. A token is then sampled (mechanisms/aggregated_logits.py). Any
+[-c, c] and summed with the public model's logits. A token is then sampled (mechanisms/vectors.py). Any
 transform into [-c, c] is valid if it depends only on the document and the earlier tokens:
 
 - "clip": the logits, clipped. The first transform of DP-SynRAG.
@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 from discreet.generation.model import Logits, ScoredDecoding, ScoringModel
 from discreet.generation.prompts import Layout, encode_or_empty
-from discreet.privacy.mechanisms.aggregated_logits import ONE, Weights
-from discreet.privacy.overlap import InEachCluster
-from discreet.privacy.partition import ADD_REMOVE_ONE
+from discreet.privacy.mechanisms.vectors import ONE, Weights
+from discreet.privacy.partition import ADD_REMOVE_ONE, InEachCluster
 from discreet.privacy.private import Private
 
 Double = NDArray[np.float64]
