@@ -1,34 +1,16 @@
 """A public corpus, named from the command line."""
 
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli import main  # noqa: F401 - registers the commands
-from discreet.cli.app import app
 from discreet.errors import BadData
 from discreet.vault import Vault
+from tests.cli.running import json_of, run, said
 
 Write = Callable[[Sequence[dict[str, object]], str], Path]
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def json_of(*arguments: object) -> dict[str, object]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict[str, object] = json.loads(result.stdout)
-    return found
-
-
-def said(result: Result) -> str:
-    return " ".join((result.stdout + result.stderr).split())
 
 
 @pytest.fixture

@@ -8,30 +8,17 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli import main  # noqa: F401 - registers the commands
-from discreet.cli.app import app
 from discreet.demo.corpus import documents
 from discreet.errors import StoreError
 from discreet.vault import Vault
+from tests.cli.running import json_of, run
 from tests.guarantee.ledger.conftest import running
 
 ASKED = "What is the treatment for Thunder Heart?"
 EIGHT = ("--voters", 12, "--max-tokens", 8)
 THREE = ("--inner", "dp-sparse-vote-rag", *EIGHT, "--private-tokens", 3)
 SHORT = (*THREE, "--uses", 1)
-
-
-def run(*arguments: object):  # type: ignore[no-untyped-def]
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def json_of(*arguments: object) -> dict[str, object]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict[str, object] = json.loads(result.stdout)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -162,13 +149,6 @@ def test_without_its_secret_a_vault_releases_nothing(tmp_path: Path, notes: Path
     assert "Restore the file" in " ".join(result.output.split())
 
 
-def test_another_secret_is_not_taken_for_the_vaults(tmp_path: Path, notes: Path) -> None:
-    """With it, everybody would look as if they had never paid."""
-    vault = hospital(tmp_path / "v", notes)
-    (vault / "units.key").write_bytes(b"x" * 32)
-    assert run("ask", vault, ASKED).exit_code == 1
-
-
 def test_threshold_is_suggested_and_paid_for(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes)
     questions = tmp_path / "q.jsonl"
@@ -178,24 +158,6 @@ def test_threshold_is_suggested_and_paid_for(tmp_path: Path, notes: Path) -> Non
     assert 0 < found["receipt"]["epsilon"] <= 5  # type: ignore[index]
     assert run("tune", vault, questions, "--epsilon", 50).exit_code == 3
     assert run("tune", vault, questions, "--epsilon", 0).exit_code == 2
-
-
-def test_one_individual_in_several_spellings_is_one_unit(tmp_path: Path) -> None:
-    vault = tmp_path / "v"
-    json_of("init", vault, "--epsilon", 5, "--delta", 1e-6, "--embedder", "hashing")
-    spellings = ("Ada Lind", " ada  lind", "ADA LIND")
-    records = [{"id": n, "unit": unit, "text": "A note."} for n, unit in enumerate(spellings)]
-    path = tmp_path / "n.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert json_of("add", vault, path)["units"] == 1
-    assert json_of("remove", vault, "--unit", "Ada Lind") == {"removed": 3}
-
-
-def test_unknown_way_to_pay_is_refused(tmp_path: Path) -> None:
-    result = run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--payment", "units")
-    assert result.exit_code == 2
-    assert "unit" in result.output
-    assert not (tmp_path / "v").exists()
 
 
 @pytest.mark.long

@@ -7,19 +7,14 @@ import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
 from discreet.vault import Vault
+from tests.cli.running import run
 from tests.reading.real_files import CASES, Case
-
-
-def run(*arguments: object) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def write(folder: Path, files: Mapping[str, bytes | str]) -> Path:

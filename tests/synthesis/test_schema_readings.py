@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from discreet.algorithms.common.read_votes import names_attribute
 from discreet.algorithms.consensus import Consensus
@@ -28,6 +28,7 @@ from discreet.synthesis.asked_values import values_said
 from discreet.synthesis.readings import DONE
 from discreet.synthesis.schema_proposal import propose_schema
 from discreet.vault import Vault
+from tests.cli.running import run
 
 
 class Asked(ToyModel):
@@ -393,10 +394,6 @@ def test_schema_is_not_kept_if_the_model_has_no_logits(vault: Vault) -> None:
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.mark.parametrize(
