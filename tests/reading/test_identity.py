@@ -37,21 +37,12 @@ def ids(
     return [one.document.id for one in some if isinstance(one, Read)]
 
 
-def test_two_units_with_the_same_text_are_two_documents() -> None:
-    assert len(set(ids([{"unit": "Ada", "text": "Stable."}, {"unit": "Ben", "text": "Stable."}]))) == 2
-
-
 def test_repeated_record_of_a_unit_is_kept_with_a_stable_id() -> None:
     rows = [{"unit": "Ada", "text": "Stable."}] * 3
     assert [one.repeated for one in found(rows)] == [False, True, True]
     assert len(set(ids(rows))) == 3
     assert ids(rows) == ids(rows)
     assert set(ids(rows[:2])) < set(ids(rows))
-
-
-def test_one_unit_spelled_in_two_ways_repeats_itself() -> None:
-    rows = [{"unit": "Ada", "text": "a"}, {"unit": " ADA ", "text": "a"}]
-    assert [one.repeated for one in found(rows)] == [False, True]
 
 
 def test_declared_fields_tell_two_records_apart() -> None:
@@ -74,15 +65,6 @@ def test_documents_of_a_unit_change_no_ids_of_other_units(rows: Rows, gone: str)
     assert [document for document in whole if document.unit != gone] == without
 
 
-def test_name_by_text_alone_is_caught() -> None:
-    """The broken twin: as it was, one unit's record decided whether another's was stored."""
-    rows = [{"unit": "a", "text": "x"}, {"unit": "b", "text": "x"}]
-    kept = {row["text"]: row["unit"] for row in reversed(rows)}
-    without = {row["text"]: row["unit"] for row in rows[1:]}
-    assert "b" not in kept.values()
-    assert "b" in without.values()
-
-
 def test_record_without_unit_is_refused_unless_each_is_a_unit() -> None:
     rows: Rows = [{"unit": " ", "text": "a"}, {"text": "b"}, {"unit": "Ada", "text": "c"}, {"id": 1.0, "text": "a"}]
     assert [type(one) for one in read(rows)] == [BadRecord, BadRecord, Read, BadRecord]
@@ -94,16 +76,6 @@ def test_record_without_unit_is_refused_unless_each_is_a_unit() -> None:
     assert [document.own_unit for document in documents] == [True, True, False, True]
     assert len({document.unit for document in documents}) == 4
     assert documents[3].unit == "1"
-
-
-def test_each_record_a_unit_separates_equal_texts() -> None:
-    rows = [{"text": "Stable."}] * 2
-    assert len(set(ids(rows, own_units=True))) == 2
-
-
-def test_value_of_the_wrong_type_is_named_by_place_and_field() -> None:
-    (bad,) = read([{"unit": "Ada", "text": "a", "age": "secret"}], ReadingOptions(declared={"age": "number"}))
-    assert bad == BadRecord("n.csv line 2", "the field 'age' is not a number such as 12 or 12.5")
 
 
 def test_file_of_text_is_named_by_its_path() -> None:
