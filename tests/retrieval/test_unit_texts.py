@@ -83,7 +83,7 @@ def compare_kept_with_fresh(open_store: Callable[[], ChangingStore], draw: np.ra
         assert without == {unit: UnitRecord(own.texts, own.fields) for unit, own in sorted(expected.items())}
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 def test_kept_records_are_those_of_a_fresh_reading(seed: int, tmp_path: Path) -> None:
     compare_kept_with_fresh(lambda: EmbeddedStore(tmp_path / "s", SIZE), np.random.default_rng(seed), 60)
 
