@@ -44,6 +44,7 @@ def filled(vault: Vault, tmp_path: Path) -> Vault:
         *((("--delta", wrong), "") for wrong in ("0", "-1e-6", "1", "nan", "little")),
         (("--model", "smolm2"), "Did you mean smollm2-135m"),
         (("--model", "SmolLM2-135M"), "Did you mean smollm2-135m"),
+        (("--model", "opnai:http://127.0.0.1:1/v1"), "openai:URL#NAME"),
         (("--embedder", "minlm+words"), "Did you mean minilm+words"),
         (("--embedder", "/no/such/minilm"), "Did you mean minilm"),
         *((("--model", name), "") for name in ("somebody/model", "/" + "x" * 300, "./none", "~/none")),
@@ -246,6 +247,7 @@ def test_erasing_needs_no_embedder(filled: Vault) -> None:
             )
         ),
         ("Why?", ("--algorithm", "dp-vote-rga"), "dp-vote-rag"),
+        ("Why?", ("--epsilon", 3, "--param", "epsilon=2"), "epsilon is given twice"),
         ("Why?", ("--selection", "observed"), "Algorithms with selection: dp-vote-rag, dp-sparse-vote-rag"),
         ("Why?", ("--algorithm", "consensus", "--wanted", 9), "'consensus' has no parameter 'target_units'"),
         ("Why?", ("--algorithm", "consensus", "--target-units", 9), "'consensus' has no parameter 'target_units'"),
@@ -333,6 +335,14 @@ def test_document_without_a_unit_replaces_no_other(tmp_path: Path) -> None:
     assert (report["units"], report["added"], report["replaced"], report["unchanged"]) == (4, 0, 0, 1)
     assert run("remove", vault, "--id", 2).exit_code == 0  # whoever means it says so
     assert json.loads(run("add", vault, later, "--each-record-a-unit", "--json").stdout)["added"] == 1
+
+
+def test_corpus_and_report_are_not_made_of_what_is_wrong(vault: Vault, tmp_path: Path) -> None:
+    assert run("public", vault.path, tmp_path / "none").exit_code == 2
+    report = lines(tmp_path / "r.html", "mine")
+    for options in (("--out", report), ("--epsilon", "-1")):
+        assert run("attack", vault.path, *options).exit_code == 2
+    assert report.read_text() == "mine\n"
 
 
 def test_budget_says_what_the_vault_is_made_with(vault: Vault) -> None:

@@ -15,6 +15,7 @@ from discreet.errors import BudgetExhausted, Interrupted
 from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import Account
+from discreet.query.answer_cache import Released
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import SealedCorpus
@@ -59,6 +60,16 @@ def test_nothing_is_asked_before_the_price_is_agreed_to(vault: Vault, capsys: py
     assert len(vault.ledger.questions()) == 1
     assert 0 < conversation.spent <= vault.price("What else do they say?", FEW)
     assert "These questions have cost any one patient at most epsilon" in capsys.readouterr().out
+
+
+def test_repeat_is_free_and_not_asked_about(vault: Vault, capsys: pytest.CaptureFixture[str]) -> None:
+    conversation = talk(vault)
+    vault.history.add(Released(ASKED, "winterhand", "end", FEW.name, 1))
+    conversation.hear(ASKED)
+    shown = capsys.readouterr()
+    assert "This is free" in shown.err
+    assert "winterhand" in shown.out
+    assert conversation.spent == 0
 
 
 def test_what_cannot_be_answered_is_asked_anyway_on_request(vault: Vault, capsys: pytest.CaptureFixture[str]) -> None:

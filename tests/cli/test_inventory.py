@@ -98,7 +98,13 @@ def test_empty_vault_is_listed_without_an_embedder(vault: Vault, monkeypatch: py
 
 
 def test_one_thing_at_a_time_is_erased(filled: Vault) -> None:
-    for options in ((), ("--id", 1, "--unit", "P1"), ("--anyway",), ("--id", 1, "--anyway")):
+    for options in (
+        (),
+        ("--id", 1, "--unit", "P1"),
+        ("--anyway",),
+        ("--id", 1, "--anyway"),
+        ("--unit", " ", "--anyway"),
+    ):
         assert run("remove", filled.path, *options).exit_code == 2
     assert filled.store.count_documents() == 6
 

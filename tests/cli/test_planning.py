@@ -10,7 +10,7 @@ from tests.cli.running import run, said
 
 
 def test_plan_for_a_person_and_for_a_program() -> None:
-    shown = run("plan", "--people", 5000, "--epsilon", 8, "--questions", 200)
+    shown = run("plan", "--people", 5000, "--epsilon", 8)
     assert shown.exit_code == 0
     assert "murag-ada" in said(shown)
     told = json.loads(run("plan", "--people", 5000, "--epsilon", 8, "--json").stdout)

@@ -14,7 +14,6 @@ from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.registry import RAG
 from discreet.retrieval.documents import Document
-from discreet.system.markup import escaped, page, paragraph
 from discreet.system.words import how_spent_is_read
 from discreet.vault import Vault
 from tests.operations.conftest import CHEAP, Make, with_toy
@@ -51,8 +50,10 @@ def read(content: str) -> Reader:
     return reader
 
 
-@pytest.fixture
-def asked(tmp_path: Path) -> Vault:
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a vault with odd names."""
+    tmp_path = tmp_path_factory.mktemp("asked")
     vault = Vault.create(
         tmp_path / "a<b>&c", epsilon=20, delta=1e-6, unit_field=EVIL, embedder="hashing", log_questions=True
     )
@@ -61,11 +62,10 @@ def asked(tmp_path: Path) -> Vault:
     vault.ask(f"numb thumbs? {EVIL}", CHEAP)
     vault.ask("what is it?", RAG(), not_private=True)
     vault.export_vectors(tmp_path / "v.npz", Export(epsilon=1, delta=1e-7, rows=50))
-    return vault
+    return as_page(gather(vault.path))
 
 
-def test_page_is_whole_and_fetches_and_runs_nothing(asked: Vault) -> None:
-    content = as_page(gather(asked.path))
+def test_page_is_whole_and_fetches_and_runs_nothing(content: str) -> None:
     found = read(content)
     assert not found.seen & {"script", "img", "link", "iframe", "object", "form", "a"}
     assert found.links == []
@@ -74,8 +74,7 @@ def test_page_is_whole_and_fetches_and_runs_nothing(asked: Vault) -> None:
     assert "default-src 'none'" in content
 
 
-def test_page_has_no_documents_or_names_and_escapes_texts(asked: Vault) -> None:
-    content = as_page(gather(asked.path))
+def test_page_has_no_documents_or_names_and_escapes_texts(content: str) -> None:
     for word in ("winterhand", "Ada", "Lind"):
         assert word not in content
     assert EVIL not in content
@@ -85,8 +84,8 @@ def test_page_has_no_documents_or_names_and_escapes_texts(asked: Vault) -> None:
     assert "a<b>&c" in shown
 
 
-def test_page_says_what_matters(asked: Vault) -> None:
-    shown = " ".join("".join(read(as_page(gather(asked.path))).texts).split())
+def test_page_says_what_matters(content: str) -> None:
+    shown = " ".join("".join(read(content).texts).split())
     for said in (
         "epsilon 20",
         "1 question was asked without a guarantee",
@@ -147,12 +146,3 @@ def test_erasures_are_told_by_number_and_date(make: Make) -> None:
 )
 def test_odds_are_those_of_the_privacy_page(epsilon: float, after: str) -> None:
     assert percent(at_most(0.1, epsilon)) == after
-
-
-def test_nearly_everything_is_never_all() -> None:
-    assert not any(percent(at_most(0.5, epsilon)).startswith("100") for epsilon in (5, 10, 20, 30, 60, 400))
-
-
-def test_what_is_no_markup_is_escaped() -> None:
-    assert escaped("<i>\u202e\x07") == "&lt;i&gt;??"
-    assert "<i>" not in page("<i>", paragraph("<i>", kind='"<i>'))

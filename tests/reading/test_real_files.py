@@ -48,7 +48,7 @@ def parquet(rows: list[dict[str, object]]) -> bytes:
 MADE = {
     "mixed": lambda parts: b"".join(part.encode(("utf-8", "latin-1")[n % 2]) for n, part in enumerate(parts)),
     **{"docx": docx, "odt": odt, "parquet": parquet, "xlsx": lambda rows: samples.xlsx(*rows)},
-    **{"pdf": samples.pdf, "rtf": samples.rtf, "office": samples.docx},
+    **{"zip": samples.packed, "pdf": samples.pdf, "rtf": samples.rtf, "office": samples.docx},
 }
 """Contents that are no text, by their kind."""
 
@@ -96,7 +96,8 @@ def test_whose_each_text_is_and_what_is_listed(case: dict[str, Any], tmp_path: P
         assert part in shown
     for part in case.get("says", ()):
         assert (part.removeprefix("!") in shown) != part.startswith("!")
-    if (preview := json.loads(seen.stdout).get("preview")) is not None:
+    office = any(isinstance(made, dict) and "text" not in made for made in case["files"].values())
+    if (preview := json.loads(seen.stdout).get("preview")) is not None and not office:  # each starts a process
         again = json.loads(run("add", vault.path, files, *options, "--json").stdout)
         assert (preview["new"], preview["units"]) == (sum(map(len, units.values())), len(units))
         assert again["unchanged"] == preview["new"]  # the same files, added again, add nothing
@@ -162,7 +163,7 @@ def test_corrected_texts_without_ids_are_pointed_out(tmp_path: Path) -> None:
 
 def test_addition_that_did_not_end_is_told_and_completed(tmp_path: Path) -> None:
     vault, notes = vault_at(tmp_path / "vault"), tmp_path / "n.csv"
-    notes.write_text(rows_of(*((n, f"P{n % 100}", f"Text {n}.") for n in range(600))))
+    notes.write_text(rows_of(*((n, f"P{n % 100}", f"Text {n}.") for n in range(300))))
 
     def stop(kind: str, count: int) -> None:
         if vault.store.count_documents():
@@ -176,16 +177,16 @@ def test_addition_that_did_not_end_is_told_and_completed(tmp_path: Path) -> None
     assert run("undo", vault.path, 2).exit_code == 0
     assert Vault.open(vault.path).components.unfinished.batches == [1]
     stored = Vault.open(vault.path).store.count_documents()
-    assert 0 < stored < 600
+    assert 0 < stored < 300
     assert "Batch 1 did not end" in run("list", vault.path, "batches").output
     assert json_of("list", vault.path, "batches")["unfinished"] == [1]
     assert "The `add` of batch 1 runs now, or did not end" in " ".join(run("doctor", vault.path).output.split())
     asked = run("ask", vault.path, "How many patients have a cold?").output
     assert "An addition to this vault did not end" in " ".join(asked.split())
     report = json.loads(run("add", vault.path, notes, "--json").stdout)
-    assert (report["added"], report["unchanged"], report["batch"]) == (600 - stored, stored, 1)
+    assert (report["added"], report["unchanged"], report["batch"]) == (300 - stored, stored, 1)
     _, batch = json_of("list", vault.path, "batches")["batches"]
-    assert (batch["documents"], batch["files"]) == (600, 1)
+    assert (batch["documents"], batch["files"]) == (300, 1)
     assert "did not end" not in run("list", vault.path, "batches").output
 
 
@@ -198,7 +199,7 @@ def test_erasure_of_a_batch_that_did_not_end_ends_it(
 ) -> None:
     vault, notes = vault_at(tmp_path / "vault"), tmp_path / "n.csv"
     assert run("add", vault.path, write(tmp_path / "in", {"kept.csv": "patient,text\nP1,Cold\n"})).exit_code == 0
-    notes.write_text(rows_of(*((n, f"P{n % 100}", f"Text {n}.") for n in range(600))))
+    notes.write_text(rows_of(*((n, f"P{n % 100}", f"Text {n}.") for n in range(300))))
 
     def stop(kind: str, count: int) -> None:
         if vault.store.count_documents() > 1:

@@ -174,3 +174,13 @@ def test_broken_file_is_reported_and_the_others_are_read(tmp_path: Path, monkeyp
     assert [type(record) for record in found] == [Record, Record, BadRecord, Record]
     assert "secret" not in repr(found[2])
     assert len(started) == 1
+
+
+def test_process_is_replaced_after_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SERVED", 3)
+    with Sandbox() as box:
+        seen = set()
+        for _ in range(7):
+            assert text(box) == "fine"
+            seen.add(pid(box))
+    assert len(seen) == 3

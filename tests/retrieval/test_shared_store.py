@@ -341,3 +341,14 @@ def add_units(store: EmbeddedStore, numbers: range) -> None:
     with store.batch():
         for number, vector in zip(numbers, vectors, strict=True):
             store.put(Document(f"d{number}", f"u{number}", f"text {number}"), [Piece(f"text {number}", vector)])
+
+
+def test_units_are_joined_to_another_that_is_there(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path, HashingEmbedder.dimension)
+    add_units(store, range(3))
+    assert store.join("u1", "u1", lambda: None) == 0
+    assert store.count_units() == 3
+    store.bury("u2")
+    with pytest.raises(StoreError, match="erased"):
+        store.join("u1", "u2", lambda: None)
+    assert store.count_units() == 2

@@ -173,34 +173,3 @@ def test_kept_records_in_postgresql_are_those_of_a_fresh_reading(theirs: Postgre
     other = PostgresStore(postgres.url, theirs._database.name, SIZE)
     compare_kept_with_fresh(cycle([theirs, other]).__next__, np.random.default_rng(1), 40)
     other.close()
-
-
-def test_only_units_with_new_documents_are_read_in_postgresql(theirs: PostgresStore) -> None:
-    with theirs.batch():
-        for number in range(30):
-            theirs.put(Document(f"d{number}", f"unit {number}", "-"), [Piece(f"text {number}", direction(1))])
-    first = theirs.unit_texts()
-    assert (first.whole, len(first.units)) == (True, 30)
-    put(theirs, "new", "unit 7", ["more"], ward="north")
-    put(theirs, "other", "unit 31", ["first"])
-    later = theirs.unit_texts(first.mark)
-    assert not later.whole
-    assert {unit: (own.texts, own.fields) for unit, own in later.units.items()} == {
-        "unit 7": (("more", "text 7"), ({"ward": "north"},)),
-        "unit 31": (("first",), ()),
-    }
-    assert theirs.unit_texts(later.mark) == Moment(later.mark, {}, whole=False)
-    put(theirs, "blank", "unit 3", [], ward="south")  # it has no chunk that would tell of it
-    assert theirs.unit_texts(later.mark).units["unit 3"].fields == ({"ward": "south"},)
-    last = theirs.unit_texts()
-    theirs.remove("new")
-    theirs.remove_unit("unit 9")
-    put(theirs, "newer", "unit 8", ["more"])
-    found = theirs.unit_texts(last.mark)
-    assert {unit: own.texts for unit, own in found.units.items()} == {
-        "unit 7": ("text 7",),
-        "unit 8": ("more", "text 8"),
-        "unit 9": (),
-    }
-    assert theirs.unit_texts(first.mark).whole  # the name of unit 9 is not known any more
-    assert theirs.unit_texts("a mark of another store").whole

@@ -82,27 +82,12 @@ def test_error_ends_a_stage_as_stopped(screen: Screen) -> None:
     assert screen.last[0].startswith("Counting: stopped after")
 
 
-def test_steps_follow_one_another(screen: Screen) -> None:
-    with by_steps() as report:
-        report("first", 1, 2)
-        report("first", 2, 2)
-        report("second", 3, 9)
-    assert [text.partition(", done")[0] for text in screen.last] == ["first: 2 of 2", "second: 3 of 9"]
-
-
 def test_quiet_and_other_displays_show_no_bar(screen: Screen, monkeypatch: pytest.MonkeyPatch, vault: Vault) -> None:
     with shown_by(lambda name, total: nullcontext(lambda count: None)):
         vault.add_documents(documents())
     monkeypatch.setenv("DISCREET_QUIET", "1")
     vault.add_documents(documents())
     assert not screen.outputs
-
-
-def test_given_callback_replaces_the_bar(screen: Screen, vault: Vault) -> None:
-    counts: list[int] = []
-    vault.add_documents(documents(), lambda _kind, count: counts.append(count))
-    assert sum(counts) == 30
-    assert not [text for text in screen.last if text.startswith("Embedding documents")]
 
 
 def test_reading_shows_a_stage(screen: Screen, vault: Vault) -> None:

@@ -91,6 +91,7 @@ def test_example_embedder_and_loader_serve_a_vault(site: Path, tmp_path: Path) -
     assert bad == ["day.notes line 21"]
 
 
+@pytest.mark.long
 def test_example_passes_its_own_tests(site: Path, tmp_path: Path) -> None:
     own = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(EXAMPLE / "tests")]
     assert "passed" in run_python(site, tmp_path, *own)

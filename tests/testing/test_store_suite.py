@@ -158,6 +158,7 @@ def test_opening_is_not_tested_where_nothing_is_opened_again() -> None:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_page_shows_what_the_suite_catches(tmp_path: Path) -> None:
     """The examples of docs/plugins.md run as printed: the store without a refusal fails, the starving twin is found."""
     page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")

@@ -122,11 +122,6 @@ def test_a_batch_ends_with_its_room() -> None:
     decoding.append(1)
 
 
-def test_each_row_needs_a_token() -> None:
-    with pytest.raises(UsageError, match="1 tokens for 2 rows"):
-        lockstep.LockstepDecoding(llama(), (3,), prompts(2), 2).append_each([1])
-
-
 def test_context_of_a_sliding_window_model_is_its_window() -> None:
     assert _context(transformers.MistralConfig(sliding_window=64, max_position_embeddings=512)) == 64
     assert _context(transformers.LlamaConfig(max_position_embeddings=512)) == 512
