@@ -10,9 +10,7 @@ from tests.cli.running import run
 
 
 def test_all_algorithms_are_listed_with_their_guarantees() -> None:
-    shown = run(
-        "algorithms",
-    )
+    shown = run("algorithms")
     assert shown.exit_code == 0
     assert all(name in shown.output for name in ALGORITHMS)
     found = {one["name"]: one for one in json.loads(run("algorithms", "--json").stdout)["algorithms"]}

@@ -34,9 +34,7 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_tables_are_listed_with_paper_and_work() -> None:
-    shown = run(
-        "bench",
-    )
+    shown = run("bench")
     assert shown.exit_code == 0
     for name in TABLES:
         assert name in shown.stdout

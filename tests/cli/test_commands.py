@@ -166,13 +166,7 @@ def test_question_file_that_is_none_is_named(hospital: Path, tmp_path: Path) -> 
 def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path, small_model: Path) -> None:
     path = tmp_path / "vault"
     made = Vault.create(
-        path,
-        epsilon=60,
-        delta=1e-6,
-        unit_field="patient",
-        embedder="hashing",
-        payment="corpus",
-        model=str(small_model),
+        path, epsilon=60, delta=1e-6, unit_field="patient", embedder="hashing", payment="corpus", model=str(small_model)
     )
     made.add_documents(documents(120))
     before = made.budget()

@@ -53,7 +53,8 @@ def test_vaults_own_documents_are_not_named_by_mistake(vault: Vault, write_jsonl
 def test_answer_says_which_corpus_helped(vault: Vault, corpus: Path, write_jsonl: Write) -> None:
     json_of("add", vault.path, write_jsonl([{"patient": "p", "text": "Ada Lind has Winter Hand."}], "notes.jsonl"))
     digest = json_of("public", vault.path, corpus)["sha256"]
-    asked = ("ask", vault.path, "Who has numb thumbs?", "--inner", "dp-sparse-vote-rag", "--no-reuse")
+    question = "Which illness do numb thumbs belong to?"
+    asked = ("ask", vault.path, question, "--inner", "dp-sparse-vote-rag", "--no-reuse")
     few = ("--voters", 2, "--max-tokens", 1, "--private-tokens", 1, "--epsilon", 3)
     assert f"public corpus {str(digest)[:12]}" in said(run(*asked, *few))
     assert json_of(*asked, *few, "--no-public")["receipt"]["public_corpus"] == ""  # type: ignore[index]

@@ -109,6 +109,8 @@ def test_contradictory_records_of_a_unit_count_once(tmp_path: Path) -> None:
 def test_where_narrows_the_set(ward: Path) -> None:
     found = ask(ward, "How many patients have Winter Hand?", "--where", "floor=floor 0", "--json")
     assert json.loads(found.stdout)["table"][0]["value"] < 30
+    older = ask(ward, "how many patients are there", "--where", "age>=40", "--json")
+    assert json.loads(older.stdout)["table"][0]["value"] == pytest.approx(200, abs=60)
     wrong = ask(ward, "How many patients have Winter Hand?", "--where", "flor=1")
     assert wrong.exit_code == 2
     assert "floor" in wrong.output
@@ -235,10 +237,7 @@ def test_value_that_stands_in_the_question_is_an_answer(ward: Path) -> None:
         ("How many patients have Winter Hand?", 'count: "Winter Hand"'),
         ("how many patients are there", "count: all"),
         ("What is the median age?", "typical: median of age"),
-        (
-            "What share of patients with Winter Hand had numb thumbs?",
-            'share: "numb thumbs", among "Winter Hand"',
-        ),
+        ("What share of patients with Winter Hand had numb thumbs?", 'share: "numb thumbs", among "Winter Hand"'),
         (
             "Are numb thumbs more common with Winter Hand than with Glass Knee?",
             'compare: "numb thumbs", groups "Winter Hand" versus "Glass Knee"',

@@ -170,7 +170,7 @@ def test_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: Pa
         assert isinstance(questions, list)
         assert questions[-1]["charges"] == sum(one["times"] for one in answer["receipt"]["charges"])  # type: ignore[index]
         everybody = ("--algorithm", "dp-sparse-vote-rag", "--epsilon", 30)
-        assert run("ask", vault, "And now?", *everybody).exit_code == 3
+        assert run("ask", vault, "Which illness do numb thumbs belong to?", *everybody).exit_code == 3
     gone = run("ask", vault, "Is it there?")
     assert gone.exit_code == 1
     assert address not in gone.output
