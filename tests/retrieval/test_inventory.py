@@ -66,9 +66,7 @@ def test_each_add_is_a_batch_that_lists_what_is_left_of_it(kept: Kept) -> None:
 def test_a_batch_may_be_begun_before_anything_is_read(kept: Kept) -> None:
     number = kept.inventory.begin_batch(["a.csv", "b.csv"])
     Indexer(kept.store, kept.embedder).index([note(1)], number)
-    assert kept.inventory.batches() == [
-        BatchEntry(number, kept.inventory.batch(number).time, 2, 1, 0, ("a.csv",)),
-    ]
+    assert kept.inventory.batches() == [BatchEntry(number, kept.inventory.batch(number).time, 2, 1, 0, ("a.csv",))]
 
 
 def test_list_of_documents_has_fields_and_no_text(kept: Kept) -> None:

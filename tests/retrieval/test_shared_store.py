@@ -325,17 +325,6 @@ def test_empty_database_beside_vectors_is_refused(tmp_path: Path) -> None:
         EmbeddedStore(tmp_path, HashingEmbedder.dimension)
 
 
-def test_vectors_after_a_join_are_those_of_their_chunks(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path, HashingEmbedder.dimension)
-    add_units(store, range(6))
-    store.remove_unit("u0")
-    before = {stored.text: stored.vector.tolist() for stored in store.texts()}
-    store.join("u4", "u5", lambda: None)
-    add_units(store, range(10, 12))
-    after = {stored.text: stored.vector.tolist() for stored in store.texts()}
-    assert {text: after[text] for text in before} == before
-
-
 def add_units(store: EmbeddedStore, numbers: range) -> None:
     vectors = HashingEmbedder().embed([f"text {number}" for number in numbers])
     with store.batch():

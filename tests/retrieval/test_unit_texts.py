@@ -125,17 +125,6 @@ def test_all_units_are_read_if_much_changed_or_the_log_was_cut(tmp_path: Path, m
     assert store.unit_texts(later.mark).whole
 
 
-def test_fields_of_a_document_without_a_chunk_are_seen(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path / "s", SIZE)
-    many(store, 20)
-    kept = UnitRecords(store)
-    assert kept.now().records["unit 3"].values("ward") == []
-    put(store, "blank", "unit 3", [], ward="north")
-    assert kept.now().records["unit 3"].values("ward") == ["north"]
-    store.remove("blank")
-    assert kept.now().records["unit 3"].values("ward") == []
-
-
 def test_store_without_a_reading_of_its_own_is_read_from_its_lists() -> None:
     store = PlainStore()
     many(store, 3)

@@ -67,15 +67,6 @@ def test_adding_shows_a_stage(screen: Screen, vault: Vault, tmp_path: Path) -> N
     assert any("Reading and embedding documents: 20 of 20, done after" in text for text in screen.last)
 
 
-def test_bar_stands_beside_its_numbers(screen: Screen) -> None:
-    with stage("Counting <sheep>", 4) as advance:
-        advance(1)
-        assert '<progress value="0" max="4">' in screen.outputs[0][0]["text/html"]
-    assert "&lt;sheep&gt;" in screen.outputs[0][0]["text/html"]
-    assert "<progress" not in screen.outputs[0][-1]["text/html"]
-    assert screen.last[0].startswith("Counting <sheep>: 1 of 4, done after")
-
-
 def test_error_ends_a_stage_as_stopped(screen: Screen) -> None:
     with pytest.raises(ValueError, match="no"), stage("Counting"):
         raise ValueError("no")

@@ -92,7 +92,7 @@ def test_an_embedder_that_does_not_fit_the_store_is_refused() -> None:
 def test_what_cannot_be_loaded_fails_before_anything_is_paid(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing")
     vault.add_documents([Document("1", "ada", "numb thumbs: winterhand")])
-    vault = Vault.open(vault.path, model=ToyModel(["winterhand"]), embedder=Deferred("no/such-embedder", 1024))
+    vault = Vault.open(vault.path, model=ToyModel(["winterhand"]), embedder=Deferred("no-such-embedder", 1024))
     with pytest.raises(UnknownName):
         vault.ask("What helps against numb thumbs?")
     assert not vault.ledger.questions()

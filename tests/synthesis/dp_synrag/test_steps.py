@@ -129,13 +129,6 @@ def test_keywords_are_the_surprising_words_of_each_text_alone() -> None:
     assert [nats for _, nats in alone] == sorted((nats for _, nats in alone), reverse=True)
 
 
-def test_rare_keywords_come_first() -> None:
-    order = rarest_first({"doctor": 700, "ague": 40, "boil": 90, "zebra": 3}, 3)
-    assert order == ["ague", "boil", "doctor"]
-    unit = UnitTexts((piece("", "doctor", "boil", "other"),), 9)
-    assert places(unit, numbered([[word] for word in order])) == [1, 2]
-
-
 def test_surprising_keywords_have_one_order_for_all_units() -> None:
     counts, model = {"doctor": 700, "flumplenookitis": 40, "fever": 90, "zebra": 3}, load_model()
     order = ordered(counts, 3, "surprising", model)
@@ -198,14 +191,6 @@ def test_opinions_stay_in_bounds(shape: str) -> None:
         "difference",
         "clip",
     )
-
-
-def test_agreeing_documents_write_texts_one_after_the_other() -> None:
-    model = ToyModel(["ague", "calls", "for", "sand"])
-    texts = ["say: ague calls for sand ."] * 60
-    writers = Writers(model, rewrite_layout(model, 16, 14), Private(texts, ADD_REMOVE_ONE), 14)
-    found = write_texts(writers, model, paid(1e9), tokens=14, shape="votes", clip=0.3)
-    assert found == ["ague calls for sand"] * 2  # five tokens each; the third is cut off and dropped
 
 
 class Scripted:
