@@ -61,10 +61,7 @@ THOROUGH = (
         "guarantee/generation/test_independence.py",
     ),
     *(f"cli/test_{name}.py" for name in "attack audit bad_input bench chat commands consensus public units".split()),
-    *(
-        "cli/test_add.py::test_on_a_terminal",
-        "generation/test_model.py",
-    ),
+    *("cli/test_add.py::test_on_a_terminal", "generation/test_model.py"),
     *(f"guarantee/ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
     *("planning/test_plan.py::test_plot", "guarantee/privacy/test_hindsight.py", "guarantee/privacy/test_keywords.py"),
     *("guarantee/privacy/test_mechanisms.py::TestClaims", "guarantee/privacy/test_twins.py", "reading/test_sandbox.py"),
@@ -104,21 +101,13 @@ TORCH = (
     *(f"guarantee/generation/test_{name}.py" for name in "independence probing row_determinism".split()),
     "lab/test_experiments.py::test_help",
     "generation/test_vllm_model.py::test_context",
-    "cli/test_questions.py::test_model_that_may_read_other_languages_is_asked_in_them",
-    "retrieval/test_sealed_corpus.py::test_unknown_embedders_are_explained",
 )
 """Tests with these prefixes compute with torch, whose import takes ten seconds of one processor."""
 LONG = (
     *(f"engines/test_ray_{name}.py" for name in "embedding reading writing".split()),
     "engines/test_ray_cluster.py::test_joining_prints_no_line_of_rays_log",
     "testing/test_qdrant_example.py",
-    *(
-        "adapters/",
-        "fuzz/",
-        "evaluation/",
-        "baselines/test_projected.py",
-        "bench/test_experiments.py",
-    ),
+    *("adapters/", "fuzz/", "evaluation/", "baselines/test_projected.py", "bench/test_experiments.py"),
     *("attacks/test_distinguish.py", "attacks/test_suite.py", "docs/test_howto.py", "test_notebooks.py"),
     *(f"cli/test_{name}.py" for name in "attack audit bench consensus key_share postgres_store public".split()),
     *(f"synthesis/test_{name}.py" for name in "fact_extraction methods runner".split()),
@@ -259,10 +248,5 @@ def vault(tmp_path: Path, small_model: Path) -> "Vault":
     from discreet.vault import Vault
 
     return Vault.create(
-        tmp_path / "vault",
-        epsilon=20,
-        delta=1e-5,
-        unit_field="patient",
-        embedder="hashing",
-        model=str(small_model),
+        tmp_path / "vault", epsilon=20, delta=1e-5, unit_field="patient", embedder="hashing", model=str(small_model)
     )

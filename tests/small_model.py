@@ -10,10 +10,7 @@ from safetensors.numpy import save_file
 from discreet.generation.loading import packaged_model_dir
 
 SIZE, LAYERS = 64, 2
-SQUARES = (
-    *(f"self_attn.{name}_proj" for name in "qkvo"),
-    *(f"mlp.{name}_proj" for name in ("gate", "up", "down")),
-)
+SQUARES = (*(f"self_attn.{name}_proj" for name in "qkvo"), *(f"mlp.{name}_proj" for name in ("gate", "up", "down")))
 
 
 def save_small_model(folder: Path) -> None:

@@ -130,15 +130,7 @@ class TestMixture:
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"weight": 1.1},
-        {"weight": -0.1},
-        {"neighbours": 0},
-        {"entries": 0},
-        {"gamma": 0.0},
-        {"gamma": 2.0},
-        {"k": 0},
-    ],
+    [{"weight": 1.1}, {"weight": -0.1}, {"neighbours": 0}, {"entries": 0}, {"gamma": 0.0}, {"gamma": 2.0}, {"k": 0}],
 )
 def test_bad_parameters(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError):

@@ -9,12 +9,7 @@ import pytest
 
 from discreet.retrieval.codebook import find_book, packaged_books
 from discreet_lab.experiments import coded_texts
-from discreet_lab.experiments.coded_texts import (
-    TEXTS,
-    make_test_set,
-    read_test_set,
-    write_test_sets,
-)
+from discreet_lab.experiments.coded_texts import TEXTS, make_test_set, read_test_set, write_test_sets
 
 BOOKS = packaged_books()
 STOCKS = coded_texts._stocks()

@@ -7,11 +7,7 @@ import pytest
 
 from discreet.vault import Vault
 from discreet_lab.experiments.serving import KeyClient, ask_all, check
-from discreet_lab.experiments.serving_processes import (
-    Client,
-    question,
-    started,
-)
+from discreet_lab.experiments.serving_processes import Client, question, started
 from discreet_lab.experiments.side_channels import LONG, Attacker, judge
 
 

@@ -13,12 +13,7 @@ from discreet.retrieval.documents import Document
 Rows = Sequence[Mapping[str, object]]
 
 
-def read(
-    rows: Rows,
-    options: ReadingOptions | None = None,
-    *,
-    own_units: bool = False,
-) -> list[Read | BadRecord]:
+def read(rows: Rows, options: ReadingOptions | None = None, *, own_units: bool = False) -> list[Read | BadRecord]:
     reader = Reader(options or ReadingOptions(), own_units=own_units)
     return [reader.read(Record(row, f"n.csv line {number}", "n.csv")) for number, row in enumerate(rows, 2)]
 
@@ -27,12 +22,7 @@ def found(rows: Rows, options: ReadingOptions | None = None) -> list[Read]:
     return [one for one in read(rows, options) if isinstance(one, Read)]
 
 
-def ids(
-    rows: Rows,
-    options: ReadingOptions | None = None,
-    *,
-    own_units: bool = False,
-) -> list[str]:
+def ids(rows: Rows, options: ReadingOptions | None = None, *, own_units: bool = False) -> list[str]:
     some = read(rows, options, own_units=own_units)
     return [one.document.id for one in some if isinstance(one, Read)]
 
@@ -68,10 +58,7 @@ def test_documents_of_a_unit_change_no_ids_of_other_units(rows: Rows, gone: str)
 def test_record_without_unit_is_refused_unless_each_is_a_unit() -> None:
     rows: Rows = [{"unit": " ", "text": "a"}, {"text": "b"}, {"unit": "Ada", "text": "c"}, {"id": 1.0, "text": "a"}]
     assert [type(one) for one in read(rows)] == [BadRecord, BadRecord, Read, BadRecord]
-    assert read(rows)[0] == BadRecord(
-        "n.csv line 2",
-        NO_UNIT.format("unit"),
-    )
+    assert read(rows)[0] == BadRecord("n.csv line 2", NO_UNIT.format("unit"))
     documents = [one.document for one in read(rows, own_units=True) if isinstance(one, Read)]
     assert [document.own_unit for document in documents] == [True, True, False, True]
     assert len({document.unit for document in documents}) == 4

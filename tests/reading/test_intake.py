@@ -60,9 +60,7 @@ def test_preview_says_how_much_of_whom(tmp_path: Path) -> None:
         "4 records of 2 patients; largest 2 documents; 0 patients with one document; 1 repeated; 1 refused"
     )
     assert seen.examples == ("ada", "ben")
-    assert refused(intake(path)) == {
-        "n.csv line 6": NO_UNIT.format("patient"),
-    }
+    assert refused(intake(path)) == {"n.csv line 6": NO_UNIT.format("patient")}
     assert json.dumps(seen.describe())
 
 

@@ -191,8 +191,7 @@ def test_addition_that_did_not_end_is_told_and_completed(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("command", "options", "is_empty"),
-    [("undo", "2", False), ("undo", "2", True), ("remove", "--file n.csv", False)],
+    ("command", "options", "is_empty"), [("undo", "2", False), ("undo", "2", True), ("remove", "--file n.csv", False)]
 )
 def test_erasure_of_a_batch_that_did_not_end_ends_it(
     command: str, options: str, is_empty: bool, tmp_path: Path
