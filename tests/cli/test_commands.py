@@ -118,7 +118,7 @@ def test_plain_rag_is_marked(hospital: Path) -> None:
 def test_non_rag_is_free(hospital: Path) -> None:
     before = Vault.open(hospital).budget().spent
     answer = json_of("ask", hospital, "What is it?", "--algorithm", "non-rag", "--max-tokens", 4)
-    assert answer["receipt"]["epsilon"] == 0  # type: ignore[index]
+    assert answer["receipt"]["epsilon"] == 0
     assert Vault.open(hospital).budget().spent == before
     plain = json_of("ask", hospital, "What is it?", "--algorithm", "rag", "--not-private", "--max-tokens", 2)
     assert plain["private"] is False

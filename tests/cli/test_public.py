@@ -57,7 +57,7 @@ def test_answer_says_which_corpus_helped(vault: Vault, corpus: Path, write_jsonl
     asked = ("ask", vault.path, question, "--inner", "dp-sparse-vote-rag", "--no-reuse")
     few = ("--voters", 2, "--max-tokens", 1, "--private-tokens", 1, "--epsilon", 3)
     assert f"public corpus {str(digest)[:12]}" in said(run(*asked, *few))
-    assert json_of(*asked, *few, "--no-public")["receipt"]["public_corpus"] == ""  # type: ignore[index]
+    assert json_of(*asked, *few, "--no-public")["receipt"]["public_corpus"] == ""
     (vault.path / "public.jsonl").write_text("torn")
     damaged = run(*asked, *few)
     assert damaged.exit_code == 4

@@ -45,7 +45,7 @@ def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Pa
         answer = json_of("ask", vault, ASKED, *SHORT, "--no-reuse")
         assert answer["algorithm"] == "murag-ada"
         assert answer["remaining"] is None  # what one unit has left is private
-        assert answer["receipt"]["payment"] == "each unit that took part"  # type: ignore[index]
+        assert answer["receipt"]["payment"] == "each unit that took part"
         report = json_of("budget", vault)
         levels = report["levels"]
         assert isinstance(levels, list)
@@ -57,13 +57,13 @@ def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Pa
     # Counted by the filter of the vault here, and by that of the question there.
     questions = report["questions"]
     assert isinstance(questions, list)
-    assert questions[-1]["epsilon"] == pytest.approx(answer["receipt"]["epsilon"], rel=0.01)  # type: ignore[index]
+    assert questions[-1]["epsilon"] == pytest.approx(answer["receipt"]["epsilon"], rel=0.01)
     # That nothing was released is kept for who asks in the same way; an answer, for whoever asks.
     how = () if answer["answer"] else SHORT
     again = json_of("ask", vault, "what is the Treatment for thunder heart", *how)
     assert again["answer"] == answer["answer"]
-    assert again["receipt"]["epsilon"] == 0.0  # type: ignore[index]
-    assert again["receipt"]["reused"] == 1  # type: ignore[index]
+    assert again["receipt"]["epsilon"] == 0.0
+    assert again["receipt"]["reused"] == 1
     assert json_of("budget", vault)["levels"] == levels
     removed = next(iter(documents(240))).unit
     assert json_of("remove", vault, "--unit", removed) == {"removed": 1}
@@ -71,7 +71,7 @@ def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Pa
     json_of("readmit", vault, "--unit", removed)
     json_of("add", vault, notes)
     assert json_of("budget", vault)["levels"] == levels  # whoever comes back has what they had
-    assert json_of("ask", vault, ASKED, *SHORT, "--no-reuse")["receipt"]["payment"] != "nobody"  # type: ignore[index]
+    assert json_of("ask", vault, ASKED, *SHORT, "--no-reuse")["receipt"]["payment"] != "nobody"
 
 
 def test_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path, small_model: Path) -> None:
@@ -155,7 +155,7 @@ def test_threshold_is_suggested_and_paid_for(tmp_path: Path, notes: Path) -> Non
     questions.write_text(json.dumps({"question": ASKED}) + "\n")  # answers are not needed
     found = json_of("tune", vault, questions, "--epsilon", 5)
     assert -1 < float(str(found["similarity"])) < 1
-    assert 0 < found["receipt"]["epsilon"] <= 5  # type: ignore[index]
+    assert 0 < found["receipt"]["epsilon"] <= 5
     assert run("tune", vault, questions, "--epsilon", 50).exit_code == 3
     assert run("tune", vault, questions, "--epsilon", 0).exit_code == 2
 
@@ -168,7 +168,7 @@ def test_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: Pa
         answer = json_of("ask", vault, ASKED, *SHORT)
         questions = json_of("budget", vault)["questions"]
         assert isinstance(questions, list)
-        assert questions[-1]["charges"] == sum(one["times"] for one in answer["receipt"]["charges"])  # type: ignore[index]
+        assert questions[-1]["charges"] == sum(one["times"] for one in answer["receipt"]["charges"])
         everybody = ("--algorithm", "dp-sparse-vote-rag", "--epsilon", 30)
         assert run("ask", vault, "Which illness do numb thumbs belong to?", *everybody).exit_code == 3
     gone = run("ask", vault, "Is it there?")

@@ -6,7 +6,7 @@ A preview of each has the counts of the addition. Each case stands for its kind:
 import io
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def parquet(rows: list[dict[str, object]]) -> bytes:
     return made.getvalue()
 
 
-MADE = {
+MADE: dict[str, Callable[[Any], bytes]] = {
     "mixed": lambda parts: b"".join(part.encode(("utf-8", "latin-1")[n % 2]) for n, part in enumerate(parts)),
     **{"docx": docx, "odt": odt, "parquet": parquet, "xlsx": lambda rows: samples.xlsx(*rows)},
     **{"zip": samples.packed, "pdf": samples.pdf, "rtf": samples.rtf, "office": samples.docx},

@@ -166,7 +166,12 @@ def test_what_it_answers_is_not_believed(
 
 def test_broken_file_is_reported_and_the_others_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started, real = list[object](), module._Worker
-    monkeypatch.setattr(module, "_Worker", lambda *given: (started.append(given), real(*given))[1])
+
+    def start(*given: Any) -> Any:
+        started.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(module, "_Worker", start)
     for n in range(4):
         (tmp_path / f"{n}.docx").write_bytes(samples.docx(f"letter {n}"))
     (tmp_path / "2.docx").write_bytes(samples.docx("secret")[:200])

@@ -78,7 +78,7 @@ def stop_at(point: str) -> None:
             kill_now()
         run(self, command)
 
-    SqliteDatabase.run = counted  # type: ignore[method-assign]
+    SqliteDatabase.run = counted  # type: ignore[assignment,method-assign]
 
 
 @pytest.mark.parametrize(
