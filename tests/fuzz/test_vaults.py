@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from discreet.config import read_config
+from discreet.config import FORMAT, read_config
 from discreet.errors import BadData, LedgerError, StoreError, UsageError
 from discreet.ledger.ledger import SqliteLedger
 from discreet.query.answer_cache import AnswerCache
@@ -52,7 +52,7 @@ def test_whatever_lies_in_a_vault_is_used_or_refused(target: Target, folder: Pat
         {"model": None},
         {"history": 1},
         {"ledger": 5},
-        {"version": 9.0},
+        {"version": float(FORMAT)},
         {"embedder": {}},
     ],
 )
