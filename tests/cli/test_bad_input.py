@@ -81,6 +81,7 @@ def test_wrong_number_is_told_with_its_value(words: tuple[str, ...], value: str)
     assert value in "".join((result.stdout + result.stderr).replace("│", "").split())
     told = json.loads(run(*words, "--json").stdout)
     assert value in told["message"]
+    assert told["message"].startswith("Invalid value for ")
     assert told["message"].endswith(". See discreet COMMAND --help.")
     assert (told["exit_code"], len(told["message"]) < 250) == (2, True)
 
