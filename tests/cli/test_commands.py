@@ -120,8 +120,9 @@ def test_non_rag_is_free(hospital: Path) -> None:
     answer = json_of("ask", hospital, "What is it?", "--algorithm", "non-rag", "--max-tokens", 4)
     assert answer["receipt"]["epsilon"] == 0
     assert Vault.open(hospital).budget().spent == before
-    plain = json_of("ask", hospital, "What is it?", "--algorithm", "rag", "--not-private", "--max-tokens", 2)
-    assert plain["private"] is False
+    for baseline in (("rag",), ("vote-rag", "--voters", 5)):
+        plain = json_of("ask", hospital, "Is it?", "--not-private", "--max-tokens", 2, "--algorithm", *baseline)
+        assert plain["private"] is False
 
 
 def test_evaluation_leaves_the_budget_alone(hospital: Path, tmp_path: Path) -> None:
