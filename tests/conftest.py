@@ -61,20 +61,14 @@ THOROUGH = (
         "guarantee/generation/test_independence.py",
     ),
     *(f"cli/test_{name}.py" for name in "attack audit bad_input bench chat commands consensus public units".split()),
-    *(
-        "cli/test_add.py::test_on_a_terminal",
-        "generation/test_model.py",
-    ),
+    *("cli/test_add.py::test_on_a_terminal", "generation/test_model.py"),
     *(f"guarantee/ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
     *("planning/test_plan.py::test_plot", "guarantee/privacy/test_hindsight.py", "guarantee/privacy/test_keywords.py"),
     *("guarantee/privacy/test_mechanisms.py::TestClaims", "guarantee/privacy/test_twins.py", "reading/test_sandbox.py"),
-    *(
-        "reading/test_intake_files.py::test_fifty_megabytes_are_cut_in_linear_time",
-        "retrieval/test_documents.py::test_fifty_megabytes",
-    ),
+    "retrieval/test_documents.py::test_fifty_megabytes",
     *("retrieval/test_embedding.py", "retrieval/test_sealed_corpus.py::test_a_vector_depends_on_its_text_alone"),
     *("retrieval/test_spelling.py::test_every_character", "retrieval/test_erasure.py", "export/", "guarantee/export/"),
-    *("test_face.py::test_the_python_face", "reading/test_intake_oddities.py::test_reading_streams"),
+    "test_face.py::test_the_python_face",
     "cli/test_progress.py::test_command_on_a_terminal_clears_what_it_showed",
     "guarantee/retrieval/test_store_conformance.py::TestEmbeddedStore::test_history_does_not_show",
     *(
@@ -118,22 +112,16 @@ LONG = (
     *(f"engines/test_ray_{name}.py" for name in "embedding reading writing".split()),
     "engines/test_ray_cluster.py::test_joining_prints_no_line_of_rays_log",
     "testing/test_qdrant_example.py",
-    *(
-        "adapters/",
-        "fuzz/",
-        "evaluation/",
-        "baselines/test_projected.py",
-        "bench/test_experiments.py",
-    ),
+    *("adapters/", "fuzz/", "evaluation/", "baselines/test_projected.py", "bench/test_experiments.py"),
     *("attacks/test_distinguish.py", "attacks/test_suite.py", "docs/test_measuring.py", "test_notebooks.py"),
-    *(f"cli/test_{name}.py" for name in "attack audit bench consensus postgres_store public".split()),
+    *(f"cli/test_{name}.py" for name in "attack audit bench consensus key_share postgres_store public".split()),
     *(f"synthesis/test_{name}.py" for name in "fact_extraction methods runner".split()),
     *("synthesis/dp_synrag/test_steps.py", "synthesis/test_schema_readings.py::test_packaged_model"),
     *("bench/test_streams.py", "lab/test_keepers.py", "lab/test_serving.py", "server/front/test_description.py"),
     *("cli/test_attack_votes.py", "cli/test_commands.py::test_evaluation_leaves_the_budget_alone"),
     *("generation/gpu_backend/", "retrieval/test_embedding.py", "retrieval/test_postgres_store.py"),
     *("operations/test_postgres", "server/accounts/test_postgres.py", "server/test_keeper_database.py"),
-    *("reading/test_intake_files.py::test_fifty_megabytes", "retrieval/test_documents.py::test_fifty_megabytes"),
+    "retrieval/test_documents.py::test_fifty_megabytes",
 )
 """Tests with these prefixes take long, and run only if the command line asks for them: pytest -m long (`make nightly`).
 No guard is among them (tests/guarantee)."""
@@ -177,7 +165,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.thorough)
         if name.startswith(TORCH) or "MiniLM" in item.name:
             item.add_marker(pytest.mark.torch)
-        if name.startswith(LONG) or ("smollm" in fixtures and not name.startswith(("guarantee/", WITH_THE_MODEL))):
+        slow_to_start = "smollm" in fixtures or "postgres" in item.name
+        if name.startswith(LONG) or (slow_to_start and not name.startswith(("guarantee/", WITH_THE_MODEL))):
             item.add_marker(pytest.mark.long)
     if "long" not in config.getoption("markexpr"):
         long = [item for item in items if item.get_closest_marker("long")]
@@ -264,10 +253,5 @@ def vault(tmp_path: Path, small_model: Path) -> "Vault":
     from discreet.vault import Vault
 
     return Vault.create(
-        tmp_path / "vault",
-        epsilon=20,
-        delta=1e-5,
-        unit_field="patient",
-        embedder="hashing",
-        model=str(small_model),
+        tmp_path / "vault", epsilon=20, delta=1e-5, unit_field="patient", embedder="hashing", model=str(small_model)
     )

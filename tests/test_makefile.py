@@ -1,10 +1,11 @@
-"""The Makefile, the workflow and docs/install.md name what the source holds; the quick tests run none of them."""
+"""The Makefile, the workflow, docs/install.md and the lists of marks name what there is."""
 
 import importlib
 import re
 from pathlib import Path
 
 from discreet.errors import INSTALL_MODELS
+from tests.conftest import LONG, TESTS, THOROUGH, TORCH
 
 ROOT = Path(__file__).parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -41,3 +42,13 @@ def test_newest_versions_are_free_but_for_torch() -> None:
     assert "-c constraints.txt" not in recipe
     assert "$(PIP)" not in recipe
     assert recipe.count("constraints.txt") == 2  # the version of torch, and the comparison
+
+
+def test_marks_are_of_tests_that_exist() -> None:
+    for prefix in {*THOROUGH, *TORCH, *LONG}:
+        path, _, name = prefix.partition("::")
+        files = [TESTS / path] if path.endswith("/") else list(TESTS.glob(f"{path}*"))
+        assert len(path) > 4, prefix
+        assert files, prefix
+        assert files[0].exists(), prefix
+        assert not name or name.startswith("Test") or any(f"def {name}" in file.read_text() for file in files), prefix

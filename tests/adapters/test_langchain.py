@@ -1,6 +1,5 @@
 """LangChain: the tool and the retriever."""
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -45,11 +44,6 @@ def test_wrong_arguments_are_said_in_words(source: VaultSource, wrong: dict[str,
     assert "Expected: question (a text), and choices (a list of texts)" in message.content
 
 
-def test_choices_may_be_null(source: VaultSource) -> None:
-    message = call(DiscreetTool(source=source), question="How many patients have numb thumbs?", choices=None)
-    assert (message.status, message.artifact["algorithm"]) == ("success", "count")
-
-
 def test_vault_is_no_source_and_is_not_asked(source: VaultSource, folder: Path) -> None:
     for wrong in (source._vault, str(folder), None):
         with pytest.raises(UsageError, match="Expected: a source of answers, such as open_source"):
@@ -61,11 +55,6 @@ def test_tool_takes_choices(any_source: AnswerSource) -> None:
         DiscreetTool(source=any_source), question="Which disease numbs a thumb?", choices=["winterhand", "flu"]
     )
     assert message.content in ("winterhand", "flu") or message.content.startswith("No answer: too few")
-
-
-def test_tool_answers_asynchronously(any_source: AnswerSource) -> None:
-    found = asyncio.run(DiscreetTool(source=any_source).ainvoke({"question": QUESTION}))
-    assert isinstance(found, str)
 
 
 def test_tool_shows_neither_its_source_nor_a_path(folder: Path) -> None:

@@ -84,12 +84,6 @@ def test_estimate_says_what_is_asked_before_it_is_paid(any_source: AnswerSource)
         assert (any_source.estimate(wrong).status, any_source.estimate(wrong).code) == ("refused", code)
 
 
-def test_choices_are_chosen_from(any_source: AnswerSource) -> None:
-    reply = any_source.ask("Which disease makes thumbs numb in spring?", ["winterhand", "flu"])
-    assert reply.status in ("answered", "no_answer")
-    assert reply.text in ("winterhand", "flu") or reply.code == "nothing_released"
-
-
 @pytest.mark.parametrize(
     ("question", "code"),
     [
@@ -107,15 +101,6 @@ def test_refusal_is_a_reply_in_words(any_source: AnswerSource, question: str, co
     assert reply.metadata["epsilon"] == 0
 
 
-@pytest.mark.parametrize(
-    ("question", "wrong"), [("", "question"), (None, "question"), (b"x", "question must be a text")]
-)
-def test_wrong_question_is_named(any_source: AnswerSource, question: Any, wrong: str) -> None:
-    reply = any_source.ask(question)
-    assert (reply.code, reply.metadata["epsilon"]) == ("invalid_request", 0)
-    assert wrong in reply.text
-
-
 @pytest.mark.parametrize("choices", ["yes", ["yes"], ["yes", "yes"], [1, 2], {1: 2}])
 def test_wrong_choices_are_not_asked(any_source: AnswerSource, choices: Any) -> None:
     reply = any_source.ask("Is a numb thumb common?", choices)
@@ -128,12 +113,6 @@ def test_wrong_epsilon_is_refused_at_once(folder: Path, epsilon: Any) -> None:
     for where, options in ((str(folder), {}), ("https://host", {"key": "dsc_key"})):
         with pytest.raises(UsageError, match="Expected: the most that a question may cost"):
             open_source(where, epsilon=epsilon, **options)
-
-
-@pytest.mark.parametrize("timeout", [0, -1, "5", float("nan")])
-def test_wrong_timeout_is_refused_at_once(timeout: Any) -> None:
-    with pytest.raises(UsageError, match="number of seconds"):
-        open_source("https://host", key="dsc_key", timeout=timeout)
 
 
 def test_argument_of_the_other_kind_names_its_own(folder: Path) -> None:

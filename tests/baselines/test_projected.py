@@ -14,8 +14,6 @@ from discreet.errors import BadData, UnknownName, UsageError
 from discreet.export.vectors import draw_matrix
 from discreet.generation.model import Logits, Prompt, States
 from discreet.generation.toy import ToyDecoding, ToyModel
-from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import MemoryLedger, NotPrivateFilter
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -73,15 +71,6 @@ PLAIN = Untouched(2)
 
 
 class TestDatastore:
-    def test_it_has_a_token_for_each_context(self) -> None:
-        store = build(["a b c", "d", "", "b d"], TOY, PLAIN)
-        assert store.tokens.tolist() == [B, C, D]
-        assert store.keys.keys == pytest.approx(state_of(np.array([A, B, B])))
-
-    def test_only_so_many_entries(self) -> None:
-        assert build(["a b c d", "b d e"], TOY, PLAIN, entries=4).tokens.tolist() == [B, C, D, D]
-        assert len(build([], TOY, PLAIN)) == 0
-
     def test_it_is_kept_and_built_anew_when_texts_change(self, tmp_path: Path) -> None:
         folder = tmp_path / "datastore-none"
         assert kept(folder, ["a b c"], TOY, PLAIN).tokens.tolist() == [B, C]
@@ -130,13 +119,6 @@ class TestMixture:
         assert found[E] == pytest.approx(0.6 / SIZE)
         assert sum(found) == pytest.approx(1)
 
-    def test_only_the_nearest_count(self) -> None:
-        store = build(["a c", "b d", "e f"], TOY, PLAIN)
-        found = mixture(KnnLM(weight=1.0, neighbours=1), store, E)
-        assert found[F] == 1
-        assert mixture(KnnLM(weight=0.0), store, E) == pytest.approx([1 / SIZE] * SIZE)
-        assert mixture(KnnLM(weight=1.0), build([], TOY, PLAIN), E) == pytest.approx([1 / SIZE] * SIZE)
-
     def test_it_repeats_what_it_has_read(self) -> None:
         """Nothing protects: the one who knows how a text begins is told how it goes on."""
         store = build(["a d b f c e"], TOY, PLAIN)
@@ -145,23 +127,10 @@ class TestMixture:
         several = KnnLM(max_tokens=2).continue_all(store, TOY, [[A], [B, F]])
         assert [tokens for tokens, _ in several] == [[D, B], [C, E]]
 
-    def test_it_ends_where_the_texts_end(self) -> None:
-        end = next(iter(TOY.end_tokens))
-        store = Datastore(PLAIN, build(["a b"], TOY, PLAIN).keys, np.array([end], dtype=np.int32))
-        assert KnnLM().continue_all(store, TOY, [[A]]) == [([], "end")]
-
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"weight": 1.1},
-        {"weight": -0.1},
-        {"neighbours": 0},
-        {"entries": 0},
-        {"gamma": 0.0},
-        {"gamma": 2.0},
-        {"k": 0},
-    ],
+    [{"weight": 1.1}, {"weight": -0.1}, {"neighbours": 0}, {"entries": 0}, {"gamma": 0.0}, {"gamma": 2.0}, {"k": 0}],
 )
 def test_bad_parameters(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError):
@@ -218,37 +187,6 @@ def test_projection_rag_reads_what_is_near_and_is_marked(accepting: Vault, prote
         assert "steam" in answer.text
 
 
-def test_k_above_the_dimension_is_refused(accepting: Vault) -> None:
-    with pytest.raises(UsageError, match="k = 1025"):
-        accepting.ask("What helps?", ProjectionRAG(k=1025), not_private=True)
-
-
-def test_a_matrix_is_drawn_once_and_documents_are_projected_once(accepting: Vault) -> None:
-    algorithm = ProjectionRAG(max_tokens=1)
-    privacy = NotPrivateFilter(MemoryLedger(Budget(1, 1e-5)), Budget(1, 1e-5), "q")
-    transform = algorithm.transform(1024, privacy.noise, accepting.components.baseline_corpus.folder)
-    made = [0]
-
-    def make(texts: object) -> int:
-        made[0] += 1
-        return made[0]
-
-    for _ in range(3):
-        again = algorithm.transform(1024, privacy.noise, accepting.components.baseline_corpus.folder)
-        assert again.fingerprint == transform.fingerprint
-        accepting.components.baseline_corpus.made_once("name", make)
-    assert made == [1]
-    accepting.remove("3")
-    privacy.release(algorithm.opening(), accepting.components.baseline_corpus.made_once("name", make))
-    assert made == [2]
-
-
-def test_simulated_draws_are_not_used_for_a_question(accepting: Vault) -> None:
-    accepting.simulate("What helps?", ProjectionRAG(max_tokens=1), noise=InsecureSeededNoise(0))
-    assert [path.name for path in (accepting.path / "claims").rglob("*.npy")] == ["matrix-1024-64.npy"]
-    assert not (accepting.path / "claims" / "matrix-1024-64.npy").exists()
-
-
 @pytest.mark.parametrize("protection", ["projection", "none"])
 def test_knn_lm_over_the_packaged_model(accepting: Vault, protection: str) -> None:
     algorithm = KnnLM(protection=protection, max_tokens=8, weight=0.6, k=32)
@@ -273,11 +211,6 @@ def test_erasure_removes_every_datastore_and_keeps_matrices(accepting: Vault) ->
     accepting.remove_unit("Cy")
     assert not any(datastore.exists() for datastore in datastores)
     assert [path.name for path in folder.rglob("*") if path.is_file()] == ["matrix-2-1.npy"]
-
-
-def test_a_model_that_shows_no_states_is_refused(accepting: Vault) -> None:
-    with pytest.raises(UsageError, match="returns its hidden states"):
-        accepting.simulate("What helps?", KnnLM(), model=ToyModel())
 
 
 def run(*arguments: object) -> Result:

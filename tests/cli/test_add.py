@@ -1,25 +1,17 @@
 """`discreet add`: what will be added is shown; on a terminal it is asked; what was not added is grouped."""
 
 import json
-import os
-import pty
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
 from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from tests.cli.running import json_of, on_a_terminal, run
 from tests.reading import samples
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -77,51 +69,24 @@ def test_mail_with_an_attachment_is_added_in_part(vault: Vault, tmp_path: Path) 
     assert report["unchanged"] == 1
 
 
-def on_a_terminal(answer: str, *arguments: object) -> tuple[int, str]:
-    """Run the program where it believes that a person reads."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "discreet", *map(str, arguments)]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        os.write(ours, answer.encode())
-        shown = b""
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
-            shown += part
-        code = process.wait()
-    os.close(ours)
-    return code, " ".join(shown.decode(errors="replace").split())
+def typed(answer: str, vault: Vault, export: Path, *words: str) -> tuple[int, str]:
+    code, shown = on_a_terminal([sys.executable, "-m", "discreet", "add", str(vault.path), str(export), *words], answer)
+    return code, " ".join(shown.split())
 
 
 @pytest.mark.long
 def test_on_a_terminal_it_asks_first(vault: Vault, export: Path) -> None:
-    code, shown = on_a_terminal("\n", "add", vault.path, export, "--unit-field", "seen")
+    code, shown = typed("\n", vault, export, "--unit-field", "seen")
     assert code == 1
     assert "'seen' is not the vault's unit field 'patient'" in shown
     assert "Add them? [y/N]" in shown
     assert "Nothing was added." in shown
     assert vault.store.count_documents() == 0
-    code, shown = on_a_terminal("y\n", "add", vault.path, export)
+    code, shown = typed("y\n", vault, export)
     assert (code, vault.store.count_documents()) == (0, 500), shown
-    code, shown = on_a_terminal("", "add", vault.path, export, "--yes")
+    code, shown = typed("", vault, export, "--yes")
     assert code == 0
     assert "Add them?" not in shown
-
-
-def test_what_was_refused_is_grouped_by_reason(vault: Vault, tmp_path: Path) -> None:
-    path = tmp_path / "n.csv"
-    path.write_text("id,patient,text\n" + "".join(f"1,P{n},Text {n}.\n" for n in range(5)) + "2,,x\n")
-    result = run("add", vault.path, path)
-    assert result.exit_code == 4
-    assert "Not added: 4 records: the same id as a record before it" in result.stderr
-    assert "(first: n.csv line 3)." in result.stderr
-    assert "Not added: n.csv line 7: names no individual" in result.stderr
-    assert len(json.loads(run("add", vault.path, path, "--json").stdout)["bad"]) == 5
 
 
 def test_folder_needs_to_say_whose_its_files_are(vault: Vault, tmp_path: Path) -> None:
@@ -139,13 +104,6 @@ def test_folder_needs_to_say_whose_its_files_are(vault: Vault, tmp_path: Path) -
     result = run("add", vault.path, letters, "--units", manifest, "--json")
     assert json.loads(result.stdout)["unchanged"] == 3
     assert run("add", vault.path, letters, "--units", manifest, "--each-file-a-unit").exit_code == 2
-
-
-def test_each_file_a_unit_is_said_aloud(vault: Vault, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("x")
-    result = run("add", vault.path, tmp_path / "a.txt", "--each-file-a-unit")
-    assert result.exit_code == 0
-    assert "1 document without 'patient': each becomes a unit (--each-file-a-unit)" in result.stderr
 
 
 def test_vault_that_was_read_is_to_be_read_again(vault: Vault, tmp_path: Path) -> None:
@@ -208,20 +166,19 @@ def test_what_was_added_is_told_though_the_coding_fails(
 
 
 def test_fields_declared_at_init_are_kept_with_each_document(tmp_path: Path) -> None:
-    runner, vault, notes = CliRunner(), str(tmp_path / "vault"), tmp_path / "notes.jsonl"
-    init = ["init", vault, "--epsilon", "20", "--delta", "1e-6", "--embedder", "hashing", "--unit-field", "patient"]
+    vault, notes = tmp_path / "vault", tmp_path / "notes.jsonl"
+    init = ("init", vault, "--epsilon", 20, "--delta", 1e-6, "--embedder", "hashing", "--unit-field", "patient")
     for wrong in ("date", "date:datum", "patient:category"):
-        refused = runner.invoke(app, [*init, "--field", wrong])
-        assert refused.exit_code == 2, refused.output
-    assert not (tmp_path / "vault").exists()
-    assert runner.invoke(app, [*init, "--field", "seen:date", "--field", "age:number"]).exit_code == 0
+        assert run(*init, "--field", wrong).exit_code == 2
+    assert not vault.exists()
+    assert run(*init, "--field", "seen:date", "--field", "age:number").exit_code == 0
     records = [
         {"patient": "a", "text": "x", "seen": "2026-01-02", "age": 7},
         {"patient": "b", "text": "y", "age": "old"},
     ]
     notes.write_text("".join(json.dumps(record) + "\n" for record in records))
-    added = runner.invoke(app, ["add", vault, str(notes)])
+    added = run("add", vault, notes)
     assert added.exit_code == 4
     assert "notes.jsonl line 2: the field 'age' is not a number" in added.stderr
-    (document,) = json.loads(runner.invoke(app, ["list", vault, "documents", "--json"]).stdout)["documents"]
+    (document,) = json_of("list", vault, "documents")["documents"]
     assert document["fields"] == {"age": 7.0, "seen": "2026-01-02"}

@@ -3,22 +3,17 @@
 import json
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
 from discreet.parameters import read_parameters
 from discreet.registry import ALGORITHMS
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["algorithms", *arguments])
+from tests.cli.running import run
 
 
 def test_all_algorithms_are_listed_with_their_guarantees() -> None:
-    shown = run()
+    shown = run("algorithms")
     assert shown.exit_code == 0
     assert all(name in shown.output for name in ALGORITHMS)
-    found = {one["name"]: one for one in json.loads(run("--json").stdout)["algorithms"]}
+    found = {one["name"]: one for one in json.loads(run("algorithms", "--json").stdout)["algorithms"]}
     assert list(found) == list(ALGORITHMS)
     assert found["rag"]["guarantee"] == "none"
     assert found["murag"]["guarantee"] == "differential privacy"
@@ -27,22 +22,22 @@ def test_all_algorithms_are_listed_with_their_guarantees() -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_all_parameters_of_an_algorithm_are_shown(name: str) -> None:
-    shown = run("show", name)
+    shown = run("algorithms", "show", name)
     assert shown.exit_code == 0, shown.output
     assert all(f"  {one.option}" in shown.output for one in read_parameters(ALGORITHMS[name]))
 
 
 def test_parameters_are_shown_with_the_symbols_of_the_paper() -> None:
-    shown = run("show", "murag").output
+    shown = run("algorithms", "show", "murag").output
     assert "similarity: number, default 0.6, tau in the paper" in shown
     assert "questions_per_unit (in Python: uses)" in shown
     assert "voters: whole number, default 40, m in the paper" in shown  # of its inner algorithm
-    described = json.loads(run("show", "murag", "--json").stdout)
+    described = json.loads(run("algorithms", "show", "murag", "--json").stdout)
     assert [one["symbol"] for one in described["parameters"] if one["name"] == "similarity"] == ["tau"]
     assert {one["field"] for one in described["inner_parameters"]} >= {"voters", "choices"}
 
 
 def test_misspelt_name_has_suggestions() -> None:
-    result = run("show", "muragada", "--json")
+    result = run("algorithms", "show", "muragada", "--json")
     assert result.exit_code == 2
     assert "Did you mean murag-ada" in json.loads(result.stdout)["message"]

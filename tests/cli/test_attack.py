@@ -4,16 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
 from discreet.demo.corpus import documents
 from discreet.vault import Vault
 from discreet_lab.attacks.redaction import available
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["attack", *map(str, arguments)])
+from tests.cli.running import run
 
 
 @pytest.fixture
@@ -28,7 +23,7 @@ QUICK = ("--target", "rag", "--members", 2, "--questions", 1, "--planted", 1, "-
 def test_report_for_the_custodian_alone(packaged_vault: Vault, tmp_path: Path) -> None:
     packaged_vault.add_documents(documents(12))
     notes, report = packaged_vault.path, tmp_path / "report.html"
-    result = run(notes, *QUICK, "--out", report, "--json")
+    result = run("attack", notes, *QUICK, "--out", report, "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert "custodian only" in told["notice"]
@@ -40,7 +35,7 @@ def test_report_for_the_custodian_alone(packaged_vault: Vault, tmp_path: Path) -
     assert 0 <= target["membership"]["one"]["bleu"]["low"] <= target["membership"]["one"]["bleu"]["auc"] <= 1
     assert report.stat().st_mode & 0o777 == 0o600
     assert "<svg" in report.read_text()
-    shown = run(notes, *QUICK, "--max-tokens", 4)
+    shown = run("attack", notes, *QUICK, "--max-tokens", 4)
     assert shown.exit_code == 0
     assert "Canaries and extraction" in shown.stdout
     assert "custodian only" in shown.stderr
@@ -62,7 +57,7 @@ def test_what_is_missing_and_what_is_wrong(notes: Path, tmp_path: Path) -> None:
         (4, (notes, "--prompts", file)),
     ]
     for code, arguments in wrong:
-        result = run(*arguments)
+        result = run("attack", *arguments)
         assert result.exit_code == code, (arguments, result.output)
         assert "Traceback" not in result.output
     assert "no folder" not in [path.name for path in tmp_path.iterdir()]
@@ -70,13 +65,13 @@ def test_what_is_missing_and_what_is_wrong(notes: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(available(), reason="the extra [pii] is installed")
 def test_redaction_that_is_not_installed_is_named(notes: Path) -> None:
-    result = run(notes, "--target", "redacted")
+    result = run("attack", notes, "--target", "redacted")
     assert result.exit_code == 2
     assert ".[pii]" in " ".join(result.stderr.split())
 
 
 def test_too_few_people(vault: Vault) -> None:
     vault.add_documents(documents(1))
-    result = run(vault.path, "--target", "rag", "--json")
+    result = run("attack", vault.path, "--target", "rag", "--json")
     assert result.exit_code == 4
     assert json.loads(result.stdout)["error"] == "BadData"

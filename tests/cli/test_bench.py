@@ -9,28 +9,16 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
 from discreet.vault import Vault
 from discreet_lab.bench.demo_data import hospital, hospital_questions, mails
 from discreet_lab.bench.tables import TABLES
 from discreet_lab.cli.bench import _short_names
 from discreet_lab.evaluation.caching_model import CachingModel
+from tests.cli.running import json_of, run
 from tests.docs.pages import ROOT
 
 SIZES = (12, 12)
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
-
-
-def told(*arguments: object) -> dict[str, object]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict[str, object] = json.loads(result.stdout)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +36,13 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_tables_are_listed_with_paper_and_work() -> None:
-    shown = run()
+    shown = run("bench")
     assert shown.exit_code == 0
     for name in TABLES:
         assert name in shown.stdout
     assert "Figure 2" in shown.stdout
     assert "work: 4 algorithms x 2 values of private_tokens x 5 values of epsilon; 40 questions, 3 runs" in shown.stdout
-    listed = told("--list")
+    listed = json_of("bench", "--list")
     assert isinstance(listed["tables"], list)
     assert [one["table"] for one in listed["tables"]] == list(TABLES)
 
@@ -62,7 +50,7 @@ def test_tables_are_listed_with_paper_and_work() -> None:
 def test_arithmetic_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file = Path("table.csv")
-    shown = run("vote-accounting", "--epsilon", 10, "--csv", file)
+    shown = run("bench", "vote-accounting", "--epsilon", 10, "--csv", file)
     assert shown.exit_code == 0, shown.output
     assert "The paper: " in shown.stdout
     assert "Why ours differs: " in shown.stdout
@@ -72,14 +60,14 @@ def test_arithmetic_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.M
     assert row["version"]
     assert row["seed"] == "0"
     assert file.stat().st_mode & 0o777 == 0o600
-    again = run("vote-accounting", "--csv", file)
+    again = run("bench", "vote-accounting", "--csv", file)
     assert again.exit_code == 2
     assert "--force" in again.output
 
 
 def test_votes_run_on_a_vault_and_pay_nothing(ward: Path, questions: Path) -> None:
     before = Vault.open(ward).budget().describe()
-    found = told("vote-epsilon", ward, questions, "--quick", "--limit", 2, "--epsilon", 20, "--seed", 3)
+    found = json_of("bench", "vote-epsilon", ward, questions, "--quick", "--limit", 2, "--epsilon", 20, "--seed", 3)
     assert Vault.open(ward).budget().describe() == before
     assert found["questions"] == 2
     assert (found["seed"], found["model"], found["embedder"]) == (3, "smollm2-135m", "hashing")
@@ -95,10 +83,12 @@ def test_votes_run_on_a_vault_and_pay_nothing(ward: Path, questions: Path) -> No
 
 def test_own_algorithm_is_one_more_row(ward: Path, questions: Path, small_model: Path) -> None:
     plugin = f"{ROOT / 'examples' / 'one_file.py'}:MyRAG"
-    found = told("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--plugin", plugin, "--model", small_model)
+    found = json_of(
+        "bench", "vote-ensembles", ward, questions, "--quick", "--limit", 1, "--plugin", plugin, "--model", small_model
+    )
     assert isinstance(found["rows"], list)
     assert "my-rag" in [row["algorithm"] for row in found["rows"]]
-    refused = run("murag-overlap", ward, questions, "--plugin", plugin)
+    refused = run("bench", "murag-overlap", ward, questions, "--plugin", plugin)
     assert refused.exit_code == 2
     assert "--plugin" in refused.output
 
@@ -113,7 +103,7 @@ def test_interrupted_run_says_that_nothing_was_paid(
     )
     file = tmp_path / "rows.csv"
     given = ("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--csv", file, "--model", small_model)
-    stopped = run(*given, "--plugin", f"{plugin}:Stopped")
+    stopped = run("bench", *given, "--plugin", f"{plugin}:Stopped")
     assert stopped.exit_code == 130, stopped.output
     assert "Nothing was paid" in stopped.output
     assert "charge" not in stopped.output
@@ -125,50 +115,31 @@ def test_stream_has_precision_beside_the_papers(ward: Path, tmp_path: Path, smal
     asked = [replace(one, kind="general-knowledge") for one in hospital_questions(SIZES)]
     file.write_text("".join(json.dumps(asdict(one)) + "\n" for one in asked))
     given = ("murag-precision", ward, file, "--quick", "--limit", 2, "--model", small_model)
-    found = told(*given)
+    found = json_of("bench", *given)
     assert isinstance(found["rows"], list)
-    figures = [row.get("precision, paper (Table 1, Natural Questions)") for row in found["rows"]]
+    figures = [row.get("precision of those read, paper (Table 1, Natural Questions)") for row in found["rows"]]
     assert figures == [0.788, 0.926, 0.994]
     assert all(0 <= row["precision"] <= 1 for row in found["rows"])
-    assert "precision, paper (Table 1, MQuAKE)" not in found["rows"][0]
-    printed = run(*given)
+    assert "precision of those read, paper (Table 1, MQuAKE)" not in found["rows"][0]
+    printed = run("bench", *given)
     assert "Table 1, Trivia" in printed.stdout
 
 
-def test_own_algorithm_stands_in_a_stream(ward: Path, questions: Path, small_model: Path) -> None:
-    plugin = f"{ROOT / 'examples' / 'one_file.py'}:MyRAG"
-    found = told("murag-uses", ward, questions, "--quick", "--limit", 2, "--plugin", plugin, "--model", small_model)
-    assert isinstance(found["rows"], list)
-    assert "my-rag" in [row["algorithm"] for row in found["rows"]]
-
-
-def test_questions_with_references_have_likeness_and_no_foreign_figure(
-    ward: Path, tmp_path: Path, small_model: Path
-) -> None:
-    file = tmp_path / "dialogues.jsonl"
-    asked = {"question": "What helps?", "answers": ["Salt steam helps, and so does rest."], "kind": "reference"}
-    file.write_text("".join(json.dumps(asked | {"id": str(n)}) + "\n" for n in range(2)))
-    found = told("vote-ensembles", ward, file, "--quick", "--model", small_model)
-    assert isinstance(found["rows"], list)
-    assert {"ROUGE-1", "BERTScore"} <= found["rows"][0].keys()
-    assert found["sources"] == {}
-
-
 def test_neighbours_need_no_model(ward: Path, questions: Path) -> None:
-    found = told("projection-k", ward, questions, "--quick", "--epsilon", 100)
+    found = json_of("bench", "projection-k", ward, questions, "--quick", "--epsilon", 100)
     assert found["model"] == "none"
     assert isinstance(found["rows"], list)
     assert [row["k"] for row in found["rows"]] == [16, 64, 256]
-    claimed = told("projection-claim", ward, questions, "--quick")
+    claimed = json_of("bench", "projection-claim", ward, questions, "--quick")
     assert isinstance(claimed["rows"], list)
     assert len({row["found"] for row in claimed["rows"]}) == 1
-    near = told("murag-overlap", ward, questions)
+    near = json_of("bench", "murag-overlap", ward, questions)
     assert isinstance(near["rows"], list)
     assert sum(row["documents"] for row in near["rows"]) == 24
 
 
 def test_attack_asks_questions_of_its_own(ward: Path, small_model: Path) -> None:
-    curve = told("vote-membership", ward, "--quick", "--limit", 2, "--model", small_model)
+    curve = json_of("bench", "vote-membership", ward, "--quick", "--limit", 2, "--model", small_model)
     assert isinstance(curve["rows"], list)
     assert {row["measure"] for row in curve["rows"]} == {"n-grams", "bleu", "rouge-l", "embedding"}
     assert curve["rows"][0]["curve"][-1] == [1.0, 1.0]
@@ -179,7 +150,7 @@ def test_extraction_has_its_own_prompts(tmp_path: Path, small_model: Path, name:
     post = Vault.create(tmp_path / "post", epsilon=20, delta=1e-5, embedder="hashing")
     post.add_documents(mails(10))
     model = () if packaged else ("--model", small_model)
-    found = told(name, post.path, "--quick", "--limit", 6, *model)
+    found = json_of("bench", name, post.path, "--quick", "--limit", 6, *model)
     assert isinstance(found["rows"], list)
     assert len(found["rows"]) == 5
     assert found["rows"][1]["url, paper"] in (13, 56)
@@ -188,7 +159,7 @@ def test_extraction_has_its_own_prompts(tmp_path: Path, small_model: Path, name:
 
 def test_corpus_is_made_from_a_copy_and_pays_nothing(ward: Path, questions: Path) -> None:
     before = Vault.open(ward).budget().describe()
-    found = told("synrag-main", ward, questions, "--quick", "--limit", 1)
+    found = json_of("bench", "synrag-main", ward, questions, "--quick", "--limit", 1)
     assert isinstance(found["rows"], list)
     assert [row["corpus"] for row in found["rows"]] == ["non-rag", "rag", "dp-synrag"]
     assert found["rows"][1]["accuracy, paper (Main table, Medical Synth, Phi-4-mini, in percent)"] == 87
@@ -212,7 +183,7 @@ def test_corpus_is_made_from_a_copy_and_pays_nothing(ward: Path, questions: Path
     ],
 )
 def test_wrong_use_is_explained(ward: Path, words: tuple[str, ...], said: str) -> None:
-    result = run(*(ward if word == "WARD" else word for word in words))
+    result = run("bench", *(ward if word == "WARD" else word for word in words))
     assert result.exit_code == 2, result.output
     assert said in result.output
 
@@ -228,13 +199,13 @@ def test_run_resumes_with_what_its_model_said(
     ward: Path, questions: Path, tmp_path: Path, small_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--model", small_model)
-    first = told(*given, "--rows", tmp_path / "tokens")
+    first = json_of("bench", *given, "--rows", tmp_path / "tokens")
 
     def learn(*_: object) -> None:
         raise AssertionError("A token was computed again.")
 
     monkeypatch.setattr(CachingModel, "_learn", learn)
-    again = told(*given, "--rows", tmp_path / "tokens")
+    again = json_of("bench", *given, "--rows", tmp_path / "tokens")
     assert again["rows"] == first["rows"]
-    refused = run("ksa-lengths", "--rows", tmp_path / "tokens")
+    refused = run("bench", "ksa-lengths", "--rows", tmp_path / "tokens")
     assert (refused.exit_code, "--rows" in refused.output) == (2, True)

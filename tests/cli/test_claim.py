@@ -4,18 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
 from discreet.vault import Vault
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def said(result: Result) -> str:
-    return " ".join((result.stdout + result.stderr).split())
+from tests.cli.running import run, said
 
 
 def test_papers_parameters_claim_nothing() -> None:

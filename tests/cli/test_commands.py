@@ -14,25 +14,16 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from discreet.cli.app import app
 from discreet.cli.output import print_json
 from discreet.demo.corpus import DISEASES, documents
 from discreet.vault import Vault
+from tests.cli.running import json_of, run
 
 SHORT = ("--param", "document_tokens=72")
 """No note has more tokens."""
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def json_of(result: Result) -> dict[str, object]:
-    assert result.exit_code == 0, result.output
-    found: dict[str, object] = json.loads(result.stdout)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -47,35 +38,9 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
             file.write(json.dumps({"id": document.id, "patient": document.unit, "text": document.text}) + "\n")
     path = folder / "vault"
     options = ["--epsilon", 400, "--force", "--delta", 1e-6, "--unit-field", "patient", "--log-questions"]
-    json_of(run("init", path, *options, "--json"))
-    assert json_of(run("add", path, notes, "--json"))["added"] == 160
+    json_of("init", path, *options)
+    assert json_of("add", path, notes)["added"] == 160
     return path
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *(
-            "init",
-            "add",
-            "remove",
-            "public",
-            "ask",
-            "budget",
-            "tune",
-            "synthesize",
-            "export-vectors",
-            "eval",
-            "attack",
-            "demo",
-        ),
-        *("claim projection", "claim distinguish"),
-    ],
-)
-def test_every_command_explains_itself(command: str) -> None:
-    result = run(*command.split(), "--help")
-    assert result.exit_code == 0
-    assert "--json" in result.output
 
 
 def test_shell_completes_names_of_commands_options_tables_and_algorithms() -> None:
@@ -105,10 +70,10 @@ VOTERS = ("--voters", 30, "--max-tokens", 12)
 
 def test_private_question_from_end_to_end(hospital: Path) -> None:
     asked = "What is the treatment for Thunder Heart?"
-    options = ("--inner", "dp-sparse-vote-rag", "--epsilon", 80, "--no-reuse", *VOTERS, *SHORT, "--json")
+    options = ("--inner", "dp-sparse-vote-rag", "--epsilon", 80, "--no-reuse", *VOTERS, *SHORT)
     # The noise is real: in one of ten runs the noisy counts halt before there are enough units for a majority.
     for _ in range(4):
-        answer = json_of(run("ask", hospital, asked, *options))
+        answer = json_of("ask", hospital, asked, *options)
         assert set(answer) >= {"answer", "stopped", "algorithm", "receipt", "remaining"}
         receipt = answer["receipt"]
         assert isinstance(receipt, dict)
@@ -120,7 +85,7 @@ def test_private_question_from_end_to_end(hospital: Path) -> None:
             break
     else:
         pytest.fail("Four answers, and none of them right.")
-    report = json_of(run("budget", hospital, "--json"))
+    report = json_of("budget", hospital)
     questions = report["questions"]
     assert isinstance(questions, list)
     assert questions[-1]["question"] == asked
@@ -144,7 +109,7 @@ def test_person_can_read_it(hospital: Path) -> None:
 def test_plain_rag_is_marked(hospital: Path) -> None:
     asked = ("ask", hospital, "What is the treatment for Thunder Heart?", "--algorithm", "rag", "--not-private")
     assert "NOT PRIVATE" in run(*asked, "--max-tokens", 12).output
-    answer = json_of(run(*asked, "--max-tokens", 12, "--json"))
+    answer = json_of(*asked, "--max-tokens", 12)
     assert answer["private"] is False
     assert any(disease.treatment in str(answer["answer"]) for disease in DISEASES)
     assert "without a guarantee" in run("budget", hospital).output
@@ -152,9 +117,12 @@ def test_plain_rag_is_marked(hospital: Path) -> None:
 
 def test_non_rag_is_free(hospital: Path) -> None:
     before = Vault.open(hospital).budget().spent
-    answer = json_of(run("ask", hospital, "What is it?", "--algorithm", "non-rag", "--max-tokens", 4, "--json"))
-    assert answer["receipt"]["epsilon"] == 0  # type: ignore[index]
+    answer = json_of("ask", hospital, "What is it?", "--algorithm", "non-rag", "--max-tokens", 4)
+    assert answer["receipt"]["epsilon"] == 0
     assert Vault.open(hospital).budget().spent == before
+    for baseline in (("rag",), ("vote-rag", "--voters", 5)):
+        plain = json_of("ask", hospital, "Is it?", "--not-private", "--max-tokens", 2, "--algorithm", *baseline)
+        assert plain["private"] is False
 
 
 def test_evaluation_leaves_the_budget_alone(hospital: Path, tmp_path: Path) -> None:
@@ -167,7 +135,7 @@ def test_evaluation_leaves_the_budget_alone(hospital: Path, tmp_path: Path) -> N
     out = tmp_path / "answers.jsonl"
     options = ["--epsilon", 5, "--epsilon", 100, "--seeds", 2, "--voters", 10, "--max-tokens", 10, "--out", out]
     algorithms = [word for name in ("rag", "vote-rag", "dp-sparse-vote-rag") for word in ("--algorithm", name)]
-    report = json_of(run("eval", hospital, questions, *algorithms, *options, "--json"))
+    report = json_of("eval", hospital, questions, *algorithms, *options)
     rows = report["rows"]
     assert isinstance(rows, list)
     assert [row["algorithm"] for row in rows] == ["rag", "vote-rag", "dp-sparse-vote-rag", "dp-sparse-vote-rag"]
@@ -199,13 +167,7 @@ def test_question_file_that_is_none_is_named(hospital: Path, tmp_path: Path) -> 
 def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_paid(tmp_path: Path, small_model: Path) -> None:
     path = tmp_path / "vault"
     made = Vault.create(
-        path,
-        epsilon=60,
-        delta=1e-6,
-        unit_field="patient",
-        embedder="hashing",
-        payment="corpus",
-        model=str(small_model),
+        path, epsilon=60, delta=1e-6, unit_field="patient", embedder="hashing", payment="corpus", model=str(small_model)
     )
     made.add_documents(documents(120))
     before = made.budget()
@@ -236,7 +198,7 @@ def unread(pipe: IO[bytes]) -> int:
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)])
 def test_kept_standard_input_is_removed_at_sigterm(number: signal.Signals, vault: Vault, tmp_path: Path) -> None:
     place = tmp_path / "temporary"
     place.mkdir()

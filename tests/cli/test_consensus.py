@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tests.cli.test_units import ASKED, hospital, json_of, notes, run
+from tests.cli.running import json_of, run
+from tests.cli.test_units import ASKED, hospital, notes
 
 __all__ = ["notes"]
 
@@ -12,12 +13,12 @@ VOTE = ("--algorithm", "consensus", "--voters", 6, *SHORT, "--epsilon", 30)
 
 
 def test_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes: Path) -> None:
-    vault = hospital(tmp_path / "v", notes, "--payment", "corpus", "--epsilon", 300)
+    vault = hospital(tmp_path / "v", notes, "--payment", "corpus", "--epsilon", 300, "--force")
     answer = json_of("ask", vault, ASKED, *VOTE)
     assert "copper bracelets" in str(answer["answer"]).casefold()
     assert answer["released"] == ["copper bracelets"]
-    assert len(answer["receipt"]["charges"]) == 1  # type: ignore[index]
-    assert answer["receipt"]["epsilon"] <= 30  # type: ignore[index]
+    assert len(answer["receipt"]["charges"]) == 1
+    assert answer["receipt"]["epsilon"] <= 30
     shown = run("ask", vault, ASKED, *VOTE, "--no-reuse", "--verbose").output
     assert "released: copper bracelets" in shown
     assert "1 payment for the whole answer" in shown
@@ -25,19 +26,19 @@ def test_answer_of_all_voters_then_choices_then_nothing(tmp_path: Path, notes: P
     among = ("--choice", "Copper bracelets", "--choice", "Copper", "--choice", "Cold tea")
     chosen = json_of("ask", vault, ASKED, *VOTE, *among)
     assert chosen["answer"] == "Copper bracelets"  # another question than the one without choices
-    assert json_of("ask", vault, ASKED, *VOTE, *among)["receipt"]["payment"] == "nobody"  # type: ignore[index]
+    assert json_of("ask", vault, ASKED, *VOTE, *among)["receipt"]["payment"] == "nobody"
     voted = json_of("ask", vault, ASKED, *VOTE, *among, "--vote-shares")
-    assert set(voted["shares"]) == {"Copper bracelets", "Copper", "Cold tea"}  # type: ignore[call-overload]
-    assert len(voted["receipt"]["charges"]) == 2  # type: ignore[index]
+    assert set(voted["shares"]) == {"Copper bracelets", "Copper", "Cold tea"}
+    assert len(voted["receipt"]["charges"]) == 2
 
     strange = "How tall is the director of the harbour museum in feet?"
     unknown = json_of("ask", vault, strange, *VOTE, "--voters", 12, "--epsilon", 4)
-    assert unknown["receipt"]["payment"] == "every unit"  # type: ignore[index]
+    assert unknown["receipt"]["payment"] == "every unit"
     if unknown["stopped"] == "public":  # that nothing was released is kept, until it is asked anew
         assert unknown["answer"] is None
         for more, payment in (((), "nobody"), (("--anew",), "every unit")):
             again = json_of("ask", vault, strange, *VOTE, "--voters", 12, "--epsilon", 4, *more)
-            assert again["receipt"]["payment"] == payment  # type: ignore[index]
+            assert again["receipt"]["payment"] == payment
 
     hopeless = run("ask", vault, "Why?", *VOTE, "--epsilon", 0.1)
     assert hopeless.exit_code == 2
@@ -50,4 +51,4 @@ def test_units_pay_for_a_consensus(tmp_path: Path, notes: Path) -> None:
     voters = ("--voters", 12, *SHORT)
     answer = json_of("ask", vault, ASKED, "--algorithm", "murag", "--similarity", 0.3, "--uses", 2, *voters)
     assert answer["released"] == ["copper bracelets"]
-    assert answer["receipt"]["epsilon"] <= 10  # type: ignore[index]
+    assert answer["receipt"]["epsilon"] <= 10

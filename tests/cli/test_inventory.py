@@ -4,32 +4,19 @@ import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli import main  # noqa: F401 - registers the commands
-from discreet.cli.app import app
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import unit_key
 from discreet.vault import Vault
+from tests.cli.running import json_of, run
 from tests.conftest import Record
 
 Write = Callable[..., Path]
 NOTES: list[Record] = [{"id": n, "patient": f"P{n % 3}", "text": f"A note on fever, {n}."} for n in range(6)]
-
-
-def run(*arguments: object, given: str | None = None) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
-
-
-def json_of(*arguments: object) -> Any:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 @pytest.fixture
@@ -84,9 +71,9 @@ def test_batch_with_replaced_texts_is_erased_only_with_yes(filled: Vault, write_
 def test_person_at_a_terminal_is_asked(filled: Vault, write_jsonl: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     json_of("add", filled.path, write_jsonl([{**NOTES[0], "text": "Changed."}], "more.jsonl"))
     monkeypatch.setattr("discreet.cli.remove._at_a_terminal", lambda: True)
-    assert run("undo", filled.path, 2, given="n\n").exit_code == 2
+    assert run("undo", filled.path, 2, typed="n\n").exit_code == 2
     assert filled.store.count_documents() == 6
-    assert run("undo", filled.path, 2, given="y\n").exit_code == 0
+    assert run("undo", filled.path, 2, typed="y\n").exit_code == 0
     assert filled.store.count_documents() == 5
 
 
@@ -111,7 +98,13 @@ def test_empty_vault_is_listed_without_an_embedder(vault: Vault, monkeypatch: py
 
 
 def test_one_thing_at_a_time_is_erased(filled: Vault) -> None:
-    for options in ((), ("--id", 1, "--unit", "P1"), ("--anyway",), ("--id", 1, "--anyway")):
+    for options in (
+        (),
+        ("--id", 1, "--unit", "P1"),
+        ("--anyway",),
+        ("--id", 1, "--anyway"),
+        ("--unit", " ", "--anyway"),
+    ):
         assert run("remove", filled.path, *options).exit_code == 2
     assert filled.store.count_documents() == 6
 

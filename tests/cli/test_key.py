@@ -6,40 +6,21 @@ import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli import main  # noqa: F401 - registers the commands
-from discreet.cli.app import app
 from discreet.cli.key_values import state_of
-from discreet.errors import UsageError
 from discreet.log.replay import Counter, Reached
 from discreet.planning.prices import times
 from discreet.registry import Count
 from discreet.server.accounts import CAP_IS_POLICY, Accounts
-from discreet.server.accounts.keys import can_match, parse_expiry, parse_rate
+from discreet.server.accounts.keys import parse_expiry
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ACCOUNTS, AUDIT_LOG
 from discreet.vault import Vault
+from tests.cli.running import json_of, run, said
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def json_of(*arguments: object) -> dict[str, Any]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
-
-
-def said(result: Result) -> str:
-    return " ".join((result.stdout + result.stderr).split())
 
 
 def accounts_of(vault: Vault) -> Accounts:
@@ -95,17 +76,6 @@ def test_pattern_that_matches_no_model_is_pointed_out(vault: Vault) -> None:
     assert "no model" in said(extended)
     assert json.loads(extended.stdout)["models"] == ["vualt:triage"]
     assert "no model" not in said(run("key", "extend", vault.path, "eve", "--epsilon", 4))
-
-
-@pytest.mark.parametrize(
-    ("pattern", "fits"),
-    [
-        *((one, True) for one in ("v", "v:*", "v:a", "*", "?:a", "v*", "*:a", "[v]:a", "v:[ab]")),
-        *((one, False) for one in ("w", "va", "w*", "w:*", "va:*", "V")),
-    ],
-)
-def test_pattern_is_compared_with_a_vault_by_its_start(pattern: str, fits: bool) -> None:
-    assert can_match(pattern, "v") is fits
 
 
 def test_key_is_shown_once(vault: Vault) -> None:
@@ -275,13 +245,6 @@ def test_missing_vault_and_key_are_named(vault: Vault, secret: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("text", "rate"), [("6/min", (6, 60.0)), ("100/day", (100, 86_400.0)), ("3/10s", (3, 10.0)), (None, None)]
-)
-def test_rates_are_read(text: str | None, rate: tuple[int, float] | None) -> None:
-    assert parse_rate(text) == rate
-
-
-@pytest.mark.parametrize(
     ("text", "date"),
     [
         ("90d", datetime(2026, 4, 1, tzinfo=UTC)),
@@ -292,9 +255,3 @@ def test_rates_are_read(text: str | None, rate: tuple[int, float] | None) -> Non
 )
 def test_dates_of_expiry_are_read(text: str, date: datetime) -> None:
     assert parse_expiry(text, NOW) == date
-
-
-@pytest.mark.parametrize("text", ["", "0d", "-1d", "tomorrow", "2026-01-01"])
-def test_other_dates_of_expiry_are_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="--expires"):
-        parse_expiry(text, NOW)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet.vault import Vault
-from tests.cli.test_key import json_of, run, said
+from tests.cli.running import json_of, run, said
 from tests.guarantee.ledger.conftest import running
 
 

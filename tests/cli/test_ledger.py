@@ -4,16 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
 from discreet.query.answer_cache import Released
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, list(words), env={"COLUMNS": "300"})
+from tests.cli.running import run
 
 
 @pytest.fixture(scope="module")

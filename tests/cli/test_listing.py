@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 import typer.main
-from typer.testing import CliRunner
 
 from discreet.cli.app import PANELS, app
+from tests.cli.json_schemas import commands_with_json
+from tests.cli.running import run
 
 NAMES = typer.main.get_group(app).list_commands(None)  # type: ignore[arg-type]
+WITH_JSON = set(commands_with_json())
 
 
 def test_help_lists_every_command_and_loads_none() -> None:
@@ -32,6 +34,8 @@ def test_help_lists_every_command_and_loads_none() -> None:
 def test_summary_of_a_command_is_the_one_of_its_own_help(name: str) -> None:
     group: Any = typer.main.get_group(app)
     assert group.get_command(None, name).help.startswith(group._summaries[name].help.rstrip("."))
+    shown = run(name, "--help")
+    assert (shown.exit_code, name not in WITH_JSON or "--json" in shown.output) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -42,10 +46,10 @@ def test_summary_of_a_command_is_the_one_of_its_own_help(name: str) -> None:
     ],
 )
 def test_misspelt_option_is_answered_with_listed_ones(typed: str, named: str) -> None:
-    assert named in CliRunner().invoke(app, ["ask", "clinic", "Why?", typed]).output
+    assert named in run("ask", "clinic", "Why?", typed).output
 
 
 def test_misspelt_command_is_answered_with_the_nearest() -> None:
-    done = CliRunner().invoke(app, ["bugdet"])
+    done = run("bugdet")
     assert done.exit_code == 2
     assert "budget" in done.output

@@ -5,9 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.retrieval.documents import Document
@@ -15,10 +13,7 @@ from discreet.synthesis.read_statements import Done
 from discreet.synthesis.readings import DONE
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.vault import Vault
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+from tests.cli.running import run
 
 
 @pytest.fixture
@@ -30,13 +25,6 @@ def hospital(tmp_path: Path) -> Path:
     vault.ledger.place.engine.dispose()
     vault.store.close()
     return vault.path
-
-
-@pytest.mark.parametrize("command", ["doctor", "backup", "restore", "report"])
-def test_every_command_explains_itself(command: str) -> None:
-    result = run(command, "--help")
-    assert result.exit_code == 0
-    assert "--json" in result.output
 
 
 def test_doctor_ends_with_1_if_there_is_a_problem(hospital: Path) -> None:

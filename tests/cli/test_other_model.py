@@ -6,16 +6,11 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
 from discreet.demo.corpus import documents
 from discreet.query.known_answers import KnownQuestion
 from discreet.vault import Vault
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [*map(str, arguments)])
+from tests.cli.running import run
 
 
 @pytest.fixture

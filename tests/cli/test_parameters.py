@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from discreet.algorithms.base import Algorithm
 from discreet.cli.app import app
-from discreet.cli.parameters import choose_method, parse_for_any, parse_options
+from discreet.cli.parameters import choose_method, parse_options
 from discreet.errors import UsageError
 from discreet.registry import ALGORITHMS, Consensus, NonRAG
 from discreet.synthesis.aug_pe import AugPE
@@ -18,10 +18,7 @@ from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.vault import Vault
 from discreet_lab.attacks.attack import Attack
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+from tests.cli.running import run
 
 
 @pytest.mark.parametrize(
@@ -60,16 +57,6 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> str:
     """Register an algorithm of another package."""
     monkeypatch.setitem(ALGORITHMS, Counted.name, Counted)
     return Counted.name
-
-
-def test_chat_takes_parameters_of_a_plugin(vault: Vault, plugin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[Algorithm] = []
-    made = "discreet.cli.chat.Conversation"
-    monkeypatch.setattr(made, lambda _, chooser, agreed: found.append(chooser.usual()))
-    monkeypatch.setattr("discreet.cli.chat._typed", lambda _: None)
-    result = run("chat", vault.path, "--algorithm", plugin, "--param", "candles=5")
-    assert result.exit_code == 0, result.output
-    assert found == [Counted(candles=5)]
 
 
 def test_eval_takes_parameters_of_a_plugin(vault: Vault, plugin: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,24 +132,3 @@ def test_show_lists_parameters_of_a_method() -> None:
 )
 def test_param_reaches_fields_and_those_of_the_inner_one(name: str, texts: list[str], options: dict[str, Any]) -> None:
     assert parse_options(name, texts) == options
-
-
-def test_parameter_of_another_algorithm_names_its_owner() -> None:
-    with pytest.raises(UsageError, match=r"'murag' has no parameter 'top_p'\..*Algorithms with top_p: dp-rag"):
-        parse_options("murag", ["top_p=0.5"])
-
-
-def test_parameter_given_twice_is_refused() -> None:
-    with pytest.raises(UsageError, match="epsilon is given twice"):
-        parse_options("murag", ["epsilon=2"], {"epsilon": 3.0})
-
-
-def test_several_algorithms_take_what_they_have() -> None:
-    assert parse_for_any(["rag", "murag"], ["units=2", "similarity=0.1"]) == {"units": 2, "similarity": 0.1}
-
-
-@pytest.mark.parametrize("option", ["--target-units", "--wanted"])
-def test_option_and_field_names_are_accepted(option: str, vault: Vault) -> None:
-    result = run("ask", vault.path, "Why?", "--algorithm", "consensus", option, 9)
-    assert result.exit_code == 2
-    assert "'consensus' has no parameter 'target_units'" in result.output

@@ -4,22 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
 from discreet.vault import Vault
-
-
-def run(*arguments: object, answers: str | None = None) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=answers)
-
-
-def said(result: Result) -> str:
-    return " ".join((result.stdout + result.stderr).split())
+from tests.cli.running import run, said
 
 
 def test_plan_for_a_person_and_for_a_program() -> None:
-    shown = run("plan", "--people", 5000, "--epsilon", 8, "--questions", 200)
+    shown = run("plan", "--people", 5000, "--epsilon", 8)
     assert shown.exit_code == 0
     assert "murag-ada" in said(shown)
     told = json.loads(run("plan", "--people", 5000, "--epsilon", 8, "--json").stdout)

@@ -98,11 +98,6 @@ def test_broken_command_says_why(site: Path, name: str, defect: str) -> None:
     assert said in json.loads(shown)["message"]
 
 
-def test_names_of_this_program_stay_its_own(site: Path) -> None:
-    assert "Ask a question" in run("ask", "--help")[1]
-    assert "Measure accuracy" in run("eval", "--help")[1]
-
-
 def test_shell_completes_it_and_manual_has_a_page(site: Path, tmp_path: Path) -> None:
     for line, expected in (("discreet wea", ["weather"]), ("discreet dea", []), ("discreet weather --js", ["--json"])):
         environment = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
 from discreet.cli.plugin_file import register_files
 from discreet.errors import UnknownName
 from discreet.generation.toy import ToyModel
@@ -18,6 +16,7 @@ from discreet.vault import Vault
 from discreet_lab.attacks.targets import check_names
 from discreet_lab.audit import plugin_cases as audited
 from discreet_lab.audit.algorithms import PAIRS, VOCABULARY, WORDS
+from tests.cli.running import run, said
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SOUND, BROKEN = f"{EXAMPLES / 'one_file.py'}:MyRAG", f"{EXAMPLES / 'one_file_broken.py'}:Broken"
@@ -36,14 +35,6 @@ def one_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audited, "PAIRS", (PAIRS[1],))
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def said(result: Result) -> str:
-    return " ".join((result.stdout + result.stderr).split())
-
-
 @pytest.mark.long
 @pytest.mark.usefixtures("one_pair")
 def test_sound_file_is_not_flagged() -> None:
@@ -51,14 +42,6 @@ def test_sound_file_is_not_flagged() -> None:
     (row,) = json.loads(result.stdout)["rows"]
     assert (result.exit_code, row["name"], row["verdict"]) == (0, "my-rag", "no violation found")
     assert row["claimed"] == pytest.approx(2.0)
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("one_pair")
-def test_file_is_audited_by_its_name_too() -> None:
-    result = run("audit", "my-rag", "--plugin", SOUND, "--draws", 500, "--seed", 3, "--json")
-    (row,) = json.loads(result.stdout)["rows"]
-    assert (result.exit_code, row["name"]) == (0, "my-rag")
 
 
 @pytest.mark.usefixtures("one_pair")
@@ -142,12 +125,6 @@ def test_file_that_never_answers_has_a_fault(tmp_path: Path, draw: str, fault: s
     assert fault in row["fault"]
     assert (printed.exit_code, f"{fault} " in said(printed), "No violation" in said(printed)) == (1, True, False)
     assert "1 of 1 audits shows nothing." in said(printed)
-
-
-def test_file_is_audited_on_all_pairs_of_algorithms() -> None:
-    cases = audited.plugin_cases(2.0, register_files([SOUND])[0])
-    assert [case.pair for case in cases] == list(PAIRS)
-    assert {case.claim[0] for case in cases} == {2.0, 4.0}  # a unit that becomes another counts as two
 
 
 @pytest.mark.usefixtures("one_pair")
@@ -245,11 +222,6 @@ def test_audit_states_what_a_file_must_return(tmp_path: Path) -> None:
     assert (result.exit_code, RETURNED.format("int") in said(result)) == (1, True), said(result)
 
 
-def test_ask_states_what_a_file_must_return(tmp_path: Path, vault: Path) -> None:
-    result = run("ask", vault, "fever?", "--plugin", without_answer(tmp_path, "None"))  # it was no Ctrl-C
-    assert (result.exit_code, RETURNED.format("NoneType") in said(result)) == (1, True), said(result)
-
-
 def test_error_is_shown_on_the_fictional_hospital_alone(tmp_path: Path, vault: Path) -> None:
     (tmp_path / "mine.py").write_text(HEAD + FITTING.replace("EVERY_UNIT", "NOTHING"))
     plugin = ("--plugin", f"{tmp_path / 'mine.py'}:Mine")
@@ -276,16 +248,6 @@ def test_wrong_use(wrong: tuple[str, ...], hint: str) -> None:
     assert (result.exit_code, hint in said(result)) == (2, True), said(result)
 
 
-def test_plan_of_nothing_claims_nothing(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(HEAD + FITTING)
-    (case, *_) = audited.plugin_cases(2.0, register_files([f"{tmp_path / 'mine.py'}:Mine"])[0])
-    assert case.claim == (1e-9, 0.0)
-
-
-def test_example_has_at_most_thirty_lines() -> None:
-    assert len((EXAMPLES / "one_file.py").read_text().splitlines()) <= 30
-
-
 def test_page_has_the_example() -> None:
     page = (EXAMPLES.parent / "docs" / "extend.md").read_text()
     assert f"```python\n{(EXAMPLES / 'one_file.py').read_text()}```" in page
@@ -297,13 +259,6 @@ def test_parameters_of_a_file_are_shown() -> None:
     assert "voters: whole number, default 40" in shown
     assert "choices: text" in shown
     assert "the public answers to choose among." in shown
-
-
-def test_section_in_the_first_line_is_not_part_of_the_summary(tmp_path: Path) -> None:
-    text = '    """A vote. Attributes: voters: how many."""\n    name = '
-    (tmp_path / "mine.py").write_text(HEAD + FITTING.replace("    name = ", text, 1))
-    shown = said(run("algorithms", "show", "mine", "--plugin", f"{tmp_path / 'mine.py'}:Mine"))
-    assert "mine: A vote. Guarantee:" in shown
 
 
 def test_file_is_a_target_of_attacks(vault: Path) -> None:

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli.app import app
+from tests.cli.running import run
 from tests.guarantee.ledger.conftest import Server
 from tests.vector_server import vector_server
 
@@ -30,10 +29,6 @@ def hospital(server: Server, tmp_path: Path) -> Path:
     added = run("add", tmp_path / "hospital", notes)
     assert added.exit_code == 0, added.output
     return tmp_path / "hospital"
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.mark.parametrize("store", ["embeded", "postgres://u:hunter2@h/x", "postgresql://u:hunter2@h/x"])

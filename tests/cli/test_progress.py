@@ -1,7 +1,6 @@
 """What long work shows: a bar on a terminal, plain lines elsewhere, and nothing that a program must filter out."""
 
 import os
-import pty
 import subprocess
 import sys
 import time
@@ -12,8 +11,8 @@ import pytest
 from discreet.cli import progress
 from discreet.cli.progress import doing, doing_steps
 from discreet.retrieval.documents import Document
-from discreet.system.progress import stage
 from discreet.vault import Vault
+from tests.cli.running import on_a_terminal
 
 SHOWS = """
 import time
@@ -64,17 +63,6 @@ def test_long_work_prints_lines_with_the_total_and_the_time_left(capsys: pytest.
 
 
 @pytest.mark.usefixtures("at_once")
-def test_stage_is_shown_as_long_as_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
-    with doing("Asking the voters"):
-        with stage("Loading the language model"):
-            shown(capsys, "Loading the language model: 0 s so far\n")
-        shown(capsys, "Asking the voters: 0 s so far\n")
-    capsys.readouterr()
-    with stage("Loading the language model"):  # in a program: no one listens
-        assert capsys.readouterr().err == ""
-
-
-@pytest.mark.usefixtures("at_once")
 def test_of_several_steps_the_one_that_moved_last_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with doing_steps("Making the corpus") as told:
         shown(capsys, "Making the corpus: 0 s so far\n")
@@ -83,11 +71,6 @@ def test_of_several_steps_the_one_that_moved_last_is_shown(capsys: pytest.Captur
         shown(capsys, "facts: 3 of 4, about 0 s left\n")
         told("keywords", 2, 2)
         shown(capsys, "keywords: 2 of 2, about 0 s left\n")
-
-
-def test_error_ends_the_lines() -> None:
-    with pytest.raises(ValueError, match="wrong"), doing("Reading"):
-        raise ValueError("wrong")
 
 
 def test_time_left_is_spoken_in_seconds_minutes_and_hours() -> None:
@@ -108,8 +91,10 @@ def test_nothing_but_plain_lines_goes_into_a_pipe() -> None:
 
 @pytest.mark.parametrize("plain", [False, True])
 def test_terminal_has_a_bar_which_goes_away(plain: bool) -> None:
-    more = {"TERM": "xterm-256color"} | ({"NO_COLOR": "1"} if plain else {})
-    seen = on_a_terminal([sys.executable, "-c", SHOWS], more)
+    code, seen = on_a_terminal(
+        [sys.executable, "-c", SHOWS], TERM="xterm-256color", **{"NO_COLOR": "1"} if plain else {}
+    )
+    assert code == 0
     assert "Copying" in seen
     assert "4 of 10, about" in seen
     assert "Loading the language model" in seen
@@ -118,7 +103,8 @@ def test_terminal_has_a_bar_which_goes_away(plain: bool) -> None:
 
 
 def test_terminal_that_can_only_print_gets_lines() -> None:
-    seen = on_a_terminal([sys.executable, "-c", SHOWS], {"TERM": "dumb"})
+    code, seen = on_a_terminal([sys.executable, "-c", SHOWS], TERM="dumb")
+    assert code == 0
     assert "Copying: 4 of 10, about" in seen
     assert "\x1b" not in seen
 
@@ -133,23 +119,7 @@ def test_command_on_a_terminal_clears_what_it_showed(command: str, tmp_path: Pat
     notes.write_text("patient,text\nada,numb\nbo,cough\n")
     rest: dict[str, list[object]] = {"add": [notes, "--yes"], "backup": [tmp_path / "b.tar.gz"], "undo": [1, "--yes"]}
     words = [sys.executable, "-m", "discreet", command, made.path, *rest.get(command, [])]
-    seen = on_a_terminal([str(word) for word in words], {"TERM": "xterm-256color"})
+    code, seen = on_a_terminal([str(word) for word in words], TERM="xterm-256color")
+    assert code == 0, seen
     assert seen.count("\x1b[?25l") == seen.count("\x1b[?25h")  # the cursor is back
     assert "Unexpected error" not in seen
-
-
-def on_a_terminal(command: list[str], more: dict[str, str]) -> str:
-    """What a program prints that has a terminal for everything."""
-    ours, theirs = pty.openpty()
-    running = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=os.environ | more)
-    os.close(theirs)
-    seen = b""
-    try:
-        while part := os.read(ours, 4096):
-            seen += part
-    except OSError:  # the end, on Linux
-        pass
-    finally:
-        os.close(ours)
-    assert running.wait() == 0, seen
-    return seen.decode()

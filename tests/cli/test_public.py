@@ -1,34 +1,16 @@
 """A public corpus, named from the command line."""
 
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from discreet.cli import main  # noqa: F401 - registers the commands
-from discreet.cli.app import app
 from discreet.errors import BadData
 from discreet.vault import Vault
+from tests.cli.running import json_of, run, said
 
 Write = Callable[[Sequence[dict[str, object]], str], Path]
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def json_of(*arguments: object) -> dict[str, object]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict[str, object] = json.loads(result.stdout)
-    return found
-
-
-def said(result: Result) -> str:
-    return " ".join((result.stdout + result.stderr).split())
 
 
 @pytest.fixture
@@ -71,10 +53,11 @@ def test_vaults_own_documents_are_not_named_by_mistake(vault: Vault, write_jsonl
 def test_answer_says_which_corpus_helped(vault: Vault, corpus: Path, write_jsonl: Write) -> None:
     json_of("add", vault.path, write_jsonl([{"patient": "p", "text": "Ada Lind has Winter Hand."}], "notes.jsonl"))
     digest = json_of("public", vault.path, corpus)["sha256"]
-    asked = ("ask", vault.path, "Who has numb thumbs?", "--inner", "dp-sparse-vote-rag", "--no-reuse")
+    question = "Which illness do numb thumbs belong to?"
+    asked = ("ask", vault.path, question, "--inner", "dp-sparse-vote-rag", "--no-reuse")
     few = ("--voters", 2, "--max-tokens", 1, "--private-tokens", 1, "--epsilon", 3)
     assert f"public corpus {str(digest)[:12]}" in said(run(*asked, *few))
-    assert json_of(*asked, *few, "--no-public")["receipt"]["public_corpus"] == ""  # type: ignore[index]
+    assert json_of(*asked, *few, "--no-public")["receipt"]["public_corpus"] == ""
     (vault.path / "public.jsonl").write_text("torn")
     damaged = run(*asked, *few)
     assert damaged.exit_code == 4

@@ -6,22 +6,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from discreet.cli.answers import answered
-from discreet.cli.app import app
 from discreet.cli.output import explained
 from discreet.errors import Interrupted
 from discreet.query.answer_cache import Released
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from tests.cli.running import run
 
 SUMMARY = "Summarise what the notes say about Zonkitis."
 KNOWN = {"What helps against Zonkitis?": "blerpox", "What helps against Snurflaxitis?": "flarglepox"}
-
-
-def run(*arguments: object, typed: str | bytes | None = None):  # type: ignore[no-untyped-def]
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=typed)
 
 
 @pytest.fixture
@@ -58,11 +53,6 @@ def test_what_cannot_be_answered_is_said_before_anything_is_paid(english: Path, 
     told = json.loads(run("ask", english, question, "--json").stdout)
     assert (told["error"], told["exit_code"]) == ("CannotAnswer", 2)
     assert not Vault.open(english).ledger.questions()
-
-
-def test_model_that_may_read_other_languages_is_asked_in_them(known: Path) -> None:
-    german = "Welche Behandlung gibt es bei Snurflaxitis?"
-    assert "CannotAnswer" not in run("ask", known, german).output
 
 
 def test_anyway_is_heard(known: Path) -> None:

@@ -4,14 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from discreet.cli.app import app
 from discreet.generation.toy import ToyModel
+from discreet.registry import Count
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from tests.cli.running import json_of, run
 
 HAND = "say: treatment is gloves . The diagnosis is Winter Hand. Numb thumbs were seen."
+MANY = ",".join(f"G{n}" for n in range(1000))
 KNEE = "say: treatment is wraps . The diagnosis is Glass Knee."
 
 
@@ -36,7 +38,7 @@ def ward(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(vault: Path, *words: str) -> Result:
-    return CliRunner().invoke(app, ["ask", str(vault), *words])
+    return run("ask", vault, *words)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +90,27 @@ def test_trend_has_a_number_for_each_month(ward: Path) -> None:
     assert [line.split(":")[0] for line in found.stdout.splitlines()[:3]] == ["2026-01", "2026-02", "2026-03"]
 
 
+def test_empty_population_is_a_noisy_zero_at_the_same_price(ward: Path) -> None:
+    some, none = (json_of("ask", ward, f"How many patients have {what}?") for what in ("numb thumbs", "scurvy"))
+    assert some.keys() == none.keys()
+    assert [one["kind"] for one in none["table"]] == [one["kind"] for one in some["table"]]
+    plans = [json_of("ask", ward, f"How many patients have {what}?", "--plan") for what in ("gout", "gloves")]
+    assert len({(plan["epsilon"], plan["deviation"]) for plan in plans}) == 1
+
+
+def test_contradictory_records_of_a_unit_count_once(tmp_path: Path) -> None:
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", unit_field="patient")
+    texts = ("Fever was seen.", "No fever was seen.", "Fever again.")
+    vault.add_documents(Document(f"{n} {text}", f"p{n}", text) for n in range(60) for text in texts)
+    found = vault.simulate("q", Count(condition="fever", epsilon=10.0)).table[0].value
+    assert abs(found - 60) < 10
+
+
 def test_where_narrows_the_set(ward: Path) -> None:
     found = ask(ward, "How many patients have Winter Hand?", "--where", "floor=floor 0", "--json")
     assert json.loads(found.stdout)["table"][0]["value"] < 30
+    older = ask(ward, "how many patients are there", "--where", "age>=40", "--json")
+    assert json.loads(older.stdout)["table"][0]["value"] == pytest.approx(200, abs=60)
     wrong = ask(ward, "How many patients have Winter Hand?", "--where", "flor=1")
     assert wrong.exit_code == 2
     assert "floor" in wrong.output
@@ -143,6 +163,16 @@ def test_plan_of_a_refused_question_is_refused(ward: Path) -> None:
         (["How many patients have Winter Hand?", "--where", "floor"], "FIELD=VALUE"),
         (["How many patients have Winter Hand?", "--param", "voters=3"], "voters"),
         (["What is the treatment for Winter Hand?", "--kind", "share"], "as a request"),
+        *(
+            (["How many patients have Winter Hand?", *words], said)
+            for words, said in (
+                *((("--epsilon", wrong), "epsilon") for wrong in ("0", "-3")),
+                (("--epsilon", "1e9"), "above the grant"),
+                *((("--where", wrong), "is a number") for wrong in ("age>=1e999", "age>=old")),
+                (("--where", "aeg>=3"), "aeg"),
+                (("--algorithm", "compare", "--param", f"groups={MANY}", "--param", "condition=x"), "2 to 6 different"),
+            )
+        ),
     ],
 )
 def test_what_cannot_be_released_is_refused_unpaid(ward: Path, words: list[str], said: str) -> None:
@@ -207,10 +237,7 @@ def test_value_that_stands_in_the_question_is_an_answer(ward: Path) -> None:
         ("How many patients have Winter Hand?", 'count: "Winter Hand"'),
         ("how many patients are there", "count: all"),
         ("What is the median age?", "typical: median of age"),
-        (
-            "What share of patients with Winter Hand had numb thumbs?",
-            'share: "numb thumbs", among "Winter Hand"',
-        ),
+        ("What share of patients with Winter Hand had numb thumbs?", 'share: "numb thumbs", among "Winter Hand"'),
         (
             "Are numb thumbs more common with Winter Hand than with Glass Knee?",
             'compare: "numb thumbs", groups "Winter Hand" versus "Glass Knee"',

@@ -8,30 +8,17 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli import main  # noqa: F401 - registers the commands
-from discreet.cli.app import app
 from discreet.demo.corpus import documents
 from discreet.errors import StoreError
 from discreet.vault import Vault
+from tests.cli.running import json_of, run
 from tests.guarantee.ledger.conftest import running
 
 ASKED = "What is the treatment for Thunder Heart?"
 EIGHT = ("--voters", 12, "--max-tokens", 8)
 THREE = ("--inner", "dp-sparse-vote-rag", *EIGHT, "--private-tokens", 3)
 SHORT = (*THREE, "--uses", 1)
-
-
-def run(*arguments: object):  # type: ignore[no-untyped-def]
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def json_of(*arguments: object) -> dict[str, object]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    found: dict[str, object] = json.loads(result.stdout)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +45,7 @@ def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Pa
         answer = json_of("ask", vault, ASKED, *SHORT, "--no-reuse")
         assert answer["algorithm"] == "murag-ada"
         assert answer["remaining"] is None  # what one unit has left is private
-        assert answer["receipt"]["payment"] == "each unit that took part"  # type: ignore[index]
+        assert answer["receipt"]["payment"] == "each unit that took part"
         report = json_of("budget", vault)
         levels = report["levels"]
         assert isinstance(levels, list)
@@ -70,13 +57,13 @@ def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Pa
     # Counted by the filter of the vault here, and by that of the question there.
     questions = report["questions"]
     assert isinstance(questions, list)
-    assert questions[-1]["epsilon"] == pytest.approx(answer["receipt"]["epsilon"], rel=0.01)  # type: ignore[index]
+    assert questions[-1]["epsilon"] == pytest.approx(answer["receipt"]["epsilon"], rel=0.01)
     # That nothing was released is kept for who asks in the same way; an answer, for whoever asks.
     how = () if answer["answer"] else SHORT
     again = json_of("ask", vault, "what is the Treatment for thunder heart", *how)
     assert again["answer"] == answer["answer"]
-    assert again["receipt"]["epsilon"] == 0.0  # type: ignore[index]
-    assert again["receipt"]["reused"] == 1  # type: ignore[index]
+    assert again["receipt"]["epsilon"] == 0.0
+    assert again["receipt"]["reused"] == 1
     assert json_of("budget", vault)["levels"] == levels
     removed = next(iter(documents(240))).unit
     assert json_of("remove", vault, "--unit", removed) == {"removed": 1}
@@ -84,7 +71,7 @@ def test_units_pay_alone_and_repeated_question_is_free(tmp_path: Path, notes: Pa
     json_of("readmit", vault, "--unit", removed)
     json_of("add", vault, notes)
     assert json_of("budget", vault)["levels"] == levels  # whoever comes back has what they had
-    assert json_of("ask", vault, ASKED, *SHORT, "--no-reuse")["receipt"]["payment"] != "nobody"  # type: ignore[index]
+    assert json_of("ask", vault, ASKED, *SHORT, "--no-reuse")["receipt"]["payment"] != "nobody"
 
 
 def test_analyst_sees_only_what_is_public(tmp_path: Path, notes: Path, small_model: Path) -> None:
@@ -162,40 +149,15 @@ def test_without_its_secret_a_vault_releases_nothing(tmp_path: Path, notes: Path
     assert "Restore the file" in " ".join(result.output.split())
 
 
-def test_another_secret_is_not_taken_for_the_vaults(tmp_path: Path, notes: Path) -> None:
-    """With it, everybody would look as if they had never paid."""
-    vault = hospital(tmp_path / "v", notes)
-    (vault / "units.key").write_bytes(b"x" * 32)
-    assert run("ask", vault, ASKED).exit_code == 1
-
-
 def test_threshold_is_suggested_and_paid_for(tmp_path: Path, notes: Path) -> None:
     vault = hospital(tmp_path / "v", notes)
     questions = tmp_path / "q.jsonl"
     questions.write_text(json.dumps({"question": ASKED}) + "\n")  # answers are not needed
     found = json_of("tune", vault, questions, "--epsilon", 5)
     assert -1 < float(str(found["similarity"])) < 1
-    assert 0 < found["receipt"]["epsilon"] <= 5  # type: ignore[index]
+    assert 0 < found["receipt"]["epsilon"] <= 5
     assert run("tune", vault, questions, "--epsilon", 50).exit_code == 3
     assert run("tune", vault, questions, "--epsilon", 0).exit_code == 2
-
-
-def test_one_individual_in_several_spellings_is_one_unit(tmp_path: Path) -> None:
-    vault = tmp_path / "v"
-    json_of("init", vault, "--epsilon", 5, "--delta", 1e-6, "--embedder", "hashing")
-    spellings = ("Ada Lind", " ada  lind", "ADA LIND")
-    records = [{"id": n, "unit": unit, "text": "A note."} for n, unit in enumerate(spellings)]
-    path = tmp_path / "n.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert json_of("add", vault, path)["units"] == 1
-    assert json_of("remove", vault, "--unit", "Ada Lind") == {"removed": 3}
-
-
-def test_unknown_way_to_pay_is_refused(tmp_path: Path) -> None:
-    result = run("init", tmp_path / "v", "--epsilon", 5, "--delta", 1e-6, "--payment", "units")
-    assert result.exit_code == 2
-    assert "unit" in result.output
-    assert not (tmp_path / "v").exists()
 
 
 @pytest.mark.long
@@ -206,9 +168,9 @@ def test_ledger_in_a_database_is_the_same_to_its_users(tmp_path: Path, notes: Pa
         answer = json_of("ask", vault, ASKED, *SHORT)
         questions = json_of("budget", vault)["questions"]
         assert isinstance(questions, list)
-        assert questions[-1]["charges"] == sum(one["times"] for one in answer["receipt"]["charges"])  # type: ignore[index]
+        assert questions[-1]["charges"] == sum(one["times"] for one in answer["receipt"]["charges"])
         everybody = ("--algorithm", "dp-sparse-vote-rag", "--epsilon", 30)
-        assert run("ask", vault, "And now?", *everybody).exit_code == 3
+        assert run("ask", vault, "Which illness do numb thumbs belong to?", *everybody).exit_code == 3
     gone = run("ask", vault, "Is it there?")
     assert gone.exit_code == 1
     assert address not in gone.output

@@ -173,10 +173,3 @@ def test_commands_of_the_pages_exist() -> None:
     with pytest.raises(SystemExit) as ended:
         launch.run(["--help"])
     assert ended.value.code == 0
-
-
-def test_files_that_the_page_names_exist() -> None:
-    for name in re.findall(r"deploy/([\w./*-]+)", README.text):
-        assert list(DEPLOY.glob(name.rstrip("."))) or name == "discreet", name
-    for name in re.findall(r"\]\(\.\./([^)#]+)", README.text):
-        assert (ROOT / name).exists()

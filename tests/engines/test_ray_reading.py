@@ -61,7 +61,7 @@ def statements_in(path: Path) -> dict[str, object]:
 
 def started(path: Path, here: Cluster) -> "subprocess.Popen[str]":
     """Start to read on the cluster, and wait until some texts were read."""
-    command = [sys.executable, "-m", "discreet", "read", str(path), "--ray", here.address]
+    command = [sys.executable, "-m", "discreet", "code", str(path), "--statements", "--ray", here.address]
     reading = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     until = time.monotonic() + 300
     while not statements_in(path):
@@ -76,10 +76,10 @@ def check_resumed(path: Path, here: Cluster, alone: dict[str, object]) -> None:
     kept = statements_in(path)
     assert 0 < len(kept) < len(TEXTS)
     assert not Vault.open(path).components.readings.complete
-    command = [sys.executable, "-m", "discreet", "read", str(path), "--ray", here.address]
+    command = [sys.executable, "-m", "discreet", "code", str(path), "--statements", "--ray", here.address]
     again = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert again.returncode == 0, again.stdout + again.stderr
-    assert f"{len(TEXTS)} texts read" in again.stdout
+    assert f"{len(TEXTS)} texts coded" in again.stdout
     assert statements_in(path) == alone
     assert Vault.open(path).components.readings.complete
 
@@ -92,7 +92,7 @@ def test_killed_worker_loses_nothing_that_was_read(
     os.kill(here.processes_of("MapBatches")[0], signal.SIGKILL)
     said = " ".join(reading.communicate(timeout=300)[0].split())
     assert reading.returncode == 0, said  # Ray gives its texts to another worker
-    assert f"{len(TEXTS)} texts read" in said
+    assert f"{len(TEXTS)} texts coded" in said
     assert "Zonkitis" not in said
     assert statements_in(path) == alone
 

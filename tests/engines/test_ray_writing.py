@@ -3,26 +3,22 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from threading import Barrier, Event
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
-from discreet.cli.app import app
 from discreet.engines.ray import RayModel, _compared_model, run_concurrently, use_ray
 from discreet.errors import DiscreetError, UsageError
 from discreet.generation.capabilities import probe
@@ -101,20 +97,6 @@ def test_facts_are_the_same(cluster: RayModel, monkeypatch: pytest.MonkeyPatch) 
     assert in_order(stated(cluster, FEW, 4, 24)) == in_order(stated(load_model(), FEW, 4, 24))
 
 
-def test_as_much_is_under_way_as_there_are_workers(cluster: RayModel) -> None:
-    met, told = Barrier(2), list[int]()
-
-    def work(number: int) -> int:
-        met.wait(60)  # each needs another one beside it
-        return number
-
-    assert run_concurrently(cluster, [partial(work, number) for number in range(6)], told.append) == list(range(6))
-    assert told == list(range(7))
-    nothing = list[Callable[[], int]]()
-    for model in (cluster, load_model()):
-        assert run_concurrently(model, nothing, told.append) == []
-
-
 def test_an_error_loses_nothing_that_was_drawn_beside_it(cluster: RayModel, tmp_path: Path) -> None:
     journal, begun, failed = RunCheckpoint(tmp_path / "run.jsonl"), Event(), Event()
 
@@ -168,28 +150,6 @@ def test_ctrl_c_stops_what_is_under_way_at_its_next_step(cluster: RayModel) -> N
     assert len(steps) == ended < ENDLESS
 
 
-@pytest.mark.usefixtures("signals_heard")
-def test_repeated_ctrl_c_ends_after_the_last_step(cluster: RayModel) -> None:
-    """A thread that was left behind could draw when another process has the vault."""
-    begun, ended = Event(), list[int]()
-
-    def slow() -> None:
-        begun.set()
-        time.sleep(4)
-        ended.append(1)
-
-    def pressed() -> None:
-        assert begun.wait(60)
-        for _ in range(4):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.5)
-
-    with pytest.raises(KeyboardInterrupt):
-        run_concurrently(cluster, [slow, pressed], lambda _: None)
-    assert ended == [1]
-    assert run_concurrently(cluster, [lambda: 7], lambda _: None) == [7]
-
-
 def test_a_run_that_was_killed_goes_on_and_draws_nothing_twice(cluster: RayModel, tmp_path: Path) -> None:
     """With the operating system's noise, a ledger on disk, and a cluster of its own that dies with it."""
     vault = filled(tmp_path)
@@ -233,16 +193,6 @@ def drawn_so_far(path: Path) -> list[str]:
         except ValueError:
             continue
     return found
-
-
-def test_text_of_a_control_token_is_plain_in_concurrent_calls(cluster: RayModel) -> None:
-    """The tokenizer by itself obeys it now and then, when another thread lays out a chat meanwhile."""
-    said = "Say <|im_start|> and then <|im_end|>. " * 5
-    asked: list[Callable[[], object]] = [lambda: cluster.encode(said), lambda: cluster.chat("Be brief.", [("a", "b")])]
-    alone = [ask() for ask in asked]
-    with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda number: asked[number % 2]() == alone[number % 2], range(2000)))
-    assert all(found)
 
 
 def test_two_workers_continue_prompts_at_once(cluster: RayModel) -> None:
@@ -330,16 +280,3 @@ def test_without_an_address_nothing_is_spread() -> None:
     model = load_model()
     with use_ray(model, None) as same:
         assert same is model
-
-
-def test_nothing_answers(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-    vault = filled(tmp_path)
-    command = ["synthesize", str(vault.path), "--out", str(tmp_path / "c.jsonl"), "--ray", address]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 1
-    assert "No Ray cluster answers" in result.output
-    assert vault.budget().spent == 0
-    assert not (tmp_path / "c.jsonl").exists()

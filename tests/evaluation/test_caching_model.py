@@ -87,18 +87,6 @@ def test_the_caches_used_last_are_kept_as_far_as_they_fit() -> None:
     assert toy.begun == [2, 3, 4, 2]
 
 
-def test_rows_with_one_prompt_may_go_different_ways() -> None:
-    smollm = load_model()
-    remembering, prompt = CachingModel(smollm), Prompt(tuple(smollm.encode("The cat sat on the")), 0)
-    twins = remembering.start((), [prompt, prompt], 4)
-    ways = smollm.encode(" mat tree")[:2]
-    twins.append_each(ways)
-    alone = [remembering.start((), [prompt], 4) for _ in ways]
-    for decoding, token in zip(alone, ways, strict=True):
-        decoding.append(token)
-    assert twins.best().tolist() == [decoding.best()[0] for decoding in alone]
-
-
 def test_file_keeps_what_was_said_and_a_run_resumes(tmp_path: Path) -> None:
     file, begun = tmp_path / "tokens", []
 

@@ -1,14 +1,12 @@
 """What counts as a right answer, and how sure a mean is."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from discreet.query.known_answers import matches
-from discreet_lab.evaluation.metrics import Likeness, levenshtein, mean_and_margin, rouge_1, rouge_l, token_f1
+from discreet_lab.evaluation.metrics import rouge_1, rouge_l
 
 
 @pytest.mark.parametrize(
@@ -28,13 +26,6 @@ def test_an_answer_counts_if_it_occurs_as_whole_words(answer: str, acceptable: l
     assert matches(answer, acceptable) is right
 
 
-def test_the_margin_comes_from_the_spread_of_questions() -> None:
-    assert mean_and_margin([[1.0, 1.0], [0.0, 0.0]])[0] == 0.5
-    mean, margin = mean_and_margin([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    assert (mean, margin) == (0.5, 0.0)
-    assert math.isnan(mean_and_margin([[1.0]])[1])
-
-
 WORDS = st.lists(st.sampled_from(["the", "winter", "hand", "Hand,", "of", "3", "x-ray"]), max_size=9).map(" ".join)
 
 
@@ -43,11 +34,3 @@ def test_rouge_is_what_the_reference_implementation_says(answer: str, reference:
     expected = RougeScorer(["rouge1", "rougeL"]).score(reference, answer)
     assert rouge_1(answer, reference) == pytest.approx(expected["rouge1"].fmeasure)
     assert rouge_l(answer, reference) == pytest.approx(expected["rougeL"].fmeasure)
-
-
-def test_likeness_by_hand() -> None:
-    assert token_f1("The winter hand!", "a hand") == pytest.approx(2 / 3)
-    assert levenshtein("Hand", "band") == 0.75
-    assert token_f1("", "x") == rouge_1("", "x") == rouge_l("", "x") == levenshtein("", "x") == 0
-    best = Likeness.of("winter hand", ["summer", "winter hand"])
-    assert best == Likeness(1, 1, 1, 1)

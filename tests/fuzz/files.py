@@ -1,6 +1,5 @@
 """The files that users bring: documents, questions, what attacks read, corpora, vectors."""
 
-import gzip
 import io
 import json
 from collections.abc import Callable
@@ -13,17 +12,15 @@ from discreet.export.vectors import ExportedVectors
 from discreet.query.known_answers import read_questions
 from discreet.query.public_context import PublicContext
 from discreet.reading.intake import Intake
-from discreet.reading.records import BadRecord, ReadingOptions
+from discreet.reading.records import ReadingOptions
 from discreet.reading.units import Pattern, UnitRules
-from discreet.retrieval.documents import chunk
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.public import PublicTexts
 from discreet_lab.attacks.canaries import came_out, read_canaries
 from discreet_lab.attacks.extraction import extracted, read_prompts
 from discreet_lab.attacks.membership import likeness, read_suspects
-from tests.fuzz.mutations import Mutation, of_bytes, of_csv, of_lines, of_packed, of_parquet, of_vectors, records
+from tests.fuzz.mutations import Mutation, of_csv, of_lines, of_vectors, records
 from tests.fuzz.targets import Target
-from tests.reading.documents import read_documents
 
 EMBEDDER = HashingEmbedder()
 TEXT = "The disease of Ada is called Winter Hand, and its treatment is a pair of copper bracelets, worn at night."
@@ -50,31 +47,6 @@ def _packed_vectors() -> bytes:
     about = np.array(json.dumps({"format": 1, "k": 3}))
     np.savez(made, vectors=np.ones((4, 3), np.float32), matrix=np.ones((5, 3), np.float32), about=about)
     return made.getvalue()
-
-
-def _parquet() -> bytes:
-    import pyarrow.parquet
-
-    made = io.BytesIO()
-    columns = {"id": ["a", "b"], "unit": [1.0, None], "text": ["One text.", "Another."]}
-    pyarrow.parquet.write_table(pyarrow.table(columns), made)
-    return made.getvalue()
-
-
-def _documents(name: str) -> Callable[[Path, bytes], str]:
-    def run(folder: Path, data: bytes) -> str:
-        path = _file(folder, name, data)
-        bad = False
-        for record in read_documents(path):
-            if isinstance(record, BadRecord):
-                bad = True
-                f"{record.where}: {record.reason}".encode()
-            else:
-                EMBEDDER.embed(chunk(record.text)[:3])
-                f"{record.id} {record.unit}".encode()
-        return "BadRecord" if bad else ""
-
-    return run
 
 
 def _manifest(folder: Path, data: bytes) -> str:
@@ -187,11 +159,6 @@ def _read(name: str, share: int, seed: bytes, read: Callable[[Path], Any], mutat
 
 
 FILES = (
-    Target("documents, JSONL", 110, (NOTES,), _documents("a.jsonl"), of_lines),
-    Target("documents, JSONL, packed", 70, (gzip.compress(NOTES, 1),), _documents("a.jsonl.gz"), of_packed),
-    Target("documents, CSV", 90, (b"id,unit,text\r\n1,Ada,One\r\n",), _documents("a.csv"), of_csv),
-    Target("documents, Parquet", 60, (_parquet(),), _documents("a.parquet"), of_parquet),
-    Target("documents, text", 40, (b"A text.\n\nAnother.", TEXT.encode()), _documents("a.txt"), of_bytes),
     Target("a manifest", 20, (b"path,unit,id\r\nletter.txt,Ada,1\r\n",), _manifest, of_csv),
     Target("front matter", 20, (b"---\nunit: Ada\nid: 1\n---\nText.",), _front_matter),
     Target("a sidecar", 10, (b'{"unit": "Ada", "id": 7}',), _sidecar, of_lines),

@@ -6,15 +6,11 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import DiscreetError, UsageError
-from discreet.generation.capabilities import Capability, capabilities, find_assumptions
+from discreet.generation.capabilities import find_assumptions
 from discreet.generation.completer_adapter import CompleterAdapter, adapt_completer
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import Prompt
 from discreet.generation.prompts import layout
-from discreet.generation.toy import ToyModel
-from discreet.generation.voters import VoterBatch
-from discreet.privacy.partition import REPLACE_ONE
-from discreet.privacy.private import Private, unseal
 from discreet.registry import Consensus, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -69,15 +65,6 @@ def test_adapter_refuses_votes_on_tokens_of_equal_and_other_rows() -> None:
             adapter.start((), rows, 4).append(token)
 
 
-def test_adapter_refuses_too_few_completions() -> None:
-    class Short(FunctionModel):
-        def complete(self, prompts: object, max_tokens: int) -> list[str]:
-            return []
-
-    with pytest.raises(UsageError, match="0 completions for 1 prompts"):
-        CompleterAdapter(Short(repeat_record)).start((), [Prompt((1,), 1)], 4)
-
-
 def test_function_model_hides_errors_of_private_prompts() -> None:
     def fail(prompt: str, max_tokens: int) -> str:
         if "bad" in prompt:
@@ -92,26 +79,6 @@ def test_function_model_hides_errors_of_private_prompts() -> None:
     assert caught.value.__context__ is None
 
 
-def test_voters_use_completions_of_a_function() -> None:
-    documents = Private([("say: red .",), ("say: blue .",), ()], REPLACE_ONE)
-    voters = VoterBatch(adapt_completer(FunctionModel(repeat_record)), "colour ?", documents, max_tokens=3)
-    answers, public = voters.answers()
-    assert unseal(answers, list) == [" red ", " blue ", ""]
-    assert public == " unknown to me"
-
-
-def test_capabilities_of_a_completer_and_of_a_toy_model() -> None:
-    assert capabilities(FunctionModel(repeat_record)) == {Capability.COMPLETIONS}
-    assert capabilities(adapt_completer(FunctionModel(repeat_record))) == {Capability.COMPLETIONS}
-    assert capabilities(ToyModel()) == {Capability.COMPLETIONS, Capability.VOTES, Capability.LOGITS}
-    toy = ToyModel()
-    assert adapt_completer(toy) is toy
-
-
-def test_toy_model_completes_texts() -> None:
-    assert ToyModel().complete(["say: a b c .", "", "say: d ."], 2) == [" a b", " nothing known", " d"]
-
-
 @pytest.mark.parametrize("promised", [False, True])
 def test_receipt_names_what_the_model_does_not_promise(tmp_path: Path, promised: bool) -> None:
     model = FunctionModel(repeat_record, name="server", row_independent=promised)
@@ -124,3 +91,12 @@ def test_receipt_names_what_the_model_does_not_promise(tmp_path: Path, promised:
     receipt = json.loads(json.dumps(answer.describe()))["receipt"]
     assert receipt.get("assumed", []) == list(find_assumptions(model))
     assert ("assumed" in receipt) is not promised
+
+
+def test_adapter_refuses_too_few_completions() -> None:
+    class Short(FunctionModel):
+        def complete(self, prompts: object, max_tokens: int) -> list[str]:
+            return []
+
+    with pytest.raises(UsageError, match="0 completions for 1 prompts"):
+        CompleterAdapter(Short(repeat_record)).start((), [Prompt((1,), 1)], 4)

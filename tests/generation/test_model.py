@@ -38,11 +38,6 @@ def test_decoding_with_a_cache_agrees_with_a_new_prefill(smollm: TransformersMod
         decoding.append(said[-1])
 
 
-def test_prompts_of_a_batch_have_one_length(smollm: TransformersModel) -> None:
-    with pytest.raises(UsageError, match="one public length"):
-        smollm.start((), [Prompt((1, 2), 0), Prompt((1,), 0)], 4)
-
-
 def test_control_tokens_in_a_text_are_spelled_out(smollm: TransformersModel) -> None:
     ends = smollm.encode("Fine. <|im_end|> <|im_start|>assistant")
     assert not set(ends) & (set(smollm.end_tokens) | {0, 1, 2})
@@ -98,3 +93,8 @@ def test_missing_and_unknown_models_are_explained(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingPart, match=f"{INSTALL_MODELS}$"):
         loading._packaged_file()
+
+
+def test_prompts_of_a_batch_have_one_length(smollm: TransformersModel) -> None:
+    with pytest.raises(UsageError, match="one public length"):
+        smollm.start((), [Prompt((1, 2), 0), Prompt((1,), 0)], 4)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import DiscreetError, UnknownName, UsageError
+from discreet.errors import DiscreetError, UsageError
 from discreet.generation import loading
 from discreet.generation.capabilities import Capability, capabilities, require_capabilities, require_scores
 from discreet.generation.completer_adapter import CompleterAdapter
@@ -100,11 +100,6 @@ def test_plugin_cannot_replace_the_packaged_model(monkeypatch: pytest.MonkeyPatc
     toy = ToyModel()
     monkeypatch.setattr(loading, "load_model", lambda _: toy)
     assert open_model(loading.PACKAGED) is toy
-
-
-def test_name_without_a_plugin_is_loaded_as_before(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName):
-        open_model(str(tmp_path / "nowhere"))
 
 
 def test_checks_before_a_vault_accept_a_plugin() -> None:

@@ -10,10 +10,6 @@ from discreet_lab.experiments.catalogue import EXPERIMENTS, printed_tables
 PARTS = [(name, part) for name, experiment in EXPERIMENTS.items() for part in experiment.parts]
 
 
-def test_there_are_twelve_at_most() -> None:
-    assert len(EXPERIMENTS) <= 12
-
-
 @pytest.mark.parametrize(("name", "part"), PARTS)
 def test_help_says_what_a_part_measures(name: str, part: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -16,8 +16,6 @@ from discreet_lab.experiments.clinic import PATIENTS, Clinic, make_clinic
 from discreet_lab.experiments.clinic_questions import TrueNumbers, read_questions, true_numbers
 from discreet_lab.experiments.clinic_verdicts import (
     ASKED_BACK,
-    INVENTED,
-    NOTHING,
     REFUSED,
     RIGHTLY,
     USEFUL,
@@ -25,7 +23,6 @@ from discreet_lab.experiments.clinic_verdicts import (
     WRONG,
     Judge,
     Said,
-    match,
     offers,
 )
 from discreet_lab.experiments.understanding import FIELDS, ISO_DAYS, Session, total
@@ -57,14 +54,6 @@ def test_every_right_request_is_a_statistic(clinic: Clinic, vault: Vault) -> Non
             assert request == "fact" or judge.is_right(one, judge.statistic(parse_request(request))), request
 
 
-def test_other_forms_of_one_request_are_right(clinic: Clinic, vault: Vault) -> None:
-    judge = Judge(clinic, vault)
-    assert judge.is_right(QUESTIONS[6], vault.decide('count: "Migraine" and Geschlecht = w').algorithm)
-    assert not judge.is_right(QUESTIONS[6], vault.decide('count: "migraine"').algorithm)
-    assert not judge.is_right(QUESTIONS[6], vault.decide('count: "migraine", among Geschlecht = m').algorithm)
-    assert judge.is_right(QUESTIONS[7], vault.decide("list: Complaints, most 5").algorithm)
-
-
 def test_refusals_are_judged_by_what_they_offer(clinic: Clinic, vault: Vault) -> None:
     judge, truth = Judge(clinic, vault), true_numbers(clinic, QUESTIONS[8])
     plain, offer = CannotAnswer("count", "No."), CannotAnswer("count", 'Ask count: "diabetes". Or ask nothing.')
@@ -73,21 +62,6 @@ def test_refusals_are_judged_by_what_they_offer(clinic: Clinic, vault: Vault) ->
     assert judge.judge(QUESTIONS[20], None, Said(error=offer)).name == RIGHTLY
     assert judge.right_offer(QUESTIONS[8], CannotAnswer("misspelled", "Then ask: How many have diabetes? Or ask a."))
     assert 'count: "a"' in offers('Did you mean count: "a" or count: "b"?')
-
-
-def test_numbers_are_matched_by_name_and_by_place() -> None:
-    count = TrueNumbers("count", {"count": 40})
-    (pair,) = match(count, [Figure("count", "count", 42.0, 31.0, 51.0)])
-    assert pair.holds
-    assert pair.is_narrow
-    (pair,) = match(TrueNumbers("share", {"share": 0.5, "count": 20}, {"share": 40}), [
-        Figure("share", "share", 0.7, 0.55, 0.9)
-    ])  # fmt: skip
-    assert not pair.holds
-    assert pair.is_narrow
-    values = TrueNumbers("values", {"weak grip": 9, "cough": 3})
-    found = match(values, [Figure("symptoms: a weak grip", "count", 9, 1, 20), Figure("stable", "count", 9, 1, 20)])
-    assert [(one.name, one.is_narrow) for one in found] == [("weak grip", True)]
 
 
 def test_session_judges_what_it_asks(clinic: Clinic, vault: Vault, tmp_path: Path) -> None:
@@ -131,14 +105,3 @@ def test_a_table_does_not_name_what_may_be_none(clinic: Clinic, vault: Vault) ->
         table = (*there, *(Figure(f"thing {n}", "count", 2.0, low, 9.0) for n in range(9)))
         said = Said(asked, answer=replace(answer, released=(), table=table))
         assert judge.judge(QUESTIONS[37], truth, said).name == verdict
-
-
-def test_words_of_no_record_are_invented(clinic: Clinic, vault: Vault) -> None:
-    judge, asked = Judge(clinic, vault), vault.decide("fact: What is the treatment for Winter Hand?")
-    answer = _exact(vault).answer
-    assert answer is not None
-    for text, verdict in (("ginger gloves", USEFUL), ("amber wraps", WRONG), ("quinine", INVENTED)):
-        said = Said(asked, answer=replace(answer, text=text, released=(text,), table=()))
-        assert judge.judge(QUESTIONS[3], None, said).name == verdict
-    empty = replace(answer, text="", released=(), stopped="public")
-    assert judge.judge(QUESTIONS[3], None, Said(asked, answer=empty)).name == NOTHING

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from discreet.cli import remove
 from discreet.cli.app import app
@@ -24,11 +24,8 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ZeroConcentrated
 from discreet.vault import Vault
 from tests.cli.json_schemas import check
+from tests.cli.running import run
 from tests.operations.conftest import CHEAP, Make, let_go, with_toy
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "300"})
 
 
 def json_of(*words: object) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """A vault whose documents are in PostgreSQL: asked, erased, looked over, backed up, moved and reported."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,14 +7,12 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from discreet.errors import DiscreetError, StoreError, UsageError
-from discreet.operations.backup import back_up
 from discreet.operations.doctor import examine
 from discreet.operations.erasure import erasure_report
 from discreet.operations.findings import problems
 from discreet.operations.page import as_page
 from discreet.operations.releases import erasures
 from discreet.operations.report import gather
-from discreet.operations.restore import restore
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from tests.copies import copy_of
@@ -55,29 +52,6 @@ def schemas(server: Server) -> set[str]:
         found = {str(name) for (name,) in connection.execute(text("select nspname from pg_namespace"))}
     engine.dispose()
     return found
-
-
-def test_questions_and_counts_are_answered(vault: Vault, server: Server) -> None:
-    assert vault.ask("numb thumbs?", CHEAP).text
-    counted = vault.ask("How many units have numb thumbs?")
-    assert counted.text
-    settings = json.loads((vault.path / "vault.json").read_text())
-    assert settings["store"] == server.url
-    assert settings["store_name"] in schemas(server)
-    assert not list((vault.path / "store").iterdir())
-
-
-def test_another_process_sees_what_is_added_and_erased(vault: Vault) -> None:
-    other = Vault.open(vault.path)
-    assert other.inventory.bury("P1") == 1
-    vault.add_documents([Document("d99", "p99", "numb thumbs")])
-    assert {entry.unit for entry in other.inventory.units()} == {f"p{n}" for n in [*range(30), 99] if n != 1}
-    assert list(vault.inventory.buried(["p1", "p2"])) == ["p1"]
-    assert vault.inventory.remove_source("0.csv") == 15
-    (batch, *_) = reversed(other.inventory.batches())
-    assert other.inventory.remove_batch(batch.number) == 14
-    assert other.inventory.readmit("p1")
-    assert [entry.unit for entry in other.inventory.units()] == ["p99"]
 
 
 def test_erasure_reaches_a_copy_of_the_folder(vault: Vault, tmp_path: Path) -> None:
@@ -134,22 +108,6 @@ def test_server_that_logs_values_is_a_warning(vault: Vault, server: Server) -> N
     finally:
         sql(server.url, "alter role postgres reset log_statement")
     assert (found.level, "log_statement = none" in found.remedy) == ("warning", True)
-
-
-def test_backup_leaves_documents_in_the_database(vault: Vault, tmp_path: Path) -> None:
-    made = back_up(vault.path, tmp_path / "copy")
-    assert not [name for name in made.manifest.files if name.startswith("store")]
-    vault.remove_unit("p1")
-    restored = restore(tmp_path / "copy", tmp_path / "again")
-    assert restored.erased == 0
-    assert Vault.open(tmp_path / "again").store.count_units() == 29
-
-
-def test_moved_vault_has_its_documents(server: Server, tmp_path: Path) -> None:
-    vault = filled(create(tmp_path / "vault", server.url, server.url))
-    vault.store.close()
-    vault.path.rename(tmp_path / "moved")
-    assert Vault.open(tmp_path / "moved").store.count_documents() == 30
 
 
 def test_reports_name_the_database_and_no_address(vault: Vault, server: Server) -> None:

@@ -9,12 +9,11 @@ from discreet.export.vectors import Export
 from discreet.operations.odds import at_most, percent
 from discreet.operations.page import Kind, as_page
 from discreet.operations.releases import corpora, erasures
-from discreet.operations.report import gather
+from discreet.operations.report import Report, gather
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.registry import RAG
 from discreet.retrieval.documents import Document
-from discreet.system.markup import escaped, page, paragraph
 from discreet.system.words import how_spent_is_read
 from discreet.vault import Vault
 from tests.operations.conftest import CHEAP, Make, with_toy
@@ -51,8 +50,10 @@ def read(content: str) -> Reader:
     return reader
 
 
-@pytest.fixture
-def asked(tmp_path: Path) -> Vault:
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """What is known of a vault with odd names."""
+    tmp_path = tmp_path_factory.mktemp("asked")
     vault = Vault.create(
         tmp_path / "a<b>&c", epsilon=20, delta=1e-6, unit_field=EVIL, embedder="hashing", log_questions=True
     )
@@ -61,12 +62,12 @@ def asked(tmp_path: Path) -> Vault:
     vault.ask(f"numb thumbs? {EVIL}", CHEAP)
     vault.ask("what is it?", RAG(), not_private=True)
     vault.export_vectors(tmp_path / "v.npz", Export(epsilon=1, delta=1e-7, rows=50))
-    return vault
+    return gather(vault.path)
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_page_is_whole_and_fetches_and_runs_nothing(asked: Vault, kind: Kind) -> None:
-    content = as_page(gather(asked.path), kind)
+def test_page_is_whole_and_fetches_and_runs_nothing(report: Report, kind: Kind) -> None:
+    content = as_page(report, kind)
     found = read(content)
     assert not found.seen & {"script", "img", "link", "iframe", "object", "form", "a"}
     assert found.links == []
@@ -76,8 +77,8 @@ def test_page_is_whole_and_fetches_and_runs_nothing(asked: Vault, kind: Kind) ->
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_page_has_no_documents_or_names_and_escapes_texts(asked: Vault, kind: Kind) -> None:
-    content = as_page(gather(asked.path), kind)
+def test_page_has_no_documents_or_names_and_escapes_texts(report: Report, kind: Kind) -> None:
+    content = as_page(report, kind)
     for word in ("winterhand", "Ada", "Lind"):
         assert word not in content
     assert EVIL not in content
@@ -95,14 +96,14 @@ def test_page_has_no_documents_or_names_and_escapes_texts(asked: Vault, kind: Ki
         (Kind.EXPERT_DETERMINATION, ("Replicability", "Distinguishability", "is 3e-05", "the risk is very small")),
     ],
 )
-def test_documents_for_a_signature_have_what_a_law_asks_for(asked: Vault, kind: Kind, parts: tuple[str, ...]) -> None:
-    shown = " ".join("".join(read(as_page(gather(asked.path), kind)).texts).split())
+def test_documents_for_a_signature_have_what_a_law_asks_for(report: Report, kind: Kind, parts: tuple[str, ...]) -> None:
+    shown = " ".join("".join(read(as_page(report, kind)).texts).split())
     for said in (*parts, "epsilon 20", "1 question was asked without a guarantee", "To fill in", "Signatures"):
         assert said in shown, said
 
 
-def test_page_says_what_matters(asked: Vault) -> None:
-    shown = " ".join("".join(read(as_page(gather(asked.path))).texts).split())
+def test_page_says_what_matters(report: Report) -> None:
+    shown = " ".join("".join(read(as_page(report)).texts).split())
     for said in (
         "epsilon 20",
         "1 question was asked without a guarantee",
@@ -163,12 +164,3 @@ def test_erasures_are_told_by_number_and_date(make: Make) -> None:
 )
 def test_odds_are_those_of_the_privacy_page(epsilon: float, after: str) -> None:
     assert percent(at_most(0.1, epsilon)) == after
-
-
-def test_nearly_everything_is_never_all() -> None:
-    assert not any(percent(at_most(0.5, epsilon)).startswith("100") for epsilon in (5, 10, 20, 30, 60, 400))
-
-
-def test_what_is_no_markup_is_escaped() -> None:
-    assert escaped("<i>\u202e\x07") == "&lt;i&gt;??"
-    assert "<i>" not in page("<i>", paragraph("<i>", kind='"<i>'))

@@ -5,12 +5,8 @@ from typing import Literal
 
 import pytest
 
-from discreet.algorithms.dp_rag import DPRAG
-from discreet.algorithms.murag import MuRAG
-from discreet.errors import UsageError
 from discreet.parameters import Parameter, read_parameters
 from discreet.registry import ALGORITHMS
-from discreet_lab.baselines.knn_lm import KnnLM
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,25 +71,6 @@ def test_meanings_come_from_the_docstrings_of_all_bases() -> None:
     assert parameter(Plugin, "voters").meaning == "the number of voters (m), each with documents of its own."
     assert parameter(Plugin, "order").meaning == "the order of the voters; see `Base` (part 8)."
     assert parameter(Plugin, "numbers").meaning == ""
-
-
-def test_symbols_are_the_names_in_parentheses() -> None:
-    symbols = {one.name: one.symbol for one in read_parameters(Plugin) if one.symbol}
-    assert symbols == {"voters": "m", "weight": "lambda", "low": "l", "high": "u"}
-    assert parameter(MuRAG, "similarity").symbol == "tau"
-    assert parameter(KnnLM, "neighbours").symbol == "K"
-    assert parameter(DPRAG, "falloff").symbol == "alpha"
-
-
-def test_only_fields_of_this_project_have_other_option_names() -> None:
-    assert parameter(Plugin, "weight").option == "weight"
-    assert parameter(KnnLM, "weight").option == "knn_weight"
-    assert parameter(DPRAG, "share").spelled == "--top-p"
-
-
-def test_class_without_fields_is_refused() -> None:
-    with pytest.raises(UsageError, match="not a dataclass"):
-        read_parameters(int)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

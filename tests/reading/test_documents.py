@@ -3,7 +3,6 @@
 import gzip
 import zipfile
 from datetime import datetime
-from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -61,11 +60,6 @@ def test_what_is_cut_off_empty_or_of_another_kind_is_named(name: str, tmp_path: 
             assert reason(tmp_path, name, data) == "damaged, or of another format than its suffix states"
 
 
-def test_file_of_another_kind_says_nothing_of_its_content(tmp_path: Path) -> None:
-    for name in ("a.docx", "a.odt", "a.xlsx", "a.pdf"):
-        assert "secret" not in repr(read(tmp_path, name, samples.packed({"secret.txt": "secret"})))
-
-
 def test_encrypted_files_are_named(tmp_path: Path) -> None:
     assert reason(tmp_path, "a.pdf", samples.pdf(TEXT, password="x")).startswith("encrypted")
     for name in ("a.docx", "a.pptx", "a.xlsx", "a.odt"):
@@ -80,89 +74,6 @@ def test_pages_without_text_are_counted(tmp_path: Path) -> None:
     assert isinstance(record, Record)
     assert isinstance(bad, BadRecord)
     assert bad.reason.startswith("2 pages have no text")
-
-
-def test_tables_keep_their_rows(tmp_path: Path) -> None:
-    data = samples.docx("Doses", table=[["a", "1 < 2"], ["b", "3"]])
-    assert text(tmp_path, "a.docx", data).split("\n") == ["Doses", "a\t1 < 2", "b\t3"]
-    page = b"<table><tr><td>a<td>1 &lt; 2</tr><tr><td>b</td><td>3</td></tr></table>"
-    assert [line.split() for line in text(tmp_path, "a.html", page).split("\n") if line][1:] == [["b", "3"]]
-
-
-W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-
-
-def test_word_text_has_all_parts_without_deletions(tmp_path: Path) -> None:
-    def of(words: str) -> str:
-        return f"<w:p><w:r><w:t>{words}</w:t></w:r></w:p>"
-
-    body = (
-        "<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c&#8804;d</w:t></w:r></w:p>"
-        "<w:p><w:ins><w:r><w:t>inserted</w:t></w:r></w:ins><w:del><w:r><w:delText>deleted</w:delText></w:r></w:del></w:p>"
-        f"<w:sdt><w:sdtContent>{of('control')}</w:sdtContent></w:sdt>"
-        f"<w:p><w:r><w:pict><w:txbxContent>{of('box')}</w:txbxContent></w:pict></w:r></w:p>"
-    )
-    parts = {
-        "word/document.xml": f"<w:document {W}><w:body>{body}</w:body></w:document>",
-        "word/header1.xml": f"<w:hdr {W}>{of('header')}</w:hdr>",
-        "word/header2.xml": f"<w:hdr {W}>{of('header')}</w:hdr>",
-        "word/footnotes.xml": f"<w:footnotes {W}><w:footnote>{of('note')}</w:footnote></w:footnotes>",
-        "word/comments.xml": f"<w:comments {W}><w:comment>{of('comment')}</w:comment></w:comments>",
-    }
-    found = text(tmp_path, "a.docx", samples.packed(parts))
-    assert found.split() == ["header", "a", "b", "c≤d", "inserted", "control", "box", "note", "comment"]
-    assert "a\tb\nc≤d" in found
-
-
-def test_open_document_keeps_spans_spaces_and_notes(tmp_path: Path) -> None:
-    names = "urn:oasis:names:tc:opendocument:xmlns"
-    body = (
-        '<text:h>Head</text:h><text:p>a<text:tab/>b<text:s text:c="3"/>c<text:span>in<text:span>ner</text:span> out'
-        "</text:span> end<text:note><text:note-body><text:p>note</text:p></text:note-body></text:note></text:p>"
-    )
-    content = (
-        f'<office:d xmlns:office="{names}:office:1.0" xmlns:text="{names}:text:1.0"><text:tracked-changes><text:p>gone'
-        f"</text:p></text:tracked-changes>{body}</office:d>"
-    )
-    found = text(tmp_path, "a.odt", samples.packed({"content.xml": content}))
-    assert found.split("\n") == ["Head", "a\tb   cinner out end", "", "note"]
-    comment = (
-        '<text:p>head<office:annotation xmlns:dc="dc"><dc:creator>Dr K</dc:creator><text:p>really?</text:p>'
-        "</office:annotation>ache</text:p>"
-    )
-    found = text(tmp_path, "a.odt", samples.packed({"content.xml": content.replace(body, comment)}))
-    assert found.split("\n") == ["headache", "", "Dr K really?"]
-
-
-def test_office_charts_are_read_and_embedded_objects_counted(tmp_path: Path) -> None:
-    chart = (
-        '<c:c xmlns:c="c" xmlns:a="a"><a:p><a:t>Falls</a:t></a:p><c:cat><c:pt><c:v>ward 3</c:v></c:pt></c:cat></c:c>'
-    )
-    diagram = '<d:m xmlns:d="d" xmlns:a="a"><d:pt><a:t>first</a:t></d:pt><d:pt><a:t>then</a:t></d:pt></d:m>'
-    tick = '<w:p><w:r><w:t>Smoker</w:t><w:sym w:font="Wingdings" w:char="F0FE"/></w:r></w:p>'
-    parts = {
-        "word/document2.xml": f"<w:document {W}><w:body>{tick}</w:body></w:document>",
-        "word/charts/chart1.xml": chart,
-        "word/diagrams/data1.xml": diagram,
-        "word/embeddings/Microsoft_Excel_Sheet.xlsx": "behind the chart",
-        "word/embeddings/oleObject1.bin": "another program's",
-    }
-    record, bad = read(tmp_path, "a.docx", samples.packed(parts))
-    assert isinstance(record, Record)
-    assert str(record.values["text"]).split() == ["Smoker\u2612", "Falls", "ward", "3", "first", "then"]
-    assert isinstance(bad, BadRecord)
-    assert bad.reason.startswith("1 embedded object is not read")
-
-
-def test_html_keeps_what_a_browser_shows(tmp_path: Path) -> None:
-    page = (
-        "<header>top</header><div>one<br>two</div><div>th<b>re</b>e &lt;4</div><ul><li>five<li>six</ul>"
-        '<script>no()</script><style>no {}</style><img alt="seven"><input value="eight">'
-        "<pre>  a\n b</pre><footer>end</footer>"
-    )
-    assert text(tmp_path, "a.html", page.encode()).split() == [
-        *"top one two three <4 five six seven eight a b end".split()
-    ]
 
 
 def test_mail_is_read_and_what_is_attached_is_counted(tmp_path: Path) -> None:
@@ -181,97 +92,6 @@ def test_mail_is_read_and_what_is_attached_is_counted(tmp_path: Path) -> None:
     page = b"From: a@b.c\nContent-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n<p>a =26lt; b<p>c"
     assert text(tmp_path, "a.eml", page).split("\n") == ["From: a@b.c", "", "a < b", "c"]
     assert reason(tmp_path, "a.eml", b"no mail").startswith("damaged")
-
-
-def test_mail_is_read_in_its_longest_form(tmp_path: Path) -> None:
-    mail = EmailMessage()
-    mail["From"] = "a@b.c"
-    mail.set_content("\n")
-    mail.add_alternative("<p>All of it</p>", subtype="html")
-    assert text(tmp_path, "a.eml", mail.as_bytes()).endswith("All of it")
-    parts = (
-        "--I\nContent-Type: text/html\n\n<p>seen</p>\n--I\nContent-Type: application/pdf; name=x.pdf\n\nx\n--I\n"
-        "Content-Type: text/html\n\n<p>and its end</p>\n--I--"
-    )
-    nested = (
-        "From: a@b.c\nMIME-Version: 1.0\nContent-Type: multipart/alternative; boundary=O\n\n--O\n\nseen\n--O\n"
-        f"Content-Type: multipart/mixed; boundary=I\n\n{parts}\n--O\nContent-Type: text/calendar\n\n{'BEGIN ' * 99}"
-        "\n--O--\n"
-    )
-    record, bad = read(tmp_path, "b.eml", nested.encode())
-    assert isinstance(record, Record)
-    assert str(record.values["text"]) == "From: a@b.c\n\nseen\n\nand its end"
-    assert isinstance(bad, BadRecord)
-    assert bad.reason.startswith("1 attachment is not read")
-
-
-def test_logo_in_a_mail_is_no_attachment(tmp_path: Path) -> None:
-    mail = EmailMessage()
-    mail["From"] = "a@b.c"
-    mail.set_content("Hello")
-    mail.add_alternative("<p>Hello</p><img src='cid:1'>", subtype="html")
-    *_, page = mail.iter_parts()
-    assert isinstance(page, EmailMessage)
-    page.add_related(b"x", "image", "png", cid="<1>", filename="logo.png", disposition="inline")
-    assert text(tmp_path, "a.eml", mail.as_bytes()) == "From: a@b.c\n\nHello"
-    mail.add_attachment(b"x", maintype="image", subtype="png", filename="scan.png", cid="<2>")
-    assert [type(found) for found in read(tmp_path, "b.eml", mail.as_bytes())] == [Record, PartLeftOut]
-
-
-@pytest.mark.parametrize(
-    ("declared", "encoding"),
-    [
-        ("", "cp1252"),
-        ("", "utf-8"),
-        ("; charset=us-ascii", "utf-8"),
-        ("; charset=iso-8859-1", "cp1252"),
-        ("; charset=unknown-8bit", "utf-8"),
-        ("; charset=utf-8", "cp1252"),
-    ],
-)
-def test_mail_that_declares_its_characters_wrongly_loses_none(declared: str, encoding: str, tmp_path: Path) -> None:
-    mail = f"From: Zoë <a@b.c>\nContent-Type: text/plain{declared}\n\nGröße “5 €”".encode(encoding)
-    assert text(tmp_path, "a.eml", mail) == "From: Zoë <a@b.c>\n\nGröße “5 €”"
-
-
-def annotated(*notes: str, catalog: str = "") -> bytes:
-    """A PDF of one page with annotations, each of them an object from 20 on."""
-    objects = "".join(f"{20 + n} 0 obj << /Type /Annot {note} >> endobj\n" for n, note in enumerate(notes))
-    kids = " ".join(f"{20 + n} 0 R" for n in range(len(notes)))
-    page = samples.pdf("Page").replace(b"/Resources", f"/Annots [{kids}] /Resources".encode())
-    fields = f"/AcroForm << /Fields [{kids}] >> {catalog}".encode()
-    page = page.replace(b"/Type /Catalog", b"/Type /Catalog " + fields)
-    return page[: page.index(b"xref\n")] + objects.encode() + b"trailer << /Root 1 0 R >>"  # PDFium finds the objects
-
-
-def test_pdf_notes_and_filled_fields_are_read(tmp_path: Path) -> None:
-    at = "/Rect [9 9 99 99]"
-    assert text(tmp_path, "a.pdf", annotated(f"/Subtype /Text {at} /Contents (a note)")) == "Page\n\na note"
-    field = f"/Subtype /Widget {at} /T (Name)"
-    states = "/AP << /N << /Yes 9 0 R /Off 9 0 R >> >>"
-    filled = annotated(
-        f"{field} /FT /Tx /V (Ada \\(7\\))",
-        f"/Subtype /Widget {at} /T (Empty) /FT /Tx",
-        f"/Subtype /Widget {at} /T (Smoker) /FT /Btn /V /Yes /AS /Yes {states}",
-        f"/Subtype /Widget {at} /T (b) /TU (Diabetic) /FT /Btn /AS /Off {states}",
-        f"/Subtype /Widget {at} /T (Ward) /FT /Ch /Ff 131072 /Opt [(3) (4)] /V (4)",
-    )
-    assert text(tmp_path, "b.pdf", filled).split("\n\n") == [
-        "Page",
-        "Name: Ada (7)",
-        "☒ Smoker Yes",
-        "☐ Diabetic Yes",
-        "Ward: 4",
-    ]
-    assert text(tmp_path, "c.pdf", annotated(f"/Subtype /Widget {at} /T (a) /FT /Sig")) == "Page"
-
-
-def test_files_in_a_pdf_are_counted(tmp_path: Path) -> None:
-    attached = annotated("/Subtype /FileAttachment /Rect [9 9 99 99] /FS << /Type /Filespec /F (x.txt) >>")
-    record, bad = read(tmp_path, "a.pdf", attached)
-    assert isinstance(record, Record)
-    assert isinstance(bad, PartLeftOut)
-    assert bad.reason.startswith("1 embedded file is not read")
 
 
 def test_workbook_names_units_as_it_shows_them(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from discreet.errors import UnknownName, UsageError
 from discreet.reading.fields import check_types, read_fields
 from discreet.reading.records import Unreadable
 from discreet.retrieval.documents import Document
+from discreet.testing.settings import QUICK
 
 DECLARED = {"seen": "date", "ward": "category", "age": "number"}
 
@@ -73,6 +74,7 @@ def test_field_without_a_value_is_left_out(nothing: object) -> None:
     assert read_fields(dict.fromkeys(DECLARED, nothing), DECLARED) == read_fields({}, DECLARED) == {}
 
 
+@QUICK
 @given(st.dictionaries(st.sampled_from(sorted(DECLARED)), st.one_of(st.text(), st.floats(), st.integers(), st.dates())))
 def test_read_value_can_be_stored_and_read_again(values: dict[str, Any]) -> None:
     try:

@@ -95,12 +95,3 @@ def test_table_without_text_column_is_refused_with_its_columns(tmp_path: Path) -
     with pytest.raises(BadData, match="no column 'text'") as caught:
         read(tmp_path / "a.csv")
     assert "secret" not in str(caught.value)
-
-
-def test_column_that_is_needed_is_there_once(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("unit,text,unit\nAda,a,Bela\n")
-    for all_fields in (True, False):
-        with pytest.raises(BadData, match="two columns 'unit'"):
-            read(tmp_path / "a.csv", options=ReadingOptions(all_fields=all_fields))
-    other = ReadingOptions(unit_field="id", all_fields=False)
-    assert good(tmp_path / "a.csv", options=other)[0].values == {"text": "a"}

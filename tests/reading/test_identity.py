@@ -13,12 +13,7 @@ from discreet.retrieval.documents import Document
 Rows = Sequence[Mapping[str, object]]
 
 
-def read(
-    rows: Rows,
-    options: ReadingOptions | None = None,
-    *,
-    own_units: bool = False,
-) -> list[Read | BadRecord]:
+def read(rows: Rows, options: ReadingOptions | None = None, *, own_units: bool = False) -> list[Read | BadRecord]:
     reader = Reader(options or ReadingOptions(), own_units=own_units)
     return [reader.read(Record(row, f"n.csv line {number}", "n.csv")) for number, row in enumerate(rows, 2)]
 
@@ -27,18 +22,9 @@ def found(rows: Rows, options: ReadingOptions | None = None) -> list[Read]:
     return [one for one in read(rows, options) if isinstance(one, Read)]
 
 
-def ids(
-    rows: Rows,
-    options: ReadingOptions | None = None,
-    *,
-    own_units: bool = False,
-) -> list[str]:
+def ids(rows: Rows, options: ReadingOptions | None = None, *, own_units: bool = False) -> list[str]:
     some = read(rows, options, own_units=own_units)
     return [one.document.id for one in some if isinstance(one, Read)]
-
-
-def test_two_units_with_the_same_text_are_two_documents() -> None:
-    assert len(set(ids([{"unit": "Ada", "text": "Stable."}, {"unit": "Ben", "text": "Stable."}]))) == 2
 
 
 def test_repeated_record_of_a_unit_is_kept_with_a_stable_id() -> None:
@@ -47,11 +33,6 @@ def test_repeated_record_of_a_unit_is_kept_with_a_stable_id() -> None:
     assert len(set(ids(rows))) == 3
     assert ids(rows) == ids(rows)
     assert set(ids(rows[:2])) < set(ids(rows))
-
-
-def test_one_unit_spelled_in_two_ways_repeats_itself() -> None:
-    rows = [{"unit": "Ada", "text": "a"}, {"unit": " ADA ", "text": "a"}]
-    assert [one.repeated for one in found(rows)] == [False, True]
 
 
 def test_declared_fields_tell_two_records_apart() -> None:
@@ -74,36 +55,14 @@ def test_documents_of_a_unit_change_no_ids_of_other_units(rows: Rows, gone: str)
     assert [document for document in whole if document.unit != gone] == without
 
 
-def test_name_by_text_alone_is_caught() -> None:
-    """The broken twin: as it was, one unit's record decided whether another's was stored."""
-    rows = [{"unit": "a", "text": "x"}, {"unit": "b", "text": "x"}]
-    kept = {row["text"]: row["unit"] for row in reversed(rows)}
-    without = {row["text"]: row["unit"] for row in rows[1:]}
-    assert "b" not in kept.values()
-    assert "b" in without.values()
-
-
 def test_record_without_unit_is_refused_unless_each_is_a_unit() -> None:
     rows: Rows = [{"unit": " ", "text": "a"}, {"text": "b"}, {"unit": "Ada", "text": "c"}, {"id": 1.0, "text": "a"}]
     assert [type(one) for one in read(rows)] == [BadRecord, BadRecord, Read, BadRecord]
-    assert read(rows)[0] == BadRecord(
-        "n.csv line 2",
-        NO_UNIT.format("unit"),
-    )
+    assert read(rows)[0] == BadRecord("n.csv line 2", NO_UNIT.format("unit"))
     documents = [one.document for one in read(rows, own_units=True) if isinstance(one, Read)]
     assert [document.own_unit for document in documents] == [True, True, False, True]
     assert len({document.unit for document in documents}) == 4
     assert documents[3].unit == "1"
-
-
-def test_each_record_a_unit_separates_equal_texts() -> None:
-    rows = [{"text": "Stable."}] * 2
-    assert len(set(ids(rows, own_units=True))) == 2
-
-
-def test_value_of_the_wrong_type_is_named_by_place_and_field() -> None:
-    (bad,) = read([{"unit": "Ada", "text": "a", "age": "secret"}], ReadingOptions(declared={"age": "number"}))
-    assert bad == BadRecord("n.csv line 2", "the field 'age' is not a number such as 12 or 12.5")
 
 
 def test_file_of_text_is_named_by_its_path() -> None:

@@ -1,22 +1,19 @@
 """What an addition will do is told before anything is written; who is one person is never guessed."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from discreet.errors import BadData, UsageError
-from discreet.reading import sandbox
 from discreet.reading.fields import NO_UNIT
-from discreet.reading.intake import Intake, Known, RecordJudge
-from discreet.reading.records import BadRecord, ReadingOptions
+from discreet.reading.intake import Intake
+from discreet.reading.records import ReadingOptions
 from discreet.reading.units import UnitRules
 from discreet.retrieval.documents import Document
-from tests.reading import samples
 
-Write = Callable[..., Path]
 OPTIONS = ReadingOptions(unit_field="patient")
 
 
@@ -63,17 +60,8 @@ def test_preview_says_how_much_of_whom(tmp_path: Path) -> None:
         "4 records of 2 patients; largest 2 documents; 0 patients with one document; 1 repeated; 1 refused"
     )
     assert seen.examples == ("ada", "ben")
-    assert refused(intake(path)) == {
-        "n.csv line 6": NO_UNIT.format("patient"),
-    }
+    assert refused(intake(path)) == {"n.csv line 6": NO_UNIT.format("patient")}
     assert json.dumps(seen.describe())
-
-
-def test_notes_without_ids_are_all_read(tmp_path: Path) -> None:
-    """With twenty texts among them; once all but twenty were dropped."""
-    path = csv(tmp_path / "n.csv", [f"P{n % 250},Text {n % 20}." for n in range(500)])
-    found = documents(intake(path))
-    assert (len({document.id for document in found}), len({document.unit for document in found})) == (500, 250)
 
 
 @pytest.mark.parametrize("name", ["n.csv", "n.jsonl", "n.parquet"])
@@ -100,15 +88,6 @@ def test_records_without_units_are_refused_with_columns(name: str, field: str, t
     seen = intake(path, options=ReadingOptions(unit_field=field), each_record=True).preview
     assert seen.own_unit == seen.records > 0
     assert "--each-record-a-unit" in " ".join(seen.notes)
-
-
-def test_text_is_missed_with_a_guess(tmp_path: Path) -> None:
-    for name in ("n.csv", "n.jsonl"):
-        path = tmp_path / name
-        path.write_text("patient,note_date,note\nAda,1,x\n" if name == "n.csv" else '{"patient": "Ada", "note": "x"}\n')
-        with pytest.raises(BadData, match="Did you mean --text-field note") as caught:
-            _ = intake(path).preview
-        assert "patient" in str(caught.value)
 
 
 def test_guess_of_a_column_with_a_space_can_be_pasted(tmp_path: Path) -> None:
@@ -235,11 +214,6 @@ def test_file_that_names_another_unit_than_the_rule_is_refused(tmp_path: Path) -
     assert refused(found) == {"P2.txt": "its label and the pattern or the manifest name two units: correct one of them"}
 
 
-def test_two_ways_at_once_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--units and --unit-from"):
-        UnitRules(tmp_path / "m.csv", "{unit}/**")
-
-
 @pytest.mark.parametrize(
     ("rows", "doubt"),
     [
@@ -261,11 +235,6 @@ def test_column_that_hardly_names_individuals_is_pointed_out(rows: list[str], do
     assert (doubt in doubts) if doubt else not doubts
 
 
-def test_another_field_than_the_vaults_is_pointed_out(tmp_path: Path) -> None:
-    seen = intake(csv(tmp_path / "n.csv", ["Ada,a"]), vault_unit="person").preview
-    assert "'patient' is not the vault's unit field 'person'" in seen.doubts[0]
-
-
 def test_declared_fields_are_read_and_absent_ones_reported(tmp_path: Path) -> None:
     options = ReadingOptions(unit_field="patient", declared={"age": "number", "ward": "category"})
     path = csv(tmp_path / "n.csv", ["Ada,a,71", "Ben,b,old"], "patient,text,age")
@@ -281,55 +250,3 @@ def test_tables_and_letters_go_together(letters: Path) -> None:
     assert sorted({document.unit for document in documents(found)}) == ["ada", "adler_ada", "adler_ben"]
     with pytest.raises(UsageError, match="Name the units of the 4 files"):
         _ = intake(letters).preview
-
-
-def test_unreadable_parts_are_in_preview_and_reading(tmp_path: Path) -> None:
-    files = folder(tmp_path / "files", a_dot_txt="A.", b_dot_xyz="x")
-    found = intake(files, each_file=True)
-    assert [bad.where for bad in found.preview.refused] == ["b.xyz"]
-    judge = RecordJudge(Known())
-    assert [document.text for document, _ in found.documents(judge)] == ["A."]
-    assert [bad.where for bad in judge.left[BadRecord]] == ["b.xyz"]
-
-
-def test_office_documents_are_read_by_the_preview(tmp_path: Path) -> None:
-    """It is the addition without writing."""
-    pytest.importorskip("pypdfium2")
-    files = folder(tmp_path / "files", ada_1_dot_html="<p>She is well.</p>", ada_2_dot_pdf="not a PDF")
-    found = intake(files, pattern="{unit}_*")
-    assert (found.preview.records, [bad.where for bad in found.preview.refused]) == (1, ["ada_2.pdf"])
-    judge = RecordJudge(Known())
-    assert [document.text.strip() for document, _ in found.documents(judge)] == ["She is well."]
-    assert [bad.where for bad in judge.left[BadRecord]] == ["ada_2.pdf"]
-
-
-def test_one_process_reads_all_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pypdfium2")
-    started: list[object] = []
-    real = sandbox._Worker
-
-    def counted(*args: Any) -> object:
-        started.append(args)
-        return real(*args)
-
-    monkeypatch.setattr(sandbox, "_Worker", counted)
-    files = folder(tmp_path / "files", **{f"p{n}_dot_html": f"<p>Note {n}.</p>" for n in range(4)})
-    assert len(documents(intake(files, each_file=True))) == 4
-    assert len(started) == 2  # one looks through them, and one reads them
-
-
-def test_one_process_reads_all_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("openpyxl")
-    started: list[object] = []
-    real = sandbox._Worker
-
-    def counted(*args: Any) -> object:
-        started.append(args)
-        return real(*args)
-
-    monkeypatch.setattr(sandbox, "_Worker", counted)
-    for number in range(4):
-        rows = [["patient", "text"], [f"p{number}", f"Note {number}."]]
-        (tmp_path / f"{number}.xlsx").write_bytes(samples.xlsx(*rows))
-    assert len(documents(intake(tmp_path))) == 4
-    assert len(started) == 2  # one looks through them, and one reads them

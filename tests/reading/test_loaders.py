@@ -171,13 +171,3 @@ def test_loader_may_refuse_a_file(tmp_path: Path, declare: Declare, monkeypatch:
     declare(IniLoader)
     with pytest.raises(BadData, match="No column"):
         list(read_records([write(tmp_path / "a.ini")]))
-
-
-def test_built_in_suffixes_are_read_by_one_loader_each() -> None:
-    suffixes = [suffix for loader in BUILT_IN for suffix in loader.suffixes]
-    assert sorted(suffixes) == sorted(KINDS)
-
-
-def test_file_of_unknown_suffix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"The format of 'a\.png' is unknown"):
-        list(read_records([FoundFile(write(tmp_path / "a.png"), "a.png")]))

@@ -3,30 +3,70 @@
 A preview of each has the counts of the addition. Each case stands for its kind: other delimiters, formats, encodings.
 """
 
+import io
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli import main  # noqa: F401 - registers the commands
-from discreet.cli.app import app
 from discreet.vault import Vault
-from tests.reading.real_files import CASES, Case
+from tests.cli.running import json_of, run
+from tests.reading import samples
+
+CASES = [
+    json.loads(line) for line in Path(__file__).with_name("real_files.jsonl").read_text(encoding="utf-8").splitlines()
+]
+"""What is odd about some files (`name`), their contents, and what must come of them: the texts of each unit (`units`),
+parts of reasons (`listed`) and what else (`says`, unless it begins with !) is shown, and the exit code. The others are
+the options of `add` and the declared fields of the vault."""
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+W14 = 'xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml"'
+OF = "urn:oasis:names:tc:opendocument:xmlns"
 
 
-def run(*arguments: object) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+def docx(body: str) -> bytes:
+    return samples.packed({"word/document.xml": f"<w:document {W} {W14}><w:body>{body}</w:body></w:document>"})
 
 
-def write(folder: Path, files: Mapping[str, bytes | str]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+def odt(body: str) -> bytes:
+    names = f'xmlns:office="{OF}:office:1.0" xmlns:text="{OF}:text:1.0" xmlns:form="{OF}:form:1.0"'
+    return samples.packed({"content.xml": f"<office:d {names}>{body}</office:d>"})
+
+
+def parquet(rows: list[dict[str, object]]) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    made = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), made)
+    return made.getvalue()
+
+
+MADE: dict[str, Callable[[Any], bytes]] = {
+    "mixed": lambda parts: b"".join(part.encode(("utf-8", "latin-1")[n % 2]) for n, part in enumerate(parts)),
+    **{"docx": docx, "odt": odt, "parquet": parquet, "xlsx": lambda rows: samples.xlsx(*rows)},
+    **{"zip": samples.packed, "pdf": samples.pdf, "rtf": samples.rtf, "office": samples.docx},
+}
+"""Contents that are no text, by their kind."""
+
+
+def content(made: Any) -> bytes:
+    """The bytes of a file: a text, a text in another encoding, or what is made of a value."""
+    if isinstance(made, str):
+        return made.encode()
+    if "encoding" in made:
+        return bytes(made["text"].encode(made["encoding"]))
+    ((kind, value),) = made.items()
+    return MADE[kind](value)
+
+
+def write(folder: Path, files: Mapping[str, Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, made in files.items():
+        (folder / name).write_bytes(content(made))
     return folder
 
 
@@ -42,23 +82,24 @@ def texts(vault: Vault) -> dict[str, list[str]]:
     return {unit: sorted(own) for unit, own in found.items()}
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
-def test_whose_each_text_is_and_what_is_listed(case: Case, tmp_path: Path) -> None:
-    files = write(tmp_path / "in", case.files)
-    vault = vault_at(tmp_path / "vault", **case.fields)
-    options = shlex.split(case.options)
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in CASES])
+def test_whose_each_text_is_and_what_is_listed(case: dict[str, Any], tmp_path: Path) -> None:
+    files, units, code = write(tmp_path / "in", case["files"]), case["units"], case.get("code", 0)
+    vault = vault_at(tmp_path / "vault", **case.get("fields", {}))
+    options = shlex.split(case.get("options", ""))
     seen = run("add", vault.path, files, *options, "--preview", "--json")
     result = run("add", vault.path, files, *options)
     shown = " ".join(result.output.split())
-    assert (seen.exit_code, result.exit_code) == (case.code, case.code), shown
-    assert texts(Vault.open(vault.path)) == {unit: sorted(own) for unit, own in case.units.items()}, shown
-    for part in case.listed:
+    assert (seen.exit_code, result.exit_code) == (code, code), shown
+    assert texts(Vault.open(vault.path)) == {unit: sorted(own) for unit, own in units.items()}, shown
+    for part in case.get("listed", ()):
         assert part in shown
-    for part in case.says:
+    for part in case.get("says", ()):
         assert (part.removeprefix("!") in shown) != part.startswith("!")
-    if (preview := json.loads(seen.stdout).get("preview")) is not None:
+    office = any(isinstance(made, dict) and "text" not in made for made in case["files"].values())
+    if (preview := json.loads(seen.stdout).get("preview")) is not None and not office:  # each starts a process
         again = json.loads(run("add", vault.path, files, *options, "--json").stdout)
-        assert (preview["new"], preview["units"]) == (sum(map(len, case.units.values())), len(case.units))
+        assert (preview["new"], preview["units"]) == (sum(map(len, units.values())), len(units))
         assert again["unchanged"] == preview["new"]  # the same files, added again, add nothing
         for left in ("refused", "empty", "in_part", "erased"):
             assert len(preview[left]) == len(again["bad" if left == "refused" else left])
@@ -122,7 +163,7 @@ def test_corrected_texts_without_ids_are_pointed_out(tmp_path: Path) -> None:
 
 def test_addition_that_did_not_end_is_told_and_completed(tmp_path: Path) -> None:
     vault, notes = vault_at(tmp_path / "vault"), tmp_path / "n.csv"
-    notes.write_text(rows_of(*((n, f"P{n % 100}", f"Text {n}.") for n in range(600))))
+    notes.write_text(rows_of(*((n, f"P{n % 100}", f"Text {n}.") for n in range(300))))
 
     def stop(kind: str, count: int) -> None:
         if vault.store.count_documents():
@@ -136,29 +177,28 @@ def test_addition_that_did_not_end_is_told_and_completed(tmp_path: Path) -> None
     assert run("undo", vault.path, 2).exit_code == 0
     assert Vault.open(vault.path).components.unfinished.batches == [1]
     stored = Vault.open(vault.path).store.count_documents()
-    assert 0 < stored < 600
+    assert 0 < stored < 300
     assert "Batch 1 did not end" in run("list", vault.path, "batches").output
-    assert json.loads(run("list", vault.path, "batches", "--json").stdout)["unfinished"] == [1]
+    assert json_of("list", vault.path, "batches")["unfinished"] == [1]
     assert "The `add` of batch 1 runs now, or did not end" in " ".join(run("doctor", vault.path).output.split())
     asked = run("ask", vault.path, "How many patients have a cold?").output
     assert "An addition to this vault did not end" in " ".join(asked.split())
     report = json.loads(run("add", vault.path, notes, "--json").stdout)
-    assert (report["added"], report["unchanged"], report["batch"]) == (600 - stored, stored, 1)
-    _, batch = json.loads(run("list", vault.path, "batches", "--json").stdout)["batches"]
-    assert (batch["documents"], batch["files"]) == (600, 1)
+    assert (report["added"], report["unchanged"], report["batch"]) == (300 - stored, stored, 1)
+    _, batch = json_of("list", vault.path, "batches")["batches"]
+    assert (batch["documents"], batch["files"]) == (300, 1)
     assert "did not end" not in run("list", vault.path, "batches").output
 
 
 @pytest.mark.parametrize(
-    ("command", "options", "is_empty"),
-    [("undo", "2", False), ("undo", "2", True), ("remove", "--file n.csv", False)],
+    ("command", "options", "is_empty"), [("undo", "2", False), ("undo", "2", True), ("remove", "--file n.csv", False)]
 )
 def test_erasure_of_a_batch_that_did_not_end_ends_it(
     command: str, options: str, is_empty: bool, tmp_path: Path
 ) -> None:
     vault, notes = vault_at(tmp_path / "vault"), tmp_path / "n.csv"
     assert run("add", vault.path, write(tmp_path / "in", {"kept.csv": "patient,text\nP1,Cold\n"})).exit_code == 0
-    notes.write_text(rows_of(*((n, f"P{n % 100}", f"Text {n}.") for n in range(600))))
+    notes.write_text(rows_of(*((n, f"P{n % 100}", f"Text {n}.") for n in range(300))))
 
     def stop(kind: str, count: int) -> None:
         if vault.store.count_documents() > 1:
@@ -185,10 +225,10 @@ def test_many_are_erased_only_after_a_question_at_a_terminal(tmp_path: Path, mon
         ("remove", vault.path, "--unit", "P1"),
         ("remove", vault.path, "--file", "n.csv"),
     ):
-        refused = CliRunner().invoke(app, [*map(str, command)], input="n\n")
+        refused = run(*command, typed="n\n")
         assert refused.exit_code == 2
         assert "will be erased for good" in refused.output
     assert Vault.open(vault.path).store.count_documents() == 4
-    assert CliRunner().invoke(app, ["remove", str(vault.path), "--unit", "P1"], input="y\n").exit_code == 0
+    assert run("remove", vault.path, "--unit", "P1", typed="y\n").exit_code == 0
     assert run("undo", vault.path, 1, "--yes").exit_code == 0
     assert Vault.open(vault.path).store.count_documents() == 0

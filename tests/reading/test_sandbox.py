@@ -59,16 +59,6 @@ def test_process_that_dies_is_replaced() -> None:
         assert text(box) == "fine"
 
 
-def test_process_is_replaced_after_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SERVED", 3)
-    with Sandbox() as box:
-        seen = set()
-        for _ in range(7):
-            assert text(box) == "fine"
-            seen.add(pid(box))
-    assert len(seen) == 3
-
-
 def test_bomb_is_too_large() -> None:
     with Sandbox() as box:
         with pytest.raises(Unreadable, match="too large"):
@@ -174,10 +164,28 @@ def test_what_it_answers_is_not_believed(
     assert "secret" not in repr(found)
 
 
-def test_broken_file_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
+def test_broken_file_is_reported_and_the_others_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started, real = list[object](), module._Worker
+
+    def start(*given: Any) -> Any:
+        started.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(module, "_Worker", start)
     for n in range(4):
         (tmp_path / f"{n}.docx").write_bytes(samples.docx(f"letter {n}"))
     (tmp_path / "2.docx").write_bytes(samples.docx("secret")[:200])
     found = list(read_records([tmp_path]))
     assert [type(record) for record in found] == [Record, Record, BadRecord, Record]
     assert "secret" not in repr(found[2])
+    assert len(started) == 1
+
+
+def test_process_is_replaced_after_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SERVED", 3)
+    with Sandbox() as box:
+        seen = set()
+        for _ in range(7):
+            assert text(box) == "fine"
+            seen.add(pid(box))
+    assert len(seen) == 3

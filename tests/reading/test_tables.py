@@ -111,11 +111,6 @@ def test_how_far_a_quote_that_is_not_closed_reaches_is_said(tmp_path: Path) -> N
         read(tmp_path / "a.csv")
 
 
-def test_short_row_lacks_its_last_fields(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("id,text\n1\n2,x\n")
-    assert values(tmp_path / "a.csv") == [{"id": "1"}, {"id": "2", "text": "x"}]
-
-
 def test_old_line_ends(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("\ufefftext,unit\rOne,Ada\rTwo,Bela\r".encode())
     assert len(values(tmp_path / "a.csv")) == 2

@@ -5,19 +5,18 @@ import os
 import random
 import secrets
 import shutil
-import subprocess
-import sys
-import textwrap
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from discreet.errors import StoreError
+from discreet.errors import StoreError, VaultVersionError
 from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import VECTORS, EmbeddedStore
+from discreet.retrieval.embedded_store import VECTORS, EmbeddedStore, SqliteDatabase
 from discreet.retrieval.store import Piece, Vector
 from discreet.retrieval.vectors import VectorFile
+from tests.retrieval.children import end_of, kill_now, killed, start
 
 SIZE = 8
 
@@ -68,39 +67,18 @@ def test_after_any_history_no_file_holds_what_is_gone(tmp_path: Path) -> None:
     assert all(mark in held and made in held for mark, made in alive.values())
 
 
-def test_units_are_removed_in_any_spelling(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path, SIZE)
-    put(store, "1", "Zo\u00eb", "text", vector())
-    assert store.remove_unit(" Zoe\u0308 ") == 1
+def stop_at(point: str) -> None:
+    """Kill this process before the statement of a point, such as commit#2: the second commit."""
+    statement, number = point.split("#")
+    run, seen = SqliteDatabase.run, list[str]()
 
+    def counted(self: SqliteDatabase, command: str) -> None:
+        seen.extend([command] * (command == statement))
+        if command == statement and len(seen) == int(number):
+            kill_now()
+        run(self, command)
 
-CRASH = """
-    import os, sys, numpy as np
-    from pathlib import Path
-    from discreet.retrieval.documents import Document
-    from discreet.retrieval.embedded_store import EmbeddedStore, SqliteDatabase
-    from discreet.retrieval.store import Piece
-
-    point, folder = sys.argv[1:]
-    store = EmbeddedStore(Path(folder), 8)
-    run = SqliteDatabase.run
-    seen = 0
-
-    def stop_at(self, statement):
-        global seen
-        if statement == point.split("#")[0]:
-            seen += 1
-            if seen == int(point.split("#")[1]):
-                os.kill(os.getpid(), 9)
-        run(self, statement)
-
-    SqliteDatabase.run = stop_at
-    with store.batch():
-        store.put(Document("a", "ada", "new text of a"), [Piece("new text of a", np.eye(8)[1])])
-        store.put(Document("n", "nora", "new text of n"), [Piece("new text of n", np.eye(8)[2])])
-    store.settle()
-    os.kill(os.getpid(), 9)
-"""
+    SqliteDatabase.run = counted  # type: ignore[assignment,method-assign]
 
 
 @pytest.mark.parametrize(
@@ -115,48 +93,52 @@ CRASH = """
     ],
 )
 def test_batch_is_atomic_and_erasure_complete_if_killed(tmp_path: Path, point: str, after: bool) -> None:
-    store = EmbeddedStore(tmp_path, SIZE)
-    put(store, "a", "ada", "old text of a", np.eye(SIZE, dtype=np.float32)[0])
-    put(store, "b", "bela", "text of b", np.eye(SIZE, dtype=np.float32)[3])
+    store, axes = EmbeddedStore(tmp_path, SIZE), np.eye(SIZE, dtype=np.float32)
+    put(store, "a", "ada", "old text of a", axes[0])
+    put(store, "b", "bela", "text of b", axes[3])
     store.close()
-    program = [sys.executable, "-c", textwrap.dedent(CRASH), point, str(tmp_path)]
-    assert subprocess.run(program, check=False).returncode == -9
+
+    def change() -> None:
+        own = EmbeddedStore(tmp_path, SIZE)
+        stop_at(point)
+        with own.batch():
+            own.put(Document("a", "ada", "new text of a"), [Piece("new text of a", axes[1])])
+            own.put(Document("n", "nora", "new text of n"), [Piece("new text of n", axes[2])])
+        own.settle()
+
+    assert killed(change)
     store = EmbeddedStore(tmp_path, SIZE)
-    texts = {p.unit: p.text for p in store.nearest_units(np.eye(SIZE, dtype=np.float32)[0], 9)}
+    texts = {p.unit: p.text for p in store.nearest_units(axes[0], 9)}
     old, new = {"ada": "old text of a"}, {"ada": "new text of a", "nora": "new text of n"}
     assert texts == {"bela": "text of b"} | (new if after else old)
     # Every vector is that of its text.
     for row, unit in ((0, None if after else "ada"), (1, "ada" if after else None), (3, "bela")):
-        above = store.units_above(np.eye(SIZE, dtype=np.float32)[row], 0.9)
+        above = store.units_above(axes[row], 0.9)
         assert [p.unit for p in above] == ([unit] if unit else [])
     text, row = (b"old text", 0) if after else (b"new text", 1)
     assert text not in everything(tmp_path)
     rows = {vector.tobytes() for vector in np.fromfile(tmp_path / VECTORS, "<i2").reshape(-1, SIZE)}
-    assert stored(np.eye(SIZE, dtype=np.float32)[row]) not in rows
+    assert stored(axes[row]) not in rows
     put(store, "n", "nora", "again", vector())
     assert store.count_documents() == 3
 
 
-def test_two_processes_may_write_at_once(tmp_path: Path) -> None:
-    program = textwrap.dedent("""
-        import sys, numpy as np
-        from pathlib import Path
-        from discreet.retrieval.documents import Document
-        from discreet.retrieval.embedded_store import EmbeddedStore
-        from discreet.retrieval.store import Piece
-        store, me = EmbeddedStore(Path(sys.argv[1]), 8), int(sys.argv[2])
+def test_three_processes_may_write_at_once(tmp_path: Path) -> None:
+    axes = np.eye(SIZE, dtype=np.float32)
+
+    def write(me: int) -> None:
+        own = EmbeddedStore(tmp_path, SIZE)
         for n in range(12):
-            with store.batch():
-                store.put(Document(f"{me}/{n}", f"{me}/{n}", "text"), [Piece(f"text {me}", np.eye(8)[me])])
+            put(own, f"{me}/{n}", f"{me}/{n}", f"text {me}", axes[me])
             if n % 3 == 0:
-                store.remove(f"{me}/{n}")
-    """)
-    running = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), str(n)]) for n in range(3)]
-    assert [process.wait() for process in running] == [0, 0, 0]
+                own.remove(f"{me}/{n}")
+
+    running = [start(partial(write, me)) for me in range(3)]
+    assert [end_of(child) for child in running] == [0, 0, 0]
     store = EmbeddedStore(tmp_path, SIZE)
     assert store.count_documents() == store.count_units() == 24
     for me in range(3):
-        found = store.units_above(np.eye(SIZE, dtype=np.float32)[me], 0.9)
+        found = store.units_above(axes[me], 0.9)
         assert {p.text for p in found} == {f"text {me}"}
         assert len(found) == 8
 
@@ -227,3 +209,13 @@ def test_a_store_that_another_process_holds_says_so(tmp_path: Path) -> None:
     second._database.patience = 0.05
     with first._writing(), pytest.raises(StoreError, match="Another process"):
         put(second, "a", "ada", "text", vector())
+
+
+def test_another_embedder_or_version_is_explained(tmp_path: Path) -> None:
+    store = EmbeddedStore(tmp_path / "v", SIZE)
+    with pytest.raises(StoreError, match="embedder"):
+        EmbeddedStore(tmp_path / "v", SIZE + 1)
+    for other in (4, 99):
+        store._database.rows("update store set version = ?", [other])
+        with pytest.raises(VaultVersionError, match=f"format {other}; .*discreet init"):
+            EmbeddedStore(tmp_path / "v", SIZE)

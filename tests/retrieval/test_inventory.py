@@ -17,10 +17,8 @@ from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.indexer import Counts, Fate, Indexer
 from discreet.retrieval.inventory import Inventory
-from discreet.retrieval.store import BatchEntry, Piece
+from discreet.retrieval.store import BatchEntry
 from tests.retrieval.test_erasure import everything
-
-Add = Callable[..., Counts]
 
 
 class Kept:
@@ -68,9 +66,7 @@ def test_each_add_is_a_batch_that_lists_what_is_left_of_it(kept: Kept) -> None:
 def test_a_batch_may_be_begun_before_anything_is_read(kept: Kept) -> None:
     number = kept.inventory.begin_batch(["a.csv", "b.csv"])
     Indexer(kept.store, kept.embedder).index([note(1)], number)
-    assert kept.inventory.batches() == [
-        BatchEntry(number, kept.inventory.batch(number).time, 2, 1, 0, ("a.csv",)),
-    ]
+    assert kept.inventory.batches() == [BatchEntry(number, kept.inventory.batch(number).time, 2, 1, 0, ("a.csv",))]
 
 
 def test_list_of_documents_has_fields_and_no_text(kept: Kept) -> None:
@@ -87,30 +83,6 @@ def test_list_of_documents_has_fields_and_no_text(kept: Kept) -> None:
     assert [entry.unit for entry in kept.inventory.units(limit=1, skip=1)] == ["bela"]
 
 
-def test_a_field_that_changed_replaces_the_document(kept: Kept) -> None:
-    kept.add(note(1, age=71))
-    assert kept.add(note(1, age=71)).fates[Fate.UNCHANGED] == 1
-    assert kept.add(note(1, age=72)).fates[Fate.REPLACED] == 1
-    assert kept.inventory.documents()[0].fields == {"age": 72.0}
-
-
-def test_a_batch_is_taken_back_without_those_that_came_since(kept: Kept) -> None:
-    kept.add(note(1), note(2), note(3))
-    kept.add(note(2, text="another fever"), note(4))
-    assert kept.inventory.remove_batch(1) == 2
-    assert kept.found() == ["another fever", "fever number 4"]
-    assert kept.inventory.remove_batch(2) == 2  # also the one whose first text is gone
-    assert (kept.store.count_documents(), kept.store.count_units(), kept.forgotten) == (0, 0, 2)
-    assert kept.inventory.remove_batch(2) == 0
-
-
-def test_a_file_is_taken_back(kept: Kept) -> None:
-    kept.add(note(1), note(2, source="b.csv"), note(3, source=""))
-    assert kept.inventory.remove_source("a.csv") == 1
-    assert kept.inventory.remove_source("") == 0
-    assert kept.found() == ["fever number 2", "fever number 3"]
-
-
 def test_what_goes_with_a_document_goes_from_the_disk(kept: Kept) -> None:
     """Its fields, and the name of its file, which may be that of a person."""
     mine = [secrets.token_hex(8) for _ in range(3)]
@@ -120,31 +92,6 @@ def test_what_goes_with_a_document_goes_from_the_disk(kept: Kept) -> None:
     kept.inventory.bury("Ada")
     assert not any(one.encode() in everything(kept.folder) for one in (*mine, "ada"))
     assert b"u2" in everything(kept.folder)
-
-
-def test_an_individual_that_was_erased_does_not_come_back(kept: Kept) -> None:
-    kept.add(note(1, "Ada"), note(2, "Ada"), note(3, "Bela"))
-    assert kept.inventory.bury("\u200bADA ") == 2
-    counts = kept.add(note(1, "ada"), note(5, " Ada"), note(6, "Cora"))
-    assert counts.fates == {Fate.BURIED: 2, Fate.ADDED: 1}
-    (_, number) = kept.inventory.erased("Ada") or ("", 0)
-    assert number == 2
-    assert kept.inventory.buried(["Ada", "Bela"]) == {"Ada"}
-    assert kept.found() == ["fever number 3", "fever number 6"]
-    assert kept.inventory.readmit("ADA")
-    assert not kept.inventory.readmit("ADA")
-    assert kept.add(note(1, "ada")).fates[Fate.ADDED] == 1
-
-
-def test_unit_without_documents_is_buried_only_with_anyway(kept: Kept) -> None:
-    kept.add(note(1))
-    assert kept.inventory.bury("Ada") == 0
-    assert kept.inventory.erased("Ada") is None
-    assert kept.inventory.bury("Ada", anyway=True) == 0
-    assert kept.inventory.erased("Ada") is not None
-    assert kept.add(note(2, "Ada")).fates[Fate.BURIED] == 1
-    with pytest.raises(UsageError, match="empty"):
-        kept.inventory.bury(" \u200b", anyway=True)
 
 
 def test_individual_erased_during_an_addition_stays_out(kept: Kept) -> None:
@@ -207,13 +154,6 @@ def test_search_ignores_tombstones_batches_and_files(tmp_path: Path) -> None:
         lambda kept: [(text.unit, text.text) for text in kept.store.texts()],
     ):
         assert found(one) == found(other)
-
-
-def test_a_document_that_is_put_without_a_batch_belongs_to_none(kept: Kept) -> None:
-    with kept.store.batch():
-        kept.store.put(note(1), [Piece("fever", kept.embedder.embed(["fever"])[0])])
-    assert kept.inventory.batches() == []
-    assert kept.inventory.documents()[0].batch == 0
 
 
 @pytest.mark.parametrize(

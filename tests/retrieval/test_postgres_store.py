@@ -227,16 +227,6 @@ def test_lists_are_those_of_the_embedded_store(server: Server, tmp_path: Path) -
 # -- several processes -------------------------------------------------------------------------------------------------
 
 
-def test_another_connection_sees_each_commit(server: Server, store: PostgresStore) -> None:
-    other = again(store, server)
-    before = other.state()
-    fill(store, [(9, "dora", [1])])
-    assert other.state() != before
-    assert {near.unit for near in other.nearest_units(direction(1), 9)} == {"anna", "bert", "cleo", "dora"}
-    assert store.tag(b"x") == other.tag(b"x")
-    other.close()
-
-
 def test_writers_take_turns(server: Server, store: PostgresStore) -> None:
     failed = list[BaseException]()
 
@@ -364,17 +354,3 @@ def test_statistics_hold_no_names(server: Server, store: PostgresStore) -> None:
         "vector.unit",
     }
     assert "vector.unit" in found
-
-
-def test_failed_batch_leaves_no_document(store: PostgresStore) -> None:
-    with pytest.raises(StoreError, match="invalid vector"):
-        add_invalid(store)
-    assert store.count_documents() == 3
-    store.settle()
-    assert not store.unsettled()
-
-
-def add_invalid(store: PostgresStore) -> None:
-    with store.batch():
-        store.put(*entry(7, "dora", [1]))
-        store.put(Document("d8", "ewan", "text"), [Piece("text", np.ones(SIZE, dtype=np.float32) * 9)])

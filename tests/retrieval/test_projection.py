@@ -10,7 +10,7 @@ from discreet.errors import BadData, UsageError
 from discreet.export.vectors import GRAIN, draw_matrix
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
 from discreet_lab.baselines.brute_force_knn import Neighbours
-from discreet_lab.projection import NoisyProjection, Projection, Transform, Untouched, between, kept_matrix
+from discreet_lab.projection import NoisyProjection, Projection, Transform, Untouched, kept_matrix
 
 CHOOSE = np.random.default_rng(0)
 
@@ -27,26 +27,6 @@ def test_golden_a_projection_by_hand() -> None:
     assert found[:, 0] == pytest.approx([0.5 * (1.2 - 3.2), 0.5 * (0.6 - 1.6), 0.5 * (0.9 - 2.4)], rel=1e-6)
 
 
-def test_lengths_are_brought_between_the_bounds() -> None:
-    found = np.linalg.norm(between(vectors(50).astype(float), 1.0, 2.0), axis=1)
-    assert found.min() >= 1 - 1e-12
-    assert found.max() <= 2 + 1e-12
-
-
-def test_distances_survive_on_average() -> None:
-    """The mean square of a projected vector is k sigma^2 times its own."""
-    made = Projection(draw_matrix(512, 256, InsecureSeededNoise(1)), gamma=1e-9, longest=1e9, sigma=0.1)
-    wide = vectors(40, 512)
-    squares = np.sum(made.documents(wide) ** 2, axis=1) / np.sum(wide**2, axis=1)
-    assert np.mean(squares) == pytest.approx(256 * 0.01, rel=0.1)
-
-
-def test_a_matrix_of_the_systems_noise_is_gaussian() -> None:
-    matrix = draw_matrix(100, 50, SystemNoise()) / GRAIN
-    assert np.std(matrix) == pytest.approx(1, rel=0.06)
-    assert np.mean(np.abs(matrix) < 1) == pytest.approx(0.683, abs=0.05)
-
-
 @pytest.mark.parametrize("k", [0, 33, -1])
 def test_k_is_between_one_and_the_dimension(k: int) -> None:
     with pytest.raises(UsageError, match="k ="):
@@ -57,11 +37,6 @@ def test_k_is_between_one_and_the_dimension(k: int) -> None:
 def test_the_bounds_must_be_bounds(gamma: float, longest: float) -> None:
     with pytest.raises(UsageError, match="gamma < Delta"):
         Projection(draw_matrix(4, 2, InsecureSeededNoise(0)), gamma, longest)
-
-
-def test_sigma_is_positive() -> None:
-    with pytest.raises(UsageError, match="sigma"):
-        Projection(draw_matrix(4, 2, InsecureSeededNoise(0)), sigma=0.0)
 
 
 @pytest.mark.parametrize("bad", [0.0, math.nan, math.inf])
@@ -124,7 +99,3 @@ class TestNeighbours:
         assert places.shape == distances.shape == (2, 3)
         assert Neighbours.of(vectors(3, 4)).nearest(vectors(0, 4), 10)[1].shape == (0, 3)
         assert Neighbours.of(vectors(0, 4)).nearest(vectors(2, 4), 10)[1].shape == (2, 0)
-
-    def test_equal_ones_come_in_order(self) -> None:
-        keys = np.zeros((5, 2), dtype=np.float32)
-        assert Neighbours.of(keys).nearest(keys[:1], 5)[1].tolist() == [[0, 1, 2, 3, 4]]

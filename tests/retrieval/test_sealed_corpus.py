@@ -9,7 +9,7 @@ import pytest
 from discreet.privacy.private import Change, Private, Relation, unseal
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder, MiniLM, MiniLMAndWords, open_embedder
+from discreet.retrieval.embedding import HashingEmbedder, MiniLM, MiniLMAndWords
 from discreet.retrieval.indexer import Fate
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from tests.indexing import indexer
@@ -85,8 +85,8 @@ def test_a_vector_depends_on_its_text_alone_bit_for_bit(embedder: MiniLM) -> Non
     text = "Ada Lind has white hands and a weak grip."
     short, long = ["No."] * 20, ["word " * 400] * 3
     alone = embedder.embed([text])[0].tobytes()
-    for others in (short, long, [*short, *long], [text.replace("Ada", "Bela")] * 40):
-        for place in (0, len(others) // 2, len(others)):
+    for others in ([*short, *long], [text.replace("Ada", "Bela")] * 20):
+        for place in (0, len(others)):
             batch = [*others[:place], text, *others[place:]]
             assert embedder.embed(batch)[place].tobytes() == alone
 
@@ -96,10 +96,3 @@ def test_vectors_have_length_one_and_like_meets_like(embedder: MiniLM) -> None:
     assert vectors.shape == (3, embedder.dimension)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=2e-3)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
-
-
-def test_unknown_embedders_are_explained() -> None:
-    from discreet.errors import UsageError
-
-    with pytest.raises(UsageError, match="minilm"):
-        open_embedder("minilm-worts")

@@ -1,11 +1,10 @@
 """What a process knows of the rows is what a fresh opening reads, bit for bit; erased units are in no file."""
 
-import subprocess
-import sys
+import random
 import tempfile
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +23,10 @@ from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sql_tables import StoreDatabase
 from discreet.retrieval.store import Piece
 from discreet.retrieval.unit_records import UnitRecords, owned_texts
+from discreet.retrieval.vectors import VectorFile
 from discreet.testing.store import SIZE, direction
 from discreet.vault import Vault
+from tests.retrieval.children import end_of, kill_now, killed, start
 
 STORES = st.integers(0, 1)
 NAMES = st.integers(0, 9)
@@ -185,14 +186,6 @@ def folder_of(store: EmbeddedStore) -> Path:
     return next(iter(store._vectors._file.sizes)).parent
 
 
-def test_count_opens_no_vectors(filled: EmbeddedStore) -> None:
-    folder = folder_of(filled)
-    filled.close()
-    (folder / VECTORS).unlink()
-    store = EmbeddedStore(folder, SIZE)
-    assert len(store.unit_texts().units) == store.count_units() == 40
-
-
 def test_question_for_a_count_opens_no_vectors(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
     vault.add_documents([Document(f"d{n}", f"p{n}", "She has fever.") for n in range(60)])
@@ -206,53 +199,50 @@ def held(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def test_erased_unit_is_in_no_file(filled: EmbeddedStore) -> None:
-    folder = folder_of(filled)
-    ((tie,),) = filled._database.rows("select tie from unit where name = 'unit-5'")
-    before = held(folder)
-    assert (b"unit-5" in before, tie in (folder / "vectors.rows").read_bytes()) == (True, True)
-    filled.remove_unit("unit-5")
-    after = held(folder)
-    assert (b"unit-5" in after, tie in after, b"unit-4" in after) == (False, False, True)
+def stop_at(point: str) -> None:
+    """Kill this process before a statement, before the second commit, or after vectors were overwritten."""
+    run, erase, commits = SqliteDatabase.run, VectorFile.erase, list[bool]()
 
-
-KILLED = """
-    import os, sys
-    from pathlib import Path
-    from discreet.retrieval.embedded_store import EmbeddedStore, SqliteDatabase
-    from discreet.retrieval.vectors import VectorFile
-    point, folder = sys.argv[1:]
-    store = EmbeddedStore(Path(folder), 6)
-    run, rows, erase, commits = SqliteDatabase.run, SqliteDatabase.rows, VectorFile.erase, []
-    def stop_at(self, command):
+    def stop_before(self: SqliteDatabase, command: str) -> None:
         commits.append(command == "commit")
         if command == point or (point == "second commit" and sum(commits) == 2):
-            os.kill(os.getpid(), 9)
+            kill_now()
         run(self, command)
-    def stop_in(self, places, size):
+
+    def stop_after(self: VectorFile, places: Sequence[int], size: int) -> None:
         erase(self, places, size)
         if point == "overwritten":
-            os.kill(os.getpid(), 9)
-    SqliteDatabase.run, VectorFile.erase = stop_at, stop_in
-    store.JOB
-    os.kill(os.getpid(), 9)
-"""
+            kill_now()
+
+    SqliteDatabase.run, VectorFile.erase = stop_before, stop_after  # type: ignore[assignment,method-assign]
 
 
 @pytest.mark.parametrize("point", ["commit", "overwritten", "second commit", "vacuum", "never"])
-@pytest.mark.parametrize("job", ['remove_unit("unit-39")', 'join("unit-39", "unit-38", lambda: None)'])
-def test_kill_during_an_erasure_leaves_all_or_nothing(filled: EmbeddedStore, point: str, job: str) -> None:
+@pytest.mark.parametrize(
+    "job",
+    [lambda store: store.remove_unit("unit-39"), lambda store: store.join("unit-39", "unit-38", lambda: None)],
+    ids=["remove", "join"],
+)
+def test_kill_during_an_erasure_leaves_all_or_nothing(
+    filled: EmbeddedStore, point: str, job: Callable[[EmbeddedStore], int]
+) -> None:
     """The last rows of the file go, so that it is cut off. A process that was open all the time goes on."""
     folder = folder_of(filled)
     before = filled.nearest_units(direction(1), 99)
-    program = [sys.executable, "-c", textwrap.dedent(KILLED).replace("JOB", job), point, str(folder)]
-    assert subprocess.run(program, check=False).returncode == -9
+
+    def erase() -> None:
+        own = EmbeddedStore(folder, SIZE)
+        stop_at(point)
+        job(own)
+
+    assert killed(erase)
     meanwhile = filled.nearest_units(direction(1), 99)
     gone = set() if point == "commit" else {"unit-39"}
     assert {near.unit for near in meanwhile} == {near.unit for near in before} - gone
     store = EmbeddedStore(folder, SIZE)
     assert not store.unsettled()
-    assert (b"unit-39" in held(folder)) == (point == "commit")
+    held = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert (b"unit-39" in held) == (point == "commit")
     assert store.nearest_units(direction(1), 99) == filled.nearest_units(direction(1), 99) == meanwhile
     put(store, "new", "new", [1, 1, 1])
     assert store.nearest_units(direction(1), 99) == filled.nearest_units(direction(1), 99)
@@ -274,14 +264,8 @@ def test_document_that_is_replaced_meanwhile_is_erased(
     assert other.digests(["d5"]) == {}
 
 
-WRITER = """
-    import random, sys
-    from pathlib import Path
-    from discreet.retrieval.documents import Document
-    from discreet.retrieval.embedded_store import EmbeddedStore
-    from discreet.retrieval.store import Piece
-    from discreet.testing.store import SIZE, direction
-    store, draw = EmbeddedStore(Path(sys.argv[1]), SIZE), random.Random(int(sys.argv[2]))
+def write_at_random(folder: Path, seed: int) -> None:
+    store, draw = EmbeddedStore(folder, SIZE), random.Random(seed)
     for _ in range(60):
         with store.batch():
             for _ in range(draw.randrange(4)):
@@ -289,19 +273,18 @@ WRITER = """
                 pieces = [Piece("t", direction(draw.randrange(6))) for _ in range(draw.randrange(3))]
                 store.put(Document(f"d{name}", unit, "t"), pieces)
         if draw.random() < 0.3:
-            draw.choice([store.settle, lambda: store.remove_unit(draw.choice("abcdefgh"))])()
-"""
+            if draw.random() < 0.5:
+                store.settle()
+            else:
+                store.remove_unit(draw.choice("abcdefgh"))
 
 
 def test_search_follows_two_processes_that_write(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path, SIZE)
-    program = [sys.executable, "-c", textwrap.dedent(WRITER), str(tmp_path)]
-    writers = [subprocess.Popen([*program, str(number)]) for number in range(2)]
-    checked = 0
-    while any(writer.poll() is None for writer in writers) or not checked:
+    writers = [start(partial(write_at_random, tmp_path, number)) for number in range(2)]
+    for _ in range(40):
         look(store)
-        checked += 1
-    assert [writer.returncode for writer in writers] == [0, 0]
+    assert [end_of(writer) for writer in writers] == [0, 0]
     fresh = EmbeddedStore(tmp_path, SIZE)
     assert (look(store), known(store)) == (look(fresh), known(fresh))
     store.settle()
@@ -345,6 +328,13 @@ def test_empty_database_beside_vectors_is_refused(tmp_path: Path) -> None:
         EmbeddedStore(tmp_path, HashingEmbedder.dimension)
 
 
+def add_units(store: EmbeddedStore, numbers: range) -> None:
+    vectors = HashingEmbedder().embed([f"text {number}" for number in numbers])
+    with store.batch():
+        for number, vector in zip(numbers, vectors, strict=True):
+            store.put(Document(f"d{number}", f"u{number}", f"text {number}"), [Piece(f"text {number}", vector)])
+
+
 def test_units_are_joined_to_another_that_is_there(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path, HashingEmbedder.dimension)
     add_units(store, range(3))
@@ -354,21 +344,3 @@ def test_units_are_joined_to_another_that_is_there(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="erased"):
         store.join("u1", "u2", lambda: None)
     assert store.count_units() == 2
-
-
-def test_vectors_after_a_join_are_those_of_their_chunks(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path, HashingEmbedder.dimension)
-    add_units(store, range(6))
-    store.remove_unit("u0")
-    before = {stored.text: stored.vector.tolist() for stored in store.texts()}
-    store.join("u4", "u5", lambda: None)
-    add_units(store, range(10, 12))
-    after = {stored.text: stored.vector.tolist() for stored in store.texts()}
-    assert {text: after[text] for text in before} == before
-
-
-def add_units(store: EmbeddedStore, numbers: range) -> None:
-    vectors = HashingEmbedder().embed([f"text {number}" for number in numbers])
-    with store.batch():
-        for number, vector in zip(numbers, vectors, strict=True):
-            store.put(Document(f"d{number}", f"u{number}", f"text {number}"), [Piece(f"text {number}", vector)])

@@ -57,11 +57,6 @@ def fill(store: Small) -> None:
             store.put(Document(name, unit, f"text {name}"), [Piece(f"text {name}", direction(1))])
 
 
-def remove_and_fail(store: Small) -> None:
-    store.remove("1")
-    raise KeyboardInterrupt
-
-
 def test_change_is_saved_once_and_as_a_whole(file: Path, saved: list[str]) -> None:
     store = Small(file)
     fill(store)
@@ -69,22 +64,6 @@ def test_change_is_saved_once_and_as_a_whole(file: Path, saved: list[str]) -> No
     assert [content.count("text") for content in saved] == [3, 1, 0, 0, 0]
     assert saved[2].startswith('["b"]')
     assert Small(file).count_documents() == 0
-
-
-def test_removed_text_is_not_in_the_file(file: Path) -> None:
-    store = Small(file)
-    fill(store)
-    store.remove("3")
-    assert "text 3" not in file.read_text()
-    assert [path.name for path in file.parent.iterdir()] == [file.name]
-
-
-def test_failed_batch_is_forgotten(file: Path) -> None:
-    store = Small(file)
-    fill(store)
-    with pytest.raises(KeyboardInterrupt), store.batch():
-        remove_and_fail(store)
-    assert store.count_documents() == Small(file).count_documents() == 3
 
 
 def test_failed_save_leaves_the_saved_content(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.errors import StoreError
 from discreet.synthesis.checkpoint import RunCheckpoint
-from discreet.synthesis.extraction_cache import FACTS, ExtractionCache, forget_extractions, open_extraction_cache
+from discreet.synthesis.extraction_cache import FACTS, ExtractionCache, open_extraction_cache
 
 R = TypeVar("R")
 
@@ -61,27 +61,6 @@ def test_a_draw_may_need_another_one(tmp_path: Path) -> None:
 def said(file: TextIO) -> ExtractionCache:
     """Readings of texts that say how long they are."""
     return ExtractionCache(file, ("model", 4), lambda fresh: enumerate([text, len(text)] for text in fresh))
-
-
-def test_texts_are_read_once_for_each_way_of_reading(tmp_path: Path) -> None:
-    told = list[int]()
-    for texts, done in ((["a", "b"], [0, 1, 2]), (["b", "c", "b"], [2, 3])):
-        with open_extraction_cache(tmp_path) as files:
-            assert said(files[FACTS]).of(texts, told.append) == [[text, 1] for text in texts]
-        assert told == done
-        told.clear()
-    with open_extraction_cache(tmp_path) as files:
-        other = ExtractionCache(files[FACTS], ("model", 5), lambda fresh: enumerate(["anew"] * len(fresh)))
-        assert other.of(["a"], told.append) == ["anew"]
-
-
-def test_what_is_forgotten_while_it_is_written_stays_forgotten(tmp_path: Path) -> None:
-    with open_extraction_cache(tmp_path) as files:
-        said(files[FACTS]).of(["before"], lambda _: None)
-        assert "before" in (tmp_path / FACTS).read_text()
-        forget_extractions(tmp_path)
-        said(files[FACTS]).of(["after"], lambda _: None)
-    assert not list(tmp_path.iterdir())
 
 
 def test_texts_that_differ_in_halves_of_characters_are_two(tmp_path: Path) -> None:

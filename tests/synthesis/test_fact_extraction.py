@@ -91,10 +91,7 @@ def test_a_text_states_the_same_among_others_as_alone() -> None:
     model = load_model()
     notes = [
         f"{name} has a sore throat. The diagnosis is {illness}, to be treated with {cure}."
-        for name, illness, cure in (
-            ("Ada", "Zonkitis", "Blerpox"),
-            ("Bo", "Tarnic Fever", "oil"),
-        )
+        for name, illness, cure in (("Ada", "Zonkitis", "Blerpox"), ("Bo", "Tarnic Fever", "oil"))
     ]
     together = in_order(stated(model, notes, 16, 32))
     assert together == [next(stated(model, [note], 16, 32))[1] for note in notes]

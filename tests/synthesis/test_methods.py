@@ -1,15 +1,13 @@
 """Corpora by the other methods, end to end: what they say, what they cost, and going on after an interruption."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.app import app
 from discreet.errors import BadData, PrivateValueError, UsageError
 from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
@@ -26,14 +24,14 @@ from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.runner import METHODS, SynthesisRunner, Synthetic, make_corpus, receipt_path
 from discreet.vault import Vault
+from tests.cli.running import json_of, run, said
 
 QUIET = lambda *_: None  # noqa: E731
 DEALT = DPSynth(epsilon=300.0, subsets=2, tokens=8, text_tokens=16)
 EVOLVED = AugPE(epsilon=100.0, texts=4, variations=3, generations=3, tokens=3, temperature=4.0)
 STATED = DPFacts(epsilon=10.0, keywords=3, tokens=8, text_tokens=16)
-OTHERS: list[SynthesisAlgorithm[Any]] = [STATED, DEALT, EVOLVED]
 CLUSTERED = DPSynRAG(epsilon=300.0, tokens=8, keywords=3, overlap=2, wanted=20, text_tokens=16)
-ALL: list[SynthesisAlgorithm[Any]] = [CLUSTERED, *OTHERS]
+ALL: list[SynthesisAlgorithm[Any]] = [CLUSTERED, STATED, DEALT, EVOLVED]
 STEP = {"dp-synrag": "clusters", "dp-facts": "counts", "dp-synth": "subsets", "aug-pe": "votes"}
 
 
@@ -378,7 +376,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_paid(method: Synthesi
     assert not ledger.unit_balances()
 
 
-@pytest.mark.parametrize("method", OTHERS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", ALL, ids=lambda method: method.name)
 def test_only_new_documents_pay_for_a_later_corpus(method: SynthesisAlgorithm[Any], tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
     vault.add_documents(notes(40, "glassknee wants steam"))
@@ -395,7 +393,7 @@ def test_only_new_documents_pay_for_a_later_corpus(method: SynthesisAlgorithm[An
         shop.make(method, only_new=True)
 
 
-@pytest.mark.parametrize("method", [DPFacts(), DPSynth(), AugPE()], ids=lambda method: method.name)
+@pytest.mark.parametrize("method", [DPSynRAG(), DPFacts(), DPSynth(), AugPE()], ids=lambda method: method.name)
 def test_too_few_documents_are_refused_before_anything_is_paid(method: SynthesisAlgorithm[Any], vault: Vault) -> None:
     ledger = plenty()
     for documents in ([], notes(1, "winterhand")):
@@ -421,7 +419,7 @@ def test_empty_corpus_is_not_recommended_for_questions(
     shop.model = ToyModel(["wants"], default="", size=12)
     made = shop.make(AugPE(epsilon=100.0, texts=4, generations=2, tokens=3, temperature=0.01))
     monkeypatch.setattr("discreet.cli.synthesize.make_corpus", lambda *_, **__: made)
-    result = CliRunner().invoke(app, ["synthesize", str(filled.path), "--out", str(tmp_path / "c.jsonl")])
+    result = run("synthesize", filled.path, "--out", tmp_path / "c.jsonl")
     assert result.exit_code == 0, result.output
     told = " ".join(result.output.split())
     assert "the corpus is empty" in told
@@ -433,16 +431,7 @@ def test_empty_corpus_is_not_recommended_for_questions(
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def run(vault: Vault) -> Callable[..., tuple[int, str]]:
-    def command(*words: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, ["synthesize", str(vault.path), *words])
-        return result.exit_code, result.output.replace("\n", " ")
-
-    return command
-
-
-def test_every_method_shows_its_plan_for_nothing(run: Callable[..., tuple[int, str]], vault: Vault) -> None:
+def test_every_method_shows_its_plan_for_nothing(vault: Vault) -> None:
     shown = {
         "dp-synrag": "48 x token",
         "dp-facts": "in these words",
@@ -450,20 +439,20 @@ def test_every_method_shows_its_plan_for_nothing(run: Callable[..., tuple[int, s
         "aug-pe": "noisy sum of 400",
     }
     assert shown.keys() == METHODS.keys()
-    for name, said in shown.items():
-        code, told = run("--plan", "--epsilon", "8", "--method", name)
-        assert code == 0, told
+    for name, part in shown.items():
+        told = run("synthesize", vault.path, "--plan", "--epsilon", 8, "--method", name).output
         assert "epsilon 8" in told
-        assert said in told
-        plan = json.loads(run("--plan", "--json", "--method", name)[1])
+        assert part in told
+        plan = json_of("synthesize", vault.path, "--plan", "--method", name)
         assert plan["method"] == name
         assert plan["epsilon"] == 10
     assert vault.ledger.spent() == Spending.nothing()
 
 
-def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+def test_what_a_user_may_get_wrong(vault: Vault, tmp_path: Path) -> None:
     there, new = tmp_path / "there.jsonl", tmp_path / "c.jsonl"
     there.write_text("mine\n")
+    (tmp_path / "r.receipt.json").write_text("of another corpus\n")
     for words, expected, code in (
         (("--method", "dp-sinth", "--out", str(new)), "Did you mean dp-synth", 2),
         (("--method", "dp-synth", "--keywords", "3", "--plan"), "'dp-synth' has no parameter 'keywords'", 2),
@@ -476,21 +465,29 @@ def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], tmp_path
         (("--method", "dp-synth", "--out", str(new)), "Take fewer subsets", 4),
         (("--method", "aug-pe", "--out", str(new)), "Nothing was paid", 4),
         (("--method", "aug-pe", "--out", str(new), "--epsilon", "99"), "not left", 3),
+        ((), "--out", 2),
+        (("--out", str(tmp_path / "no" / "c.jsonl")), "folder", 2),
+        (("--out", str(new)), "Nothing was paid", 4),
+        (("--out", str(new), "--shape", "round"), "logit_transform expects: one of votes", 2),
+        (("--out", str(new), "--tokens", "0"), "at least 1", 2),
+        *((("--out", str(new), "--task", task), "task is blank", 2) for task in ("", " ")),
+        (("--out", str(new), "--task", "so " * 9000), "a sentence or two", 2),
+        (("--out", str(tmp_path / "r.jsonl")), "r.receipt.json", 2),
     ):
-        found, told = run(*words)
-        assert found == code, told
-        assert expected in told
+        result = run("synthesize", vault.path, *words)
+        assert result.exit_code == code, result.output
+        assert expected in said(result)
     assert there.read_text() == "mine\n"
     assert not new.exists()
 
 
-def test_a_corpus_is_made_by_the_command(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:
+def test_a_corpus_is_made_by_the_command(vault: Vault, tmp_path: Path) -> None:
     vault.add_documents(notes(12, "the patient wants warm sand"))
     corpus = tmp_path / "c.jsonl"
     tiny = ("--texts", "2", "--variations", "1", "--generations", "2", "--tokens", "6", "--about", "a note of a doctor")
-    code, told = run("--method", "aug-pe", "--out", str(corpus), *tiny)
-    assert code == 0, told
-    assert "2 texts kept of 2 written:" in told
+    result = run("synthesize", vault.path, "--method", "aug-pe", "--out", corpus, *tiny)
+    assert result.exit_code == 0, result.output
+    assert "2 texts kept of 2 written:" in said(result)
     assert len(corpus.read_text().splitlines()) == 2
     charges = json.loads(receipt_path(corpus).read_text())["receipt"]["charges"]
     assert charges[0]["mechanism"].startswith("votes for 4 texts, sigma ")

@@ -12,7 +12,7 @@ from discreet.algorithms.retrieval import vote_by_readings
 from discreet.algorithms.statistics.values import values_of
 from discreet.errors import StoreError, UsageError
 from discreet.generation.toy import ToyModel
-from discreet.registry import ListValues, MuRAGAda, Summary
+from discreet.registry import MuRAGAda, Summary
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import TextStatement, UnitRecord
 from discreet.synthesis.extraction_cache import digest
@@ -262,16 +262,6 @@ def test_damaged_mark_is_no_reading(filled: Vault, content: str) -> None:
     assert stated(filled) == NONE
 
 
-def test_damaged_lines_are_left_out(filled: Vault) -> None:
-    filled.read()
-    path = kept(filled)
-    content = path.read_text()
-    path.write_text(content.replace('["treatment", "steam"]', '["treatment", "steam"'))
-    found = stated(filled)
-    assert found[STEAMED] == []
-    assert found[TREATED] == [("treatment", "sand")]
-
-
 def test_statement_whose_words_are_not_in_its_text_is_left_out(filled: Vault) -> None:
     filled.read()
     path = kept(filled)
@@ -301,16 +291,6 @@ def test_vote_by_what_was_read_needs_no_model(ward: Vault) -> None:
     assert answer.answer == "sand"
     assert "model" not in again.components.built
     assert again.ask("what is the treatment", by_reading).receipt.payment == "nobody"  # type: ignore[union-attr]
-
-
-def test_list_by_what_was_read_needs_no_model(ward: Vault) -> None:
-    treatments = ListValues(attribute="treatments")
-    with pytest.raises(UsageError, match="discreet code --statements"):
-        ward.ask("Which treatments are given?", treatments)
-    ward.read()
-    again = Vault.open(ward.path)
-    assert again.ask("Which treatments are given?", treatments).released == ("sand",)
-    assert "model" not in again.components.built
 
 
 def test_default_algorithm_votes_by_what_was_read(ward: Vault) -> None:
@@ -350,3 +330,13 @@ def test_denied_is_not_stated_without_a_schema(text: str, values: list[str]) -> 
     record = UnitRecord((text,), statements=ReadStatements(done, line.encode()).of("one", text))
     assert values_of(record, "symptoms") == values
     assert Summary().values(record) == tuple(f"symptom: {one}" for one in values)
+
+
+def test_damaged_lines_are_left_out(filled: Vault) -> None:
+    filled.read()
+    path = kept(filled)
+    content = path.read_text()
+    path.write_text(content.replace('["treatment", "steam"]', '["treatment", "steam"'))
+    found = stated(filled)
+    assert found[STEAMED] == []
+    assert found[TREATED] == [("treatment", "sand")]

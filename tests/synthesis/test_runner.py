@@ -1,15 +1,12 @@
 """A synthetic corpus of a vault, end to end: what it costs, what is refused, and going on after an interruption."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.app import app
-from discreet.errors import BadData, BudgetExhausted, StoreError, UsageError
+from discreet.errors import BudgetExhausted, StoreError, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
@@ -17,12 +14,12 @@ from discreet.privacy.mechanisms.counting import NoisySum
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.retrieval.documents import Document
-from discreet.synthesis import base
 from discreet.synthesis.base import CorpusPlan, SynthesisAlgorithm
 from discreet.synthesis.checkpoint import RunCheckpoint
 from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.runner import METHODS, SynthesisRunner, make_corpus, receipt_path
 from discreet.vault import Vault
+from tests.cli.running import json_of, run
 
 # Price enough for forty units to be heard, however few tokens; the corpora here are tiny.
 PLENTY = DPSynRAG(epsilon=300.0, overlap=2, tokens=12, keywords=3, text_tokens=16, wanted=30)
@@ -63,33 +60,6 @@ def test_what_few_have_is_not_released(filled: Vault, tmp_path: Path) -> None:
     filled.add_documents([Document("rare", "somebody", "say: zebrapox ."), Document("more", "somebody", "zebrapox")])
     made = workshop(filled).make(PLENTY)
     assert "zebrapox" not in json.dumps([(text.text, text.keyword) for text in made.texts])
-
-
-@pytest.mark.parametrize("payment", ["unit", "corpus"])
-def test_an_interrupted_run_goes_on_and_is_paid_once(payment: str, tmp_path: Path) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment=payment)
-    vault.add_documents([*notes(40, "winterhand wants sand"), *notes(40, "glassknee wants steam", 40)])
-    ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
-
-    def broken(step: str, done: int, _: int) -> None:
-        if step == "clusters" and done == 1:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        workshop(vault, ledger).make(PLENTY, told=broken)
-    paid, readings = ledger.spent(), ledger.unit_balances()
-    kept = RunCheckpoint(vault.path / "synthesis-simulated" / "run.jsonl")
-    first: dict[str, int] = kept.once("keywords", dict)
-    vault.add_documents(notes(40, "winterhand wants steam", 80))  # comes too late for this run
-    made = workshop(vault, ledger).make(PLENTY)
-    assert ledger.spent() == paid
-    assert len(ledger.unit_balances()) == len(readings)
-    assert {text.keyword for text in made.texts} == set(first)
-    again = workshop(vault, ledger).make(PLENTY)  # until its corpus is written, nothing is drawn or paid again
-    assert [text.text for text in again.texts] == [text.text for text in made.texts]
-    assert ledger.spent() == paid
-    with pytest.raises(UsageError, match="other parameters"):
-        workshop(vault, ledger).make(DPSynRAG(epsilon=5.0))
 
 
 def test_question_meanwhile_may_leave_too_little_for_the_rest(tmp_path: Path) -> None:
@@ -163,49 +133,12 @@ def test_a_simulation_leaves_nothing_for_a_real_run(filled: Vault) -> None:
         real.make(PLENTY)
 
 
-def test_a_run_of_another_version_is_not_gone_on_with(filled: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    shop = workshop(filled)
-    shop.make(PLENTY)
-    monkeypatch.setattr("discreet.synthesis.dp_synrag.KEYWORD_SHARE", 0.3)
-    base._shared_out.cache_clear()  # another version is another process
-    with pytest.raises(UsageError, match="another version"):
-        shop.make(PLENTY)
-    base._shared_out.cache_clear()
-
-
 def test_whatever_a_model_writes_is_found_again(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     odd = ["one\u2028two", "\x85", "\u2029 \U0001f600 \ud800", "a\nb\r"]
     RunCheckpoint(path).put("text", odd)
     path.write_bytes(path.read_bytes() + b'\n{"name": "\xe2\x80')
     assert RunCheckpoint(path).once("text", lambda: ["drawn again"]) == odd
-
-
-def test_words_of_a_replaced_document_are_forgotten(filled: Vault) -> None:
-    shop = workshop(filled)
-    shop.make(PLENTY)
-    assert (shop.folder / "keywords.jsonl").exists()
-    filled.add_documents([Document("winterhand wants sand-0", "unit 0", "say: nothing .")])
-    assert not (shop.folder / "keywords.jsonl").exists()
-
-
-def test_only_new_documents_pay_for_a_later_corpus(tmp_path: Path) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
-    vault.add_documents(notes(40, "winterhand wants sand"))
-    ledger = MemoryLedger(Budget(400.0, 1e-5, 5e-6))
-    shop = workshop(vault, ledger)
-    make_corpus(shop, tmp_path / "one.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
-    assert sum(count for _, count in ledger.unit_balances()) == 40
-    vault.add_documents(notes(40, "glassknee wants steam", 40))
-    make_corpus(shop, tmp_path / "two.jsonl", PLENTY, only_new=True, force=False, told=QUIET)
-    texts = (tmp_path / "two.jsonl").read_text()
-    assert "glassknee" in texts
-    assert "winterhand" not in texts
-    readings = ledger.unit_balances()
-    assert sum(count for _, count in readings) == 80
-    assert len({state for state, _ in readings}) == 1  # everybody paid once
-    with pytest.raises(BadData, match="0 units"):
-        shop.make(PLENTY, only_new=True)
 
 
 def test_units_that_cannot_pay_are_left_out(tmp_path: Path) -> None:
@@ -219,90 +152,12 @@ def test_units_that_cannot_pay_are_left_out(tmp_path: Path) -> None:
     assert sum(count for _, count in ledger.unit_balances()) == 40
 
 
-def test_too_few_documents_are_refused_before_anything_is_paid(vault: Vault) -> None:
-    ledger = MemoryLedger(Budget(1000.0, 1e-5, 5e-6))
-    for documents in ([], notes(1, "winterhand")):
-        vault.add_documents(documents)
-        with pytest.raises(BadData, match="Nothing was paid"):
-            workshop(vault, ledger).make(DPSynRAG(epsilon=10.0))
-    assert ledger.unit_balances() == []
-    with pytest.raises(BudgetExhausted, match="not left"):
-        workshop(vault, MemoryLedger(Budget(1.0, 1e-5, 5e-6))).make(DPSynRAG(epsilon=10.0))
-
-
 def test_no_keyword_is_common_enough(vault: Vault) -> None:
     vault.add_documents([Document(str(n), f"unit {n}", f"word{n} other{n}") for n in range(60)])
     made = workshop(vault).make(DPSynRAG(epsilon=10.0, keywords=2, text_tokens=8))
     assert made.texts == ()
     assert made.receipt.epsilon > 0
     assert made.receipt.charges[0].mechanism.startswith("counts of keywords")
-
-
-def test_erasing_anything_forgets_the_keywords_of_all(filled: Vault) -> None:
-    shop = workshop(filled)
-    shop.make(PLENTY)
-    cache = shop.folder / "keywords.jsonl"
-    assert "winterhand" in cache.read_text()
-    filled.remove_unit("unit 3")
-    assert not cache.exists()
-
-
-def test_a_line_that_a_crash_cut_off_is_drawn_anew(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    journal = RunCheckpoint(path)
-    assert journal.once("one", lambda: [1, 2]) == [1, 2]
-    path.write_text(path.read_text() + '{"name": "two", "val')
-    again = RunCheckpoint(path)
-    assert again.once("one", lambda: [9]) == [1, 2]
-    assert again.once("two", lambda: "drawn") == "drawn"
-    assert RunCheckpoint(path).once("two", lambda: "no") == "drawn"
-
-
-# -- the command ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def run(vault: Vault) -> Callable[..., tuple[int, str]]:
-    def command(*words: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, [words[0], str(vault.path), *words[1:]])
-        return result.exit_code, result.output
-
-    return command
-
-
-def test_a_plan_is_shown_and_costs_nothing(run: Callable[..., tuple[int, str]], vault: Vault) -> None:
-    code, told = run("synthesize", "--plan", "--epsilon", "8")
-    assert code == 0
-    assert "epsilon 8" in told
-    assert "48 x token" in told
-    code, told = run("synthesize", "--plan", "--json", "--no-rerank")
-    assert code == 0
-    assert len(json.loads(told)["drawn_in_each_cluster"]) == 2
-    assert vault.ledger.spent() == MemoryLedger(Budget(1.0, 0.0)).spent()
-
-
-def test_what_a_user_may_get_wrong(run: Callable[..., tuple[int, str]], vault: Vault, tmp_path: Path) -> None:
-    there = tmp_path / "there.jsonl"
-    there.write_text("mine\n")
-    (tmp_path / "r.receipt.json").write_text("of another corpus\n")
-    for words, expected, code in (
-        ((), "--out", 2),
-        (("--out", str(there)), "--force", 2),
-        (("--out", str(tmp_path / "no" / "c.jsonl")), "folder", 2),
-        (("--out", str(tmp_path / "c.jsonl")), "Nothing was paid", 4),
-        (("--out", str(tmp_path / "c.jsonl"), "--epsilon", "99"), "not left", 3),
-        (("--out", str(tmp_path / "c.jsonl"), "--shape", "round"), "logit_transform expects: one of votes", 2),
-        (("--out", str(tmp_path / "c.jsonl"), "--tokens", "0"), "at least 1", 2),
-        (("--out", str(tmp_path / "c.jsonl"), "--task", ""), "task is blank", 2),
-        (("--out", str(tmp_path / "c.jsonl"), "--task", " "), "task is blank", 2),
-        (("--out", str(tmp_path / "c.jsonl"), "--task", "so " * 9000), "a sentence or two", 2),
-        (("--out", str(tmp_path / "r.jsonl")), "r.receipt.json", 2),
-    ):
-        found, told = run("synthesize", *words)
-        assert found == code, told
-        assert expected in told.replace("\n", " ")
-    assert there.read_text() == "mine\n"
-    assert not list(tmp_path.glob("c.*"))
 
 
 def test_what_will_run_is_told_before_anything_is_paid(filled: Vault, tmp_path: Path) -> None:
@@ -336,19 +191,11 @@ def test_corpus_is_written_later_if_there_was_no_room(filled: Vault, tmp_path: P
 
 def test_a_corpus_is_asked_for_nothing(packaged_vault: Vault, tmp_path: Path) -> None:
     vault, corpus = packaged_vault, tmp_path / "c.jsonl"
-
-    def run(*words: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, [words[0], str(vault.path), *words[1:]])
-        return result.exit_code, result.output
-
     corpus.write_text('{"text": "A patient with numb thumbs has Winterhand; the treatment is warm sand."}\n')
-    code, told = run("ask", "What is the treatment for Winterhand?", "--corpus", str(corpus), "--json")
-    assert code == 0, told
-    answer = json.loads(told.splitlines()[-1])  # before it, progress if the machine is slow
+    answer = json_of("ask", vault.path, "What is the treatment for Winterhand?", "--corpus", corpus)
     assert "sand" in answer["answer"]
     assert answer["receipt"]["epsilon"] == 0
     assert vault.ledger.questions() == []
     for content in ("", "no json\n", '{"words": 1}\n'):
         corpus.write_text(content)
-        assert run("ask", "Why?", "--corpus", str(corpus))[0] == 4
-    assert ADD_REMOVE_ONE.shares == 1
+        assert run("ask", vault.path, "Why?", "--corpus", corpus).exit_code == 4

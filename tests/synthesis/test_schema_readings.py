@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from discreet.algorithms.consensus import Consensus, names_attribute
 from discreet.cli.app import app
@@ -24,9 +24,9 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import TextStatement
 from discreet.synthesis.asked_statements import asked, statements_said
 from discreet.synthesis.asked_values import values_said
-from discreet.synthesis.readings import DONE
 from discreet.synthesis.schema_proposal import propose_schema
 from discreet.vault import Vault
+from tests.cli.running import run
 
 
 class Asked(ToyModel):
@@ -250,14 +250,6 @@ def test_other_schema_is_another_reading(read: Vault) -> None:
     assert not (read.path / FILE).exists()
 
 
-def test_reading_of_an_older_version_stays(vault: Vault) -> None:
-    """Its lines are pairs, and its mark names no schema."""
-    vault.read()
-    mark = vault.path / "readings" / DONE
-    assert "schema" not in json.loads(mark.read_text())
-    assert vault.components.readings.complete
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -276,21 +268,13 @@ def test_reading_of_an_older_version_stays(vault: Vault) -> None:
         ('{"attributes": [{"name": "age", "type": "number", "high": 0}]}', "smaller to a larger"),
         ('{"attributes": [{"name": "age", "type": "number", "low": 1e999, "high": 1}]}', "valid number"),
         ('{"attributes": [{"name": "age"}, {"name": "Age"}]}', "stands for two"),
-        ('{"attributes": [{"name": "age"}, {"name": "age of onset"}]}', "do not tell apart"),
-        ('{"attributes": [{"name": "disease"}, {"name": "diagnosis"}]}', "do not tell apart"),
     ],
 )
-def test_schema_of_no_use_is_refused(vault: Vault, tmp_path: Path, content: str, said: str) -> None:
+def test_schema_of_no_use_is_refused(tmp_path: Path, content: str, said: str) -> None:
     path = tmp_path / FILE
     path.write_text(content)
     with pytest.raises(BadData, match=said):
-        vault.use_book(path)
-    assert not (vault.path / FILE).exists()
-
-
-def test_range_may_end_at_zero() -> None:
-    found = Attribute(name="depth", type="number", low=-10, high=0)
-    assert (found.low, found.high) == (-10, 0)
+        Codebook.read(path)
 
 
 def test_coding_keeps_to_the_coder_of_before(read: Vault) -> None:
@@ -394,10 +378,6 @@ def test_schema_is_not_kept_if_the_model_has_no_logits(vault: Vault) -> None:
 # -- the command -----------------------------------------------------------------------------------------------------
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
 @pytest.mark.parametrize(
     ("schema", "question"),
     [
@@ -492,14 +472,6 @@ def test_released_list_stays_under_another_schema(read: Vault) -> None:
     assert found.table == paid.table
     assert read.price(lost, named) == 0
     assert list(read.ledger.unit_balances()) == spent
-
-
-def test_released_list_is_found_as_it_was_asked(read: Vault) -> None:
-    question, called = "What are the most common diagnoses?", ListValues(attribute="diagnosis")
-    paid = read.ask(question, called)
-    use(read, WARDS)
-    assert read.ask(question, called).table == paid.table
-    assert read.price(question, called) == 0
 
 
 def test_list_that_was_not_released_is_refused(read: Vault) -> None:

@@ -40,6 +40,7 @@ def test_inner_mappings_become_columns() -> None:
     assert found.loc[0, "b.d"] == [3, 4]
 
 
+@pytest.mark.long
 def test_experiment_has_a_row_for_each_algorithm(notes: Vault) -> None:
     pytest.importorskip("pandas")
     found = run_experiment(notes, QUESTIONS, [Consensus(), MuRAGAda(uses=2)], seeds=1).to_pandas()
@@ -48,6 +49,7 @@ def test_experiment_has_a_row_for_each_algorithm(notes: Vault) -> None:
     assert "parameters.voters" in found.columns
 
 
+@pytest.mark.long
 def test_stream_has_a_row_for_each_setting(notes: Vault) -> None:
     pytest.importorskip("pandas")
     found = run_stream(notes, QUESTIONS, [Setting(MuRAGAda(uses=5), 20.0)]).to_pandas()

@@ -141,9 +141,7 @@ def test_plan_shows_questions_and_beliefs() -> None:
     assert "For 50 questions in all" in text
 
 
-@pytest.mark.parametrize("value", [-1.0, 0.0, 7.0, 30.0, math.nan, math.inf])
-@pytest.mark.parametrize("most", [0.0, 20.0, math.inf])
-def test_bar_is_valid_for_every_number(value: float, most: float) -> None:
-    shown = bar(value, most)
-    assert "nan" not in shown
-    assert "inf" not in shown
+def test_bar_is_valid_for_every_number() -> None:
+    for value in (-1.0, 0.0, 7.0, 30.0, math.nan, math.inf):
+        for most in (0.0, 20.0, math.inf):
+            assert not {"nan", "inf"} & set(bar(value, most).replace('"', " ").split())

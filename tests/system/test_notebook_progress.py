@@ -67,27 +67,10 @@ def test_adding_shows_a_stage(screen: Screen, vault: Vault, tmp_path: Path) -> N
     assert any("Reading and embedding documents: 20 of 20, done after" in text for text in screen.last)
 
 
-def test_bar_stands_beside_its_numbers(screen: Screen) -> None:
-    with stage("Counting <sheep>", 4) as advance:
-        advance(1)
-        assert '<progress value="0" max="4">' in screen.outputs[0][0]["text/html"]
-    assert "&lt;sheep&gt;" in screen.outputs[0][0]["text/html"]
-    assert "<progress" not in screen.outputs[0][-1]["text/html"]
-    assert screen.last[0].startswith("Counting <sheep>: 1 of 4, done after")
-
-
 def test_error_ends_a_stage_as_stopped(screen: Screen) -> None:
     with pytest.raises(ValueError, match="no"), stage("Counting"):
         raise ValueError("no")
     assert screen.last[0].startswith("Counting: stopped after")
-
-
-def test_steps_follow_one_another(screen: Screen) -> None:
-    with by_steps() as report:
-        report("first", 1, 2)
-        report("first", 2, 2)
-        report("second", 3, 9)
-    assert [text.partition(", done")[0] for text in screen.last] == ["first: 2 of 2", "second: 3 of 9"]
 
 
 def test_quiet_and_other_displays_show_no_bar(screen: Screen, monkeypatch: pytest.MonkeyPatch, vault: Vault) -> None:
@@ -96,13 +79,6 @@ def test_quiet_and_other_displays_show_no_bar(screen: Screen, monkeypatch: pytes
     monkeypatch.setenv("DISCREET_QUIET", "1")
     vault.add_documents(documents())
     assert not screen.outputs
-
-
-def test_given_callback_replaces_the_bar(screen: Screen, vault: Vault) -> None:
-    counts: list[int] = []
-    vault.add_documents(documents(), lambda _kind, count: counts.append(count))
-    assert sum(counts) == 30
-    assert not [text for text in screen.last if text.startswith("Embedding documents")]
 
 
 def test_reading_shows_a_stage(screen: Screen, vault: Vault) -> None:

@@ -20,7 +20,7 @@ from discreet.vault import Vault
 from tests.docs.pages import ROOT
 from tests.system.forking import MAKERS
 
-THREADS = 16
+THREADS, TURNS = 16, 2
 ALGORITHM = MuRAGAda(inner=Consensus(voters=20, max_tokens=3), epsilon=2.0, lowest=0.0, bins=4)
 
 
@@ -60,7 +60,7 @@ def test_sixteen_threads_ask_add_and_remove_at_once(tmp_path: Path) -> None:
 
     def work(number: int) -> list[str]:
         said = []
-        for turn in range(3):
+        for turn in range(TURNS):
             name = f"new{number}-{turn}"
             assert vault.add_documents([Document(name, name, f"numb thumbs say: winterhand {number} .")]).added == 1
             said.append(vault.ask(f"numb thumbs {number} {turn}", ALGORITHM, reuse=False).text)
@@ -74,9 +74,9 @@ def test_sixteen_threads_ask_add_and_remove_at_once(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(THREADS) as pool:
         answers = list(pool.map(work, range(THREADS)))
-    assert [len(said) for said in answers] == [3] * THREADS
+    assert [len(said) for said in answers] == [TURNS] * THREADS
     asked = vault.ledger.questions()
-    assert len(asked) == 3 * THREADS
+    assert len(asked) == TURNS * THREADS
     assert all(question.stopped for question in asked)
     assert (vault.store.count_documents(), vault.store.count_units()) == (60 + THREADS, 60 + THREADS)
     assert not vault.store.unsettled()

@@ -24,7 +24,14 @@ from tests.testing.harness import failing, fails
 
 
 class TestOwnAlgorithms(AlgorithmSuite):
-    @pytest.fixture(params=[Consensus(), DPVoteRAG(), MuRAGAda(), NonRAG()], ids=lambda algorithm: algorithm.name)
+    @pytest.fixture(
+        params=[
+            Consensus(),
+            MuRAGAda(),
+            *(pytest.param(one, marks=pytest.mark.long) for one in (DPVoteRAG(), NonRAG())),
+        ],
+        ids=lambda algorithm: algorithm.name,
+    )
     def algorithm(self, request: pytest.FixtureRequest) -> Algorithm:
         found: Algorithm = request.param
         return found

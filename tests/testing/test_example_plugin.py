@@ -15,23 +15,23 @@ PROGRAM = """
 import json, sys
 from discreet import Document, Vault
 from discreet.generation.toy import ToyModel
-from discreet.registry import make_algorithm
+from discreet.registry import ALGORITHMS, make_algorithm
 
-vault = Vault.create(sys.argv[1], epsilon=20, delta=1e-6, embedder="hashing", store="jsonl")
+vault = Vault.create("vault", epsilon=20, delta=1e-6, embedder="hashing", store="jsonl")
 vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs") for n in range(200))
 vault = Vault.open(vault.path, model=ToyModel())
 answer = vault.ask("numb thumbs?", make_algorithm("nearby-units", {"epsilon": 2.0}))
-again = Vault.open(sys.argv[1])
-print(json.dumps([int(answer.text), answer.receipt.epsilon, again.store.count_units(), type(again.store).__name__]))
-"""
-READING = """
-import json, sys
-from discreet import Vault
-
-made = Vault.create(sys.argv[1], epsilon=20, delta=1e-6, embedder="trigrams", unit_field="unit")
-added = made.add("day.notes")
-vault = Vault.open(made.path)
-print(json.dumps([vault.components.embedder.name, vault.store.count_units(), [one.where for one in added.bad]]))
+again = Vault.open("vault")
+other = Vault.create("other", epsilon=20, delta=1e-6, embedder="trigrams", unit_field="unit")
+added = other.add("day.notes")
+other = Vault.open("other")
+print(json.dumps({
+    "guarantee": ALGORITHMS["nearby-units"].guarantee.value,
+    "answer": [int(answer.text), answer.receipt.epsilon],
+    "store": [again.store.count_units(), type(again.store).__name__],
+    "embedder": [other.components.embedder.name, other.store.count_units()],
+    "bad": [one.where for one in added.bad],
+}))
 """
 
 
@@ -69,28 +69,22 @@ def test_page_shows_the_code_of_the_example() -> None:
     assert "".join(declared[1:]).partition("[tool.")[0].strip() in page
 
 
-def test_example_algorithm_is_listed(site: Path, tmp_path: Path) -> None:
-    listed = json.loads(run_python(site, tmp_path, "-m", "discreet", "algorithms", "--json"))["algorithms"]
-    found = {one["name"]: one for one in listed}
-    assert found["nearby-units"]["guarantee"] == "differential privacy"
-    assert found["nearby-units"]["summary"] == "Counts the units that are similar to the question, with noise."
-
-
 def test_example_serves_a_vault(site: Path, tmp_path: Path) -> None:
-    number, epsilon, units, store = json.loads(run_python(site, tmp_path, "-c", PROGRAM, str(tmp_path / "vault")))
-    assert abs(number - 200) < 20  # noise of scale 1/2: a larger error has probability below 1e-17
-    assert epsilon == pytest.approx(2.0)
-    assert (units, store) == (200, "JsonlStore")
-
-
-def test_example_embedder_and_loader_serve_a_vault(site: Path, tmp_path: Path) -> None:
     lines = [*(f"p{n}|numb thumbs, seen on day {n}" for n in range(20)), "no bar here"]
     (tmp_path / "day.notes").write_text("\n".join(lines), encoding="utf-8")
-    embedder, units, bad = json.loads(run_python(site, tmp_path, "-c", READING, str(tmp_path / "vault")))
-    assert (embedder, units) == ("trigrams", 20)
-    assert bad == ["day.notes line 21"]
+    found = json.loads(run_python(site, tmp_path, "-c", PROGRAM))
+    number, epsilon = found.pop("answer")
+    assert abs(number - 200) < 20  # noise of scale 1/2: a larger error has probability below 1e-17
+    assert epsilon == pytest.approx(2.0)
+    assert found == {
+        "guarantee": "differential privacy",
+        "store": [200, "JsonlStore"],
+        "embedder": ["trigrams", 20],
+        "bad": ["day.notes line 21"],
+    }
 
 
+@pytest.mark.long
 def test_example_passes_its_own_tests(site: Path, tmp_path: Path) -> None:
     own = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, str(EXAMPLE / "tests")]
     assert "passed" in run_python(site, tmp_path, *own)

@@ -24,7 +24,7 @@ from discreet.testing.broken_stores import (
     read_kept,
     starving,
 )
-from discreet.testing.exact_search import HEAVY, WANTED, ahead, put_crowd
+from discreet.testing.exact_search import HEAVY, put_crowd
 from discreet.testing.plain_store import PlainScores, PlainStore
 from discreet.testing.refusal import PAYMENTS
 
@@ -73,24 +73,6 @@ def test_suite_notices_a_test_of_heavy_units_without_teeth() -> None:
 
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         Toothless().test_starving_twin_is_found(PlainStore)
-
-
-def test_one_heavy_unit_removes_all_light_ones() -> None:
-    found = []
-    for heavy in (HEAVY - 1, HEAVY):
-        store = starving(PlainStore)()
-        put_crowd(store, heavy)
-        found.append([near.unit for near in store.nearest_units(ahead(1.0), WANTED)])
-    fewer, more = found
-    assert (len(fewer), len(more)) == (WANTED, HEAVY)
-    assert not any(unit.startswith("light") for unit in more)
-
-
-def test_small_vaults_do_not_show_it() -> None:
-    store, plain = starving(PlainStore)(), PlainStore()
-    for one in (store, plain):
-        put_crowd(one, 1)
-    assert store.nearest_units(ahead(1.0), WANTED) == plain.nearest_units(ahead(1.0), WANTED)
 
 
 # -- refusal -----------------------------------------------------------------------------------------------------------
@@ -158,6 +140,7 @@ def test_opening_is_not_tested_where_nothing_is_opened_again() -> None:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_page_shows_what_the_suite_catches(tmp_path: Path) -> None:
     """The examples of docs/extend.md run as printed: the store without a refusal fails, the starving twin is found."""
     page = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")

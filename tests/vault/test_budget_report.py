@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
@@ -58,11 +56,3 @@ def test_a_simulation_of_the_default_costs_what_a_question_costs(tmp_path: Path)
         found = vault.simulate("fever", algorithm, noise=InsecureSeededNoise(1))
         assert found.receipt is not None
         assert 0 < found.receipt.epsilon <= vault.price("fever", algorithm) * 1.001
-
-
-def test_what_everybody_paid_is_gone_for_each() -> None:
-    ledger = MemoryLedger(BUDGET)
-    ledger.reserve_all("q", 0, Spending.of(Pure(4.0)))
-    report = by_units(ledger, "p", [], 3, MuRAG(inner=DPSparseVoteRAG(), epsilon=5.0).plan(BUDGET, 1000), 1)
-    assert report.left == pytest.approx(6.0)
-    assert [level.units for level in report.levels if level.units] == [3]

@@ -25,7 +25,7 @@ BOOK = Codebook.parse(
                 "name": "complaint",
                 "type": "any of",
                 "values": [{"name": "skin", "words": ["rash"]}, {"name": "breathing", "words": ["cough"]}],
-            },
+            }
         ]
     }
 )

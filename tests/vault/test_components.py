@@ -35,30 +35,25 @@ def default(tmp_path: Path) -> Path:
     return vault.path
 
 
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        ("ask('What is the treatment for Zonkitis?', make_algorithm('murag-ada', {'epsilon': 50}))", "BudgetExhausted"),
-        ("ask('What is the treatment for Zonkitis?', make_algorithm('rag', {}))", "UsageError"),
-        ("ask('  ')", "UsageError"),
-        ("add('/nowhere/notes.jsonl')", "UsageError"),
-        ("add(NOTES, text_field='tekst')", "BadData"),
-    ],
-)
-def test_a_refusal_loads_no_model(default: Path, tmp_path: Path, call: str, error: str) -> None:
+CALLS = {
+    "ask('What is the treatment for Zonkitis?', make_algorithm('murag-ada', {'epsilon': 50}))": "BudgetExhausted",
+    "ask('What is the treatment for Zonkitis?', make_algorithm('rag', {}))": "UsageError",
+    "ask('  ')": "UsageError",
+    "add('/nowhere/notes.jsonl')": "UsageError",
+    "add(NOTES, text_field='tekst')": "BadData",
+    "ask('What helps against numb thumbs?').text": "winterhand",  # it was released before
+}
+
+
+def test_a_refusal_and_a_free_answer_load_no_model(default: Path, tmp_path: Path) -> None:
     notes = tmp_path / "notes.csv"
     notes.write_text("unit,note\nada,numb thumbs\n")
-    call = call.replace("NOTES", repr(str(notes)))
     program = (
-        "from discreet.registry import make_algorithm\ntry:\n"
-        f"    Vault.open({str(default)!r}).{call}\nexcept DiscreetError as error:\n    print(type(error).__name__)\n"
+        f"from discreet.registry import make_algorithm\nNOTES, vault = {str(notes)!r}, Vault.open({str(default)!r})\n"
     )
-    assert loaded(f"exec({program!r})") == f"{error}\n[]\n"
-
-
-def test_an_answer_that_was_released_before_loads_no_model(default: Path) -> None:
-    asked = f"print(Vault.open({str(default)!r}).ask('What helps against numb thumbs?').text)"
-    assert loaded(asked) == "winterhand\n[]\n"
+    for call in CALLS:
+        program += f"try:\n    print(vault.{call})\nexcept DiscreetError as error:\n    print(type(error).__name__)\n"
+    assert loaded(f"exec({program!r})").split("\n") == [*CALLS.values(), "[]", ""]
 
 
 def test_opening_a_vault_that_is_not_there_loads_no_ledger() -> None:
@@ -79,7 +74,7 @@ def test_the_samplers_are_loaded_before_the_first_draw() -> None:
 
 
 def test_an_embedder_is_what_it_loads(tmp_path: Path) -> None:
-    for name in ("hashing", "minilm", "minilm+words"):
+    for name in ("hashing", "minilm+words"):
         there = deferred_embedder(name, None)
         assert isinstance(there, Deferred)
         loaded_one = open_embedder(name)
@@ -97,7 +92,7 @@ def test_an_embedder_that_does_not_fit_the_store_is_refused() -> None:
 def test_what_cannot_be_loaded_fails_before_anything_is_paid(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing")
     vault.add_documents([Document("1", "ada", "numb thumbs: winterhand")])
-    vault = Vault.open(vault.path, model=ToyModel(["winterhand"]), embedder=Deferred("no/such-embedder", 1024))
+    vault = Vault.open(vault.path, model=ToyModel(["winterhand"]), embedder=Deferred("no-such-embedder", 1024))
     with pytest.raises(UnknownName):
         vault.ask("What helps against numb thumbs?")
     assert not vault.ledger.questions()

@@ -41,40 +41,6 @@ def test_a_refusal_loads_no_embedder(tmp_path: Path, write_jsonl: Write) -> None
     assert "embedder" not in vault.components.built
 
 
-def test_records_with_one_id_are_named_by_their_places(vault: Vault, write_jsonl: Write) -> None:
-    rows = [{"id": 1, "patient": f"P{n}", "text": f"Text {n}."} for n in range(3)]
-    found = vault.add(write_jsonl(rows, "n.jsonl"))
-    assert [bad.where for bad in found.bad] == ["n.jsonl line 2", "n.jsonl line 3"]
-    assert len({bad.reason for bad in found.bad}) == 1
-    assert "same id" in found.bad[0].reason
-    later = vault.add(write_jsonl([{"id": 1, "patient": "Zoe", "text": "Z."}], "later.jsonl"))
-    assert [bad.where for bad in later.bad] == ["later.jsonl line 1"]
-
-
-def test_who_was_erased_is_counted_and_named(vault: Vault, write_jsonl: Write) -> None:
-    path = write_jsonl(SAME, "n.jsonl")
-    vault.add(path)
-    vault.inventory.bury("Ada")
-    found = vault.add(path)
-    assert (found.added, found.buried, found.unchanged) == (0, 2, 1)
-    assert found.bad == ()
-    assert "'ada'" in found.erased[0].where
-
-
-def test_declared_fields_are_kept_with_documents(tmp_path: Path, write_jsonl: Write) -> None:
-    fields = {"seen": "date", "age": "number"}
-    Vault.create(tmp_path / "v", epsilon=1, delta=1e-6, embedder="hashing", fields=fields)
-    vault = Vault.open(tmp_path / "v")
-    assert vault.settings.fields == fields
-    rows = [
-        {"id": n, "unit": f"P{n}", "text": "x", "seen": "2026-01-31", "age": age} for n, age in enumerate((71, "?"))
-    ]
-    found = vault.add(write_jsonl(rows, "n.jsonl"))
-    assert [bad.where for bad in found.bad] == ["n.jsonl line 2"]
-    (entry,) = vault.inventory.documents()
-    assert (entry.fields, entry.source) == ({"age": 71.0, "seen": "2026-01-31"}, "n.jsonl")
-
-
 def test_open_refuses_missing_and_damaged_fields(vault: Vault) -> None:
     file = vault.path / "vault.json"
     content = json.loads(file.read_text())

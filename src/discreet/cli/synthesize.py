@@ -45,6 +45,10 @@ class CorpusPriced(Sparse):
         fact_sigma: the standard deviation of the noise on the counts of facts.
         fact_threshold: the noisy count from which a fact is released.
         keywords_in_order_of: by what the keywords of a unit are chosen first.
+        generations: the number of votes of the units.
+        texts_voted_on: the number of public texts in each vote.
+        vote_sigma: the standard deviation of the noise on a text's votes.
+        votes_that_stand_out: from about how many votes a text exceeds the noise.
     """
 
     method: str
@@ -63,6 +67,10 @@ class CorpusPriced(Sparse):
     fact_sigma: float | None = None
     fact_threshold: int | None = None
     keywords_in_order_of: str | None = None
+    generations: int | None = None
+    texts_voted_on: int | None = None
+    vote_sigma: float | None = None
+    votes_that_stand_out: int | None = None
 
 
 @dataclass(frozen=True)

@@ -338,6 +338,11 @@ class PostgresStore(SqlStore):
         _set_dimension(database, dimension)
         super().__init__(database, TableVectors(database, extension, dimension), dimension)
 
+    @property
+    def erasures(self) -> int:
+        """The number of documents that were erased or replaced, from any folder: numbers are not given twice."""
+        return int(self._database.only("documents - (select count(*) from document)")[0])
+
 
 class PostgresStoreType:
     """The `StoreType` of the store at one address. The folder in a vault stays empty.

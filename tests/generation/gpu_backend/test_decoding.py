@@ -3,8 +3,6 @@
 Where there is no GPU, Triton's interpreter runs the kernels. It shows their arithmetic, not their speed.
 """
 
-import gc
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,14 +16,13 @@ pytest.importorskip("triton", reason="Triton has no package for this machine")
 from discreet.errors import DiscreetError, UsageError
 from discreet.generation.model import Logits, Prompt, ScoredDecoding
 from discreet.generation.torch_backend.decoding import LockstepDecoding
-from discreet.generation.torch_backend.row_check import Shape, has_independent_rows
+from discreet.generation.torch_backend.row_check import Shape
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet_lab.gpu_decoder import decoder as decoder_module
 from discreet_lab.gpu_decoder import loading
 from discreet_lab.gpu_decoder import memory as memory_module
 from discreet_lab.gpu_decoder.decoder import FusedDecoding, LlamaDecoder
 from discreet_lab.gpu_decoder.memory import BatchMemory
-from discreet_lab.gpu_decoder.recorded_step import without_collection
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 WORDS, LENGTH = 50, 18
@@ -141,14 +138,6 @@ def test_a_question_leaves_nothing_to_the_next_one() -> None:
     assert list(decoder._idle) == [kept]
 
 
-def test_batches_at_a_time_have_memories_of_their_own() -> None:
-    decoder = LlamaDecoder(make())
-    first = FusedDecoding(decoder, SHARED, prompts(), len(SAID))
-    other = read(decoder, prompts(seed=1))
-    assert logits(first).tobytes() == read(LlamaDecoder(make()), prompts()).tobytes()
-    assert other.tobytes() == read(decoder, prompts(seed=1)).tobytes()
-
-
 def test_memory_is_kept_only_for_batches_that_fit() -> None:
     shape = Shape(rows=4, shared=19, length=21, steps=3)
     memory = BatchMemory(shape, 1, 2, 4, torch.zeros(1))
@@ -157,22 +146,6 @@ def test_memory_is_kept_only_for_batches_that_fit() -> None:
     assert not memory.fits(Shape(4, 50, 21, 3))
     assert not memory.fits(Shape(5, 19, 21, 3))
     assert not memory.fits(Shape(4, 19, 21, 4))
-
-
-def test_memory_of_another_shape_is_freed_at_once() -> None:
-    decoder = LlamaDecoder(make())
-    FusedDecoding(decoder, SHARED, prompts(2), 1)
-    old = weakref.ref(decoder._idle[0].memory)
-    FusedDecoding(decoder, SHARED, prompts(3), 1)
-    assert old() is None  # without a collection of garbage
-    assert [lane.memory.rows for lane in decoder._idle] == [3]
-
-
-def test_a_batch_ends_with_its_room() -> None:
-    decoding = FusedDecoding(LlamaDecoder(make()), (3,), prompts(2), 1)
-    decoding.append(1)
-    with pytest.raises(UsageError, match="begun for 1 tokens"):
-        decoding.append(1)
 
 
 def test_longer_sequences_have_no_room() -> None:
@@ -374,16 +347,6 @@ def test_library_is_checked_at_each_shape_too(monkeypatch: pytest.MonkeyPatch, d
     assert started == [USUAL.rows] * 4 + [2] * 4
 
 
-def test_a_check_of_the_library_says_what_public_rows_do() -> None:
-    """Whether rows depend on each other differs between processors; the check goes by these rows."""
-    model = TransformersModel("m", make(), Tokenizer())
-    if has_independent_rows(model._start_plain, WORDS, USUAL):
-        model._check_shape(USUAL)
-    else:
-        with pytest.raises(DiscreetError, match="public rows depend on each other"):
-            model._check_shape(USUAL)
-
-
 def test_no_weight_is_held_twice() -> None:
     model = make()
     layer = LlamaDecoder(model)._layers[0]
@@ -404,10 +367,3 @@ def test_a_recorded_step_changes_no_bit() -> None:
     read(decoder, prompts())  # computed, recorded and replayed
     replayed = read(decoder, prompts(seed=1))
     assert replayed.tobytes() == read(LlamaDecoder(make()), prompts(seed=1)).tobytes()
-
-
-def test_no_garbage_is_collected_while_a_step_is_recorded() -> None:
-    assert gc.isenabled()
-    with without_collection():
-        assert not gc.isenabled()
-    assert gc.isenabled()

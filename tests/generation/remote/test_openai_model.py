@@ -46,12 +46,12 @@ def filled(
 
 
 class TestOpenAIModel(ModelSuite):
-    @pytest.fixture(params=["", "?rows=together", "?rows=3", "?endpoint=chat"])
+    @pytest.fixture(params=["?rows=3", "?endpoint=chat"])
     def model(self, request: pytest.FixtureRequest, server: StandIn) -> Completer:
         return opened(server, request.param)
 
 
-@pytest.mark.parametrize("options", ["", "?rows=together", "?rows=16", "?rows=16&endpoint=chat"])
+@pytest.mark.parametrize("options", ["", "?rows=together", "?rows=16&endpoint=chat"])
 def test_vault_answers_and_receipt_names_the_assumption(tmp_path: Path, server: StandIn, options: str) -> None:
     answer = filled(tmp_path, server, options=options).ask("fever?", VOTE)
     assert answer.answer is not None
@@ -158,23 +158,23 @@ def test_server_without_lists_is_asked_row_by_row() -> None:
         assert opened(server, "?rows=together").complete(["say: a .", "say: b ."], 2) == [" a ", " b "]
 
 
-@pytest.mark.parametrize(("options", "requests"), [("", 1), ("?rows=24", 24)])
+@pytest.mark.parametrize(("options", "requests"), [("", 1), ("?rows=8", 8)])
 def test_rows_go_side_by_side_in_groups_of_public_size(server: StandIn, options: str, requests: int) -> None:
     model = opened(server, options)
     server.bodies.clear()
     # So long that all of a group are there before the first is answered, on a busy machine, too.
-    server.seconds, server.together = (0.05 if requests == 1 else 0.5), 0
+    server.seconds, server.together = (0.02 if requests == 1 else 0.5), 0
     began = time.monotonic()
-    found = model.complete([f"say: {row} ." for row in range(72)], 2)
+    found = model.complete([f"say: {row} ." for row in range(24)], 2)
     taken = time.monotonic() - began
-    assert found == [f" {row} " for row in range(72)]
+    assert found == [f" {row} " for row in range(24)]
     assert server.together == requests
-    groups = [server.bodies[at : at + requests] for at in range(0, 72, requests)]
+    groups = [server.bodies[at : at + requests] for at in range(0, 24, requests)]
     for at, group in enumerate(groups):  # a group is sent when the one before was answered
         assert {body["prompt"] for body in group} == {f"say: {at * requests + row} ." for row in range(requests)}
-    assert taken >= server.seconds * 72 / requests
+    assert taken >= server.seconds * 24 / requests
     if requests > 1:
-        assert taken < server.seconds * 72 / 2
+        assert taken < server.seconds * 24 / 2
 
 
 def test_server_that_minds_requests_at_once_is_refused() -> None:
@@ -222,7 +222,7 @@ def test_server_that_changes_is_refused_before_a_question(tmp_path: Path, server
     assert (vault.ledger.unit_balances(), len(vault.ledger.questions())) == before
 
 
-@pytest.mark.parametrize("options", ["", "?rows=together", "?rows=2"])
+@pytest.mark.parametrize("options", ["", "?rows=2"])
 def test_death_in_mid_question_is_charged_and_releases_nothing(tmp_path: Path, server: StandIn, options: str) -> None:
     server.dies_at = "diesnow"
     vault = filled(tmp_path, server, DIES, options)
@@ -321,11 +321,6 @@ def test_addresses_that_keep_documents_private_are_accepted() -> None:
     assert language_model("openai:http://127.0.0.1:1/v1#x").missing == ""
     assert is_plugin_model("openai:http://127.0.0.1:1/v1#x")
     assert not is_plugin_model("openai")
-
-
-def test_misspelt_engine_is_told_the_forms_of_names() -> None:
-    with pytest.raises(UnknownName, match="openai:URL#NAME"):
-        check_parts("opnai:http://127.0.0.1:1/v1", "hashing")
 
 
 def test_absent_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,11 +149,6 @@ def test_a_batch_ends_with_its_room() -> None:
     decoding.append(1)
 
 
-def test_each_row_needs_a_token() -> None:
-    with pytest.raises(UsageError, match="1 tokens for 2 rows"):
-        lockstep.LockstepDecoding(build("llama"), (3,), prompts(2), 2).append_each([1])
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("threads", [7], indirect=True)
 @pytest.mark.usefixtures("threads")

@@ -24,13 +24,7 @@ ANSWERED, REFUSED, UNKNOWN = "answered", "refused", "unknown"
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply to a request.
-
-    Attributes:
-        status: of HTTP; 0 if none came.
-        body: the content.
-        retry: whether the server says that it may be sent again.
-    """
+    """A reply to a request."""
 
     status: int
     body: dict[str, Any]
@@ -55,17 +49,7 @@ class Reply:
 
 @dataclass
 class Asked:
-    """A request of an asker, with all replies to it.
-
-    Attributes:
-        key: the key's id.
-        name: its Idempotency-Key.
-        vault: the vault.
-        outcome: answered, refused, or unknown: it may have been paid.
-        code: of the last error.
-        replies: those that answered it.
-        lost: how often no reply came.
-    """
+    """A request of an asker, with all replies to it."""
 
     key: str
     name: str
@@ -80,13 +64,7 @@ class Asker:
     """Asks one question after the other, of random kinds, at random hosts."""
 
     def __init__(self, key: Issued, hosts: Sequence[str], seed: int) -> None:
-        """For a key.
-
-        Args:
-            key: whose it is; several askers may share one.
-            hosts: the addresses of the fronts.
-            seed: of its choices.
-        """
+        """For a key."""
         self._key, self._hosts = key, list(hosts)
         self._choose, self._lock = random.Random(seed), threading.Lock()
         self.asked: list[Asked] = []

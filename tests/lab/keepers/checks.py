@@ -17,15 +17,7 @@ from tests.lab.keepers.setting import Setting
 
 @dataclass
 class Found:
-    """What the parts of a server know after a run.
-
-    Attributes:
-        ledgers: of the vaults, by name: opened anew, so that their sums were checked.
-        records: the questions of all ledgers, by id.
-        rows: the questions of the accounts, by id.
-        asked: the requests of the askers.
-        mark: returns the mark that the accounts have of an Idempotency-Key.
-    """
+    """What the parts of a server know after a run."""
 
     ledgers: dict[str, LogLedger]
     records: dict[str, QuestionRecord]
@@ -46,11 +38,7 @@ class Found:
 
 @dataclass
 class Checks:
-    """What holds, and what does not.
-
-    Attributes:
-        broken: the questions, keys or units that break a check, by its name.
-    """
+    """What holds, and what does not."""
 
     broken: dict[str, list[str]] = field(default_factory=dict)
 
@@ -65,11 +53,7 @@ class Checks:
 
 
 def gather(setting: Setting, asked: Sequence[Asked]) -> Found:
-    """Return what askers, accounts and ledgers know.
-
-    Raises:
-        LedgerError: if the sums of a ledger do not match its payments.
-    """
+    """Return what askers, accounts and ledgers know."""
     ledgers = {name: open_ledger(path, read_config(path)) for name, path in setting.vaults.items()}
     records = {record.id: record for ledger in ledgers.values() for record in ledger.questions()}
     rows = {row.id: row for row in setting.accounts.questions()}

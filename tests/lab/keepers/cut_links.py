@@ -21,13 +21,7 @@ from tests.server.front.serving import free_port
 
 @dataclass
 class Linked:
-    """A host whose link can be cut.
-
-    Attributes:
-        host: the host.
-        link: its link.
-        network: its network; None for a proxy alone.
-    """
+    """A host whose link can be cut."""
 
     host: Host
     link: Link

@@ -31,14 +31,7 @@ PATIENCE = 120.0
 
 @dataclass
 class Host:
-    """A host with a server of its own.
-
-    Attributes:
-        name: the host's.
-        config: the server's.
-        inside: the command that enters the host's network namespace; empty for none.
-        process: the supervisor's, while it runs.
-    """
+    """A host with a server of its own."""
 
     name: str
     config: ServeConfig
@@ -64,11 +57,7 @@ class Host:
             self.process = subprocess.Popen(command, env=variables, stdout=file, stderr=file, cwd=ROOT)
 
     def wait_ready(self) -> None:
-        """Return when questions are answered.
-
-        Raises:
-            RuntimeError: if that takes too long.
-        """
+        """Return when questions are answered."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if self.is_ready():

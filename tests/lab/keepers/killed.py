@@ -26,16 +26,7 @@ KINDS = {"keeper": 8, "front": 3, "host": 2, "database": 4}
 
 @dataclass(frozen=True)
 class Plan:
-    """How large a run is.
-
-    Attributes:
-        seconds: for how long.
-        keepers, askers, keys: how many.
-        seed: of all choices.
-        tight: the grant of the vault that may be used up, epsilon.
-        pause: the least and the most seconds between two faults.
-        late: seconds for settlements that wait for the database, before the hosts are ended.
-    """
+    """How large a run is."""
 
     seconds: float
     keepers: int = 4
@@ -51,14 +42,7 @@ class Faults:
     """Kills one after the other, until the run is over."""
 
     def __init__(self, hosts: Sequence[Host], database: Server, seed: int, pause: tuple[float, float]) -> None:
-        """For a run.
-
-        Args:
-            hosts: the hosts.
-            database: the server with vaults and accounts.
-            seed: of the choices.
-            pause: the least and the most seconds between two faults.
-        """
+        """For a run."""
         self._hosts, self._database, self._pause = hosts, database, pause
         self._choose = random.Random(seed)
         self.counts: Counter[str] = Counter()

@@ -38,12 +38,7 @@ def permitted() -> bool:
 
 @dataclass
 class Network:
-    """The network of a host.
-
-    Attributes:
-        number: of the host.
-        process: the one that holds the namespace.
-    """
+    """The network of a host."""
 
     number: int
     process: "subprocess.Popen[bytes]"

@@ -25,13 +25,7 @@ WARDS = ("north", "south", "east")
 
 @dataclass(frozen=True)
 class Issued:
-    """A key, with its cap.
-
-    Attributes:
-        id: the key's id.
-        secret: what the asker sends.
-        epsilon: its cap.
-    """
+    """A key, with its cap."""
 
     id: str
     secret: str
@@ -40,15 +34,7 @@ class Issued:
 
 @dataclass
 class Setting:
-    """What a run works on.
-
-    Attributes:
-        url: the database.
-        vaults: the folders of the vaults, by name.
-        hosts: the servers.
-        accounts: the keys, which all servers share.
-        keys: the keys that were issued.
-    """
+    """What a run works on."""
 
     url: str
     vaults: dict[str, Path]
@@ -91,16 +77,7 @@ def make_hosts(folder: Path, vaults: dict[str, Path], url: str, ports: Sequence[
 def make_host(
     folder: Path, name: str, vaults: dict[str, Path], url: str, *, copied: bool = False, **how: object
 ) -> Host:
-    """Return a host, which shares its accounts in the database.
-
-    Args:
-        folder: where its state folder is made.
-        name: the host's.
-        vaults: the vaults, by name.
-        url: the database of the accounts, as this host reaches it.
-        copied: whether it has copies of the vaults' folders, and reaches their database at `url`, too.
-        how: fields of `ServeConfig`.
-    """
+    """Return a host, which shares its accounts in the database."""
     if copied:
         vaults = {one: copy_vault(path, folder / f"{name}-{one}", url) for one, path in vaults.items()}
     served = tuple(ServedVault(one, str(path)) for one, path in vaults.items())

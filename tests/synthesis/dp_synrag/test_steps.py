@@ -30,7 +30,6 @@ from discreet.synthesis.dp_synrag import (
     DPSynRAG,
     SynRAGPlan,
     check_task,
-    mentions,
     merged,
     near_the_centre,
     numbered,
@@ -92,12 +91,6 @@ def test_the_sum_of_the_specification() -> None:
     assert plan.rho == pytest.approx(1.782696, rel=0.02)
 
 
-def test_without_reranking_its_share_goes_to_the_tokens() -> None:
-    with_it, without = (DPSynRAG(rerank=on).plan(GRANT, Spending.nothing(), 384, 4096) for on in (True, False))
-    assert without.clip > with_it.clip
-    assert len(without.each.drawn) == 2
-
-
 def test_too_few_to_be_heard_do_not_write() -> None:
     plan = DPSynRAG().plan(GRANT, Spending.nothing(), 384, 4096)
     needed = voices(49152, plan.clip)
@@ -144,20 +137,6 @@ def test_keywords_are_the_surprising_words_of_each_text_alone() -> None:
     assert "winterhand" in words
     assert words.index("winterhand") < words.index("patient")
     assert [nats for _, nats in alone] == sorted((nats for _, nats in alone), reverse=True)
-
-
-def test_a_unit_with_several_texts_has_no_more_keywords_than_one() -> None:
-    unit = UnitTexts((piece("one", "ague", "boil"), piece("two", "colic", "boil", "dropsy")), 3)
-    assert unit.keywords == {"ague", "colic", "boil"}
-    assert unit.about(["ague"]).text == "one"
-    assert unit.about(["dropsy", "other"]).text == "two"
-
-
-def test_rare_keywords_come_first() -> None:
-    order = rarest_first({"doctor": 700, "ague": 40, "boil": 90, "zebra": 3}, 3)
-    assert order == ["ague", "boil", "doctor"]
-    unit = UnitTexts((piece("", "doctor", "boil", "other"),), 9)
-    assert places(unit, numbered([[word] for word in order])) == [1, 2]
 
 
 def test_surprising_keywords_have_one_order_for_all_units() -> None:
@@ -224,20 +203,6 @@ def test_opinions_stay_in_bounds(shape: str) -> None:
     )
 
 
-def test_shared_differences_move_the_public_model_to_their_mean() -> None:
-    logits, public = np.array([5.0, 1.0, -4.0], dtype=np.float32), log_softmax(np.zeros((1, 3), dtype=np.float32))[0]
-    summed = public + 4 * weigh(logits, public, "difference", 5.0, among=4) / ONE
-    np.testing.assert_allclose(summed, log_softmax(logits[None])[0], atol=1e-4)
-
-
-def test_agreeing_documents_write_texts_one_after_the_other() -> None:
-    model = ToyModel(["ague", "calls", "for", "sand"])
-    texts = ["say: ague calls for sand ."] * 60
-    writers = Writers(model, rewrite_layout(model, 16, 14), Private(texts, ADD_REMOVE_ONE), 14)
-    found = write_texts(writers, model, paid(1e9), tokens=14, shape="votes", clip=0.3)
-    assert found == ["ague calls for sand"] * 2  # five tokens each; the third is cut off and dropped
-
-
 class Scripted:
     """A filter that lets the next token of a list through."""
 
@@ -281,18 +246,7 @@ def test_differences_are_shared_out_when_texts_are_written() -> None:
     assert write_texts(writers, model, paid(1e9), tokens=3, shape="difference", clip=0.31, among=3000) != ["ague sand"]
 
 
-def test_nobody_there_the_public_model_speaks() -> None:
-    model = ToyModel(["sand"], default="nothing known")
-    writers = Writers(model, rewrite_layout(model, 16, 3), Private(list[str](), ADD_REMOVE_ONE), 3)
-    assert write_texts(writers, model, paid(1e9), tokens=3, shape="votes", clip=0.3) == ["nothing known"]
-
-
 # -- selection -----------------------------------------------------------------------------------------------------
-
-
-def test_a_text_without_its_keyword_went_astray() -> None:
-    assert mentions("The Winter-hand's cure: sand.", "sand")
-    assert not mentions("A bridge.", "sand")
 
 
 def test_the_model_drops_what_is_of_no_use_for_a_task() -> None:
