@@ -11,6 +11,7 @@ from discreet.query.known_answers import KnownQuestion
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.vault import Vault
 from discreet_lab.bench.measures import columns_on, measured
+from discreet_lab.bench.presets import as_printed, with_preset
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import Row
 from discreet_lab.evaluation.caching_model import CachingModel
@@ -52,8 +53,10 @@ def settings_of(given: BenchRun) -> Settings:
         own = {one.name for one in fields(ALGORITHMS[name])}
         for values in product(*(values if key in own else (None,) for key, values in varied.items())):
             options = dict(zip(varied, values, strict=True))
-            algorithm = make_algorithm(name, {**shared, **options}, strict=False)
-            found[(("algorithm", name), *options.items())] = algorithm
+            algorithm = make_algorithm(name, with_preset(given.preset, name, {**shared, **options}), strict=False)
+            found[(("algorithm", name), *options.items())] = (
+                as_printed(algorithm) if given.preset == "paper" else algorithm
+            )
     return found
 
 
