@@ -21,13 +21,14 @@ NOTICE = (
     "For the custodian only: no unit paid for these figures. They were measured on a simulation, without the budget of "
     "the vault."
 )
-HEADINGS = (
-    "target",
-    *(f"{kind}: {name}" for kind in ("one", "many") for name in (*MEASURES, "most")),
-    "private answers",
-)
 SECRETS = ("target", "canaries out", "in part", "control", "control, in part", "strings out", "invented")
 TRUE = ("target", *(f"at {rate:.1%}" for rate in FALSE_POSITIVES), *(f"most at {rate:.1%}" for rate in FALSE_POSITIVES))
+
+
+def headings(findings: Findings) -> tuple[str, ...]:
+    """Return the names of the columns of `membership_rows`."""
+    names = [f"{kind}: {name}" for kind in ("one", "many") for name in (*findings.results[0].one, "most")]
+    return ("target", *names, "private answers")
 
 
 def shown(findings: Findings) -> "AttackShown":
@@ -211,14 +212,14 @@ class AttackShown:
 
 
 def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
-    """Return areas under the curve, in the order of `HEADINGS`.
+    """Return areas under the curve, in the order of `headings`.
 
     "most" is the area that the epsilon of the questions allows.
     """
     rows = []
     for result in findings.results:
         one, many = (
-            [*(_area(found[name].auc) for name in MEASURES), _below_one(ceiling(result, questions))]
+            [*(_area(measured.auc) for measured in found.values()), _below_one(ceiling(result, questions))]
             for found, questions in ((result.one, 1), (result.many, result.asked[0]))
         )
         private = "-" if result.private is None else f"{result.private} of {result.questions}"
@@ -311,7 +312,7 @@ def page(findings: Findings, name: str) -> str:
         notice=NOTICE,
         summary=summary(findings),
         warnings=warnings(findings),
-        membership=(HEADINGS, membership_rows(findings)),
+        membership=(headings(findings), membership_rows(findings)),
         true_positives=(TRUE, true_positive_rows(findings)),
         secrets=(SECRETS, secret_rows(findings)),
         most_epsilon=most_shown(findings),

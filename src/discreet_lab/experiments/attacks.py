@@ -44,9 +44,10 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 from discreet_lab.attacks import report
 from discreet_lab.attacks.advantage import Advantage
-from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.attack import S2MIA, Attack
 from discreet_lab.attacks.canaries import read_canaries
 from discreet_lab.attacks.membership import read_suspects
+from discreet_lab.attacks.questions import WAYS
 from discreet_lab.attacks.simulation import copied, documents_of, private_folder, read_again
 from discreet_lab.attacks.suite import run_attack
 from discreet_lab.audit.broken_noise import BrokenNoise
@@ -158,7 +159,9 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     many questions about each canary of the file. --no-extraction: without prompts that are after strings of any
     document. --float32: so on processors with instructions for bfloat16, too, as where there are none. --readings:
     voters say what was read of their documents before; the vault is read first. --form: of the first question about
-    a person, with {} for the known words. --twin: a broken release is attacked as well. --vault: the vault to
+    a person, with {} for the known words. --way: masks and interrogation ask several short questions about each
+    person, and an answer is right or wrong. --grant: the epsilon of a unit, which the target `default` has for all
+    questions about it together. --twin: a broken release is attacked as well. --vault: the vault to
     attack, which is there already or is kept there. Prints Markdown. Nothing is paid.
     """
     parser.add_argument("data", type=Path)
@@ -178,6 +181,8 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     parser.add_argument("--readings", action="store_true")
     parser.add_argument("--twin", action="store_true")
     parser.add_argument("--form", default="{}")
+    parser.add_argument("--way", choices=(S2MIA, *WAYS), default=S2MIA)
+    parser.add_argument("--grant", type=float, default=20.0)
     parser.add_argument("--vault", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     add_model_option(parser)
@@ -200,6 +205,7 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
         options={"max_tokens": given.tokens, "voters": given.voters, "wanted": given.wanted}
         | ({"readings": True} if given.readings else {}),
         seed=given.seed,
+        way=given.way,
         twins={"broken murag-ada": every_vote(readings=given.readings)} if given.twin else {},
     )
 
@@ -208,13 +214,18 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
 
     with tempfile.TemporaryDirectory() as folder:
         path, found = given.vault or Path(folder) / "vault", partial(chosen, given.data, given.documents)
-        vault = vault_at(path, given.model, lambda made: made.add_documents(found()), epsilon=20, delta=DELTA)
+        vault = vault_at(path, given.model, lambda made: made.add_documents(found()), epsilon=given.grant, delta=DELTA)
         if given.readings:
             vault.read(lambda done, size: told("reading", done, size))
         findings = run_attack(vault, attack, told)
+    likened = given.way == S2MIA
     for headings, rows, path in (
-        (report.HEADINGS, report.membership_rows(findings), given.csv),
-        (report.TRUE, report.true_positive_rows(findings), name_part(given.csv, "true-positives")),
+        (report.headings(findings), report.membership_rows(findings), given.csv),
+        *(
+            [(report.TRUE, report.true_positive_rows(findings), name_part(given.csv, "true-positives"))]
+            if likened
+            else []
+        ),
         (report.SECRETS, report.secret_rows(findings), name_part(given.csv, "secrets")),
     ):
         write_table(headings, rows, path)
