@@ -38,6 +38,7 @@ EXPERIMENTS = {
             "understanding": "understanding:ask_clinic",
             "themes": "themes:measure_themes",
             "grants": "grants:tabulate_grants",
+            "choices": "choices:compare_choices",
         },
     ),
     "streams": Experiment(
