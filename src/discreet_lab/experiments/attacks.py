@@ -7,7 +7,7 @@ import math
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -317,48 +317,28 @@ def accomplices_of(rounds: VotingBudget) -> int:
     return needed - 1
 
 
-def drawn_votes(
-    copy: Vault, attacked: Attacked, questions: int, seed: int, told: Callable[[], None]
-) -> tuple[float, int]:
-    """The score of one draw, in which the question is asked so often from one grant; and how often it was answered."""
+def drawn_score(copy: Vault, attacked: Attacked, seed: int) -> float:
+    """The score of one draw."""
     ledger = MemoryLedger(copy.ledger.budget, simulation=True)
-    total, released = 0.0, 0
-    for number in range(questions):
-        noise = attacked.noise(1000 * seed + number)
-        answer = copy.simulate(QUESTION, attacked.algorithm, noise=noise, ledger=ledger)
-        found = score(answer)
-        released += found > LEAST
-        # In a stream an answer that is not released says little beside the others.
-        total += found if questions == 1 or found > LEAST else 0.0
-    told()
-    return total, released
+    found = score(copy.simulate(QUESTION, attacked.algorithm, noise=attacked.noise(1000 * seed), ledger=ledger))
+    print(".", end="", file=sys.stderr)
+    return found
 
 
-def votes_row(pair: Copies, attacked: Attacked, accomplices: int, draws: int, questions: int, seed: int) -> list[str]:
+def votes_row(pair: Copies, attacked: Attacked, accomplices: int, draws: int, seed: int) -> list[str]:
     """Attack, and return the row of the table."""
-    budget = pair[0].ledger.budget
-    plan = budget_of_question(attacked, budget).plan
-    claim = (plan.ceiling.epsilon, plan.ceiling.delta) if questions == 1 else (budget.epsilon, budget.delta)
-    scores: list[list[float]] = []
-    released = 0
-    for place, copy in enumerate(pair):
-        found = [
-            drawn_votes(
-                copy, attacked, questions, seed + 2 * number + place, lambda: print(".", end="", file=sys.stderr)
-            )
-            for number in range(draws)
-        ]
-        scores.append([one for one, _ in found])
-        released += sum(count for _, count in found)
-    seen = Advantage.of(scores[1], scores[0], *claim)
-    auc = f"{seen.auc.value:.3f} ({seen.auc.low:.3f}-{seen.auc.high:.3f})"
-    label = attacked.label if questions == 1 else f"{attacked.label}, {questions} times from one grant"
+    plan = budget_of_question(attacked, pair[0].ledger.budget).plan
+    outs, ins = (
+        [drawn_score(copy, attacked, seed + 2 * number + place) for number in range(draws)]
+        for place, copy in enumerate(pair)
+    )
+    seen = Advantage.of(ins, outs, plan.ceiling.epsilon, plan.ceiling.delta)
     return [
-        label,
+        attacked.label,
         str(accomplices),
-        f"{claim[0]:.2f}",
-        f"{released / (2 * draws * questions):.2f}",
-        auc,
+        f"{plan.ceiling.epsilon:.2f}",
+        f"{sum(one > LEAST for one in [*outs, *ins]) / (2 * draws):.2f}",
+        f"{seen.auc.value:.3f} ({seen.auc.low:.3f}-{seen.auc.high:.3f})",
         f"{seen.most_auc:.3f}",
         f"{seen.value:.2f}",
         f"{seen.most:.2f}",
@@ -378,16 +358,13 @@ def attack_votes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> N
 
     "advantage": true less false positives at the threshold that one half of the draws chooses, counted on the other
     half. "most": what (epsilon, delta) allows. "shown": the lower bound of epsilon, at confidence 0.95. BROKEN
-    twins release the votes of all without noise ("every vote"), or with a tenth of all noise. --streams: so many
-    streams, in which the same question is asked anew until the person's grant is spent; the score is the sum.
-    Nothing is paid; noise is seeded.
+    twins release the votes of all without noise ("every vote"), or with a tenth of all noise. Nothing is paid; noise
+    is seeded.
     """
     parser.add_argument("vault", type=Path)
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--epsilon", type=float, nargs="*", default=[1.0, 10.0])
     parser.add_argument("--others", type=int, default=40, help="so many documents of the vault are in the copies")
-    parser.add_argument("--streams", type=int, default=0)
-    parser.add_argument("--questions", type=int, default=25, help="of a stream: as many as the grant pays for")
     parser.add_argument("--seed", type=int, default=0)
     add_model_option(parser)
     add_csv_option(parser)
@@ -408,9 +385,7 @@ def attack_votes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> N
     for accomplices, group in groupby(sorted(cells, key=itemgetter(0)), key=itemgetter(0)):
         with copies(vault, given.others, accomplices) as pair:
             for _, one in group:
-                table.write(votes_row(pair, one, accomplices, given.draws, 1, given.seed))
-                if given.streams and one is attacked[0]:
-                    table.write(votes_row(pair, one, accomplices, given.streams, given.questions, given.seed))
+                table.write(votes_row(pair, one, accomplices, given.draws, given.seed))
     with copies(vault, 0, 10) as pair:
         said = " and ".join(f"{stating(copy)} of {10 + place}" for place, copy in enumerate(pair))
     print(

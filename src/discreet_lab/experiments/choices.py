@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -96,16 +95,9 @@ def compare_choices(parser: argparse.ArgumentParser, arguments: Sequence[str]) -
     for question in asked[::step][: given.limit]:
         passages = vault.components.baseline_corpus.unsealed_passages(question.question, given.voters)
         texts, right = [passage.text for passage in passages], choices.index(question.answers[0])
-        told, scored = (
-            layout(
-                model,
-                voter.asked(question.question),
-                prefix=prefix,
-                document_tokens=DOCUMENT_TOKENS,
-                max_tokens=TOKENS,
-            )
-            for prefix in ("", PREFIX)
-        )
+        same: Any = {"document_tokens": DOCUMENT_TOKENS, "max_tokens": TOKENS}
+        asks = voter.asked(question.question)
+        told, scored = (layout(model, asks, prefix=prefix, **same) for prefix in ("", PREFIX))
         said: list[str] = []
         logarithms: list[Weights] = []
         for start in range(0, len(texts), ROWS):
@@ -117,8 +109,6 @@ def compare_choices(parser: argparse.ArgumentParser, arguments: Sequence[str]) -
         found["hard votes"].append((hard(said, choices), right))
         found["one vote"].append((np.eye(len(choices))[weights.argmax(axis=1)], right))
         found["soft scores"].append((weights, right))
-        heard = {name: round(float(cases[-1][0][:, right].sum()), 1) for name, cases in found.items()}
-        print(question.id, heard, file=sys.stderr, flush=True)
     table = TableWriter(["votes", "epsilon", "released the right one", "margin", "without noise"], given.csv)
     for name, cases in found.items():
         best = np.mean([weights.sum(axis=0).argmax() == right for weights, right in cases])

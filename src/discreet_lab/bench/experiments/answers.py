@@ -9,7 +9,6 @@ from discreet.algorithms.common.algorithm import Algorithm
 from discreet.errors import UsageError
 from discreet.query.known_answers import KnownQuestion
 from discreet.registry import ALGORITHMS, make_algorithm
-from discreet.vault import Vault
 from discreet_lab.bench.measures import columns_on, measured
 from discreet_lab.bench.presets import as_printed, with_preset
 from discreet_lab.bench.run import BenchRun
@@ -63,16 +62,12 @@ def settings_of(given: BenchRun) -> Settings:
 def is_affordable(given: BenchRun, key: Sequence[tuple[str, Any]], algorithm: Algorithm) -> bool:
     """Return whether the budget is enough for anything to be released. If not, a note says so."""
     try:
-        algorithm.plan(_budget(given.vault), given.vault.model.vocabulary_size)
+        algorithm.plan(given.vault.ledger.budget, given.vault.model.vocabulary_size)
     except UsageError:
         at = ", ".join(str(value) if name == "algorithm" else f"{name} {value}" for name, value in key if value)
         given.notes.append(f"Left out, since so small a budget releases nothing: {at}.")
         return False
     return True
-
-
-def _budget(vault: Vault) -> Any:
-    return vault.ledger.budget
 
 
 def groups_of(given: BenchRun) -> dict[str, list[int]]:
