@@ -10,7 +10,7 @@ from discreet.generation.function_model import FunctionModel
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from discreet_lab.attacks.attack import Attack
-from discreet_lab.attacks.interrogation import NO, RIGHT, UNKNOWN, YES, interrogate, mask, share_right
+from discreet_lab.attacks.interrogation import NO, RIGHT, UNKNOWN, YES, interrogate, mask, read_by_rule, share_right
 from discreet_lab.attacks.membership import Suspect
 from discreet_lab.attacks.questions import WAYS
 from discreet_lab.attacks.report import headings, membership_rows
@@ -27,18 +27,6 @@ def note(number: int) -> str:
 
 
 SUSPECTS = [Suspect(f"person {number}", True, note(number)) for number in range(4)]
-
-
-def reader(prompt: str, most: int) -> str:
-    """Say what the record in the prompt answers, and "unknown" without one."""
-    before, _, question = prompt.rpartition("Question:")
-    record = before.rpartition("Answer:")[2].partition("Record:")[2]
-    if asked := re.search(r'say "(\w+)"', question):
-        return "Yes." if asked.group(1) in record else "No."
-    before, _, after = question.partition("missing word: ")[2].partition(" ____ ")
-    beside = " ".join(before.split()[-2:]), after.split()[0] if after.split() else ""
-    found = re.findall(rf"{re.escape(beside[0])} (\w+) {re.escape(beside[1])}", record)
-    return found[-1] if found and beside[0] else "unknown"
 
 
 def test_half_of_the_facts_are_true() -> None:
@@ -71,7 +59,7 @@ def test_answers_are_right_wrong_or_unknown() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_plain_rag_is_seen_through_and_votes_are_not(vault: Vault, way: str) -> None:
-    vault = Vault.open(vault.path, model=adapt_completer(FunctionModel(reader, row_independent=True)))
+    vault = Vault.open(vault.path, model=adapt_completer(FunctionModel(read_by_rule, row_independent=True)))
     vault.add_documents(Document(f"n{number}", f"person {number}", note(number)) for number in range(PEOPLE))
     options = {"voters": 4, "max_tokens": 8}
     attack = Attack(

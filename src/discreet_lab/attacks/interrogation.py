@@ -73,6 +73,18 @@ def share_right(answers: Sequence[str], references: Sequence[str]) -> NDArray[np
     return np.asarray(rows, dtype=np.float64).reshape(-1, 2)
 
 
+def read_by_rule(prompt: str, _: int) -> str:
+    """Return what a reader without error says to these questions of the record in a prompt: the strongest attack."""
+    before, _sep, question = prompt.rpartition("Question:")
+    record = before.rpartition("Answer:")[2].partition("Record:")[2]
+    if asked := re.search(r'say "([^"]+)"\?', question):
+        return "Yes." if asked.group(1) in keywords(record) else "No."
+    known, _sep, after = question.partition("missing word: ")[2].partition(" ____ ")
+    beside = (re.escape(" ".join(words.split()[part])) for words, part in ((known, slice(-2, None)), (after, slice(1))))
+    found = re.search(r"{} (\S+) {}".format(*beside), record) if known else None
+    return found.group(1) if found else "unknown"
+
+
 def _halves(suspect: Suspect) -> tuple[str, str]:
     words = suspect.text.split()[:LONGEST]
     middle = suspect.asked or len(words) // 2

@@ -229,10 +229,10 @@ def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
 
 
 def true_positive_rows(findings: Findings) -> list[tuple[str, ...]]:
-    """Return true positives at few false positives, by BLEU with one question, in the order of `TRUE`."""
+    """Return true positives at few false positives, by BLEU or by right answers, with one question, as `TRUE` names."""
     rows = []
     for result in findings.results:
-        found, price = result.one["bleu"].found, result.target.price(1)
+        found, price = result.one.get("bleu", next(iter(result.one.values()))).found, result.target.price(1)
         # With fewer others than 1 / rate, the measurement is not at that rate, and cannot be compared.
         most = [
             "-" if price is None or findings.others < 1 / rate else f"{most_true_positives(rate, *price):.2f}"

@@ -46,6 +46,7 @@ from discreet_lab.attacks import report
 from discreet_lab.attacks.advantage import Advantage
 from discreet_lab.attacks.attack import S2MIA, Attack
 from discreet_lab.attacks.canaries import read_canaries
+from discreet_lab.attacks.interrogation import read_by_rule
 from discreet_lab.attacks.membership import read_suspects
 from discreet_lab.attacks.questions import WAYS
 from discreet_lab.attacks.simulation import copied, documents_of, private_folder, read_again
@@ -161,8 +162,9 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     voters say what was read of their documents before; the vault is read first. --form: of the first question about
     a person, with {} for the known words. --way: masks and interrogation ask several short questions about each
     person, and an answer is right or wrong. --grant: the epsilon of a unit, which the target `default` has for all
-    questions about it together. --twin: a broken release is attacked as well. --vault: the vault to
-    attack, which is there already or is kept there. Prints Markdown. Nothing is paid.
+    questions about it together. --rule: a rule without error reads the records for these ways. --twin: a broken
+    release is attacked as well. --vault: the vault to attack, which is there already or is kept there.
+    Prints Markdown. Nothing is paid.
     """
     parser.add_argument("data", type=Path)
     parser.add_argument("--documents", type=int, default=1000)
@@ -182,6 +184,7 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     parser.add_argument("--twin", action="store_true")
     parser.add_argument("--form", default="{}")
     parser.add_argument("--way", choices=(S2MIA, *WAYS), default=S2MIA)
+    parser.add_argument("--rule", action="store_true")
     parser.add_argument("--grant", type=float, default=20.0)
     parser.add_argument("--vault", type=Path)
     parser.add_argument("--seed", type=int, default=0)
@@ -215,28 +218,23 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     with tempfile.TemporaryDirectory() as folder:
         path, found = given.vault or Path(folder) / "vault", partial(chosen, given.data, given.documents)
         vault = vault_at(path, given.model, lambda made: made.add_documents(found()), epsilon=given.grant, delta=DELTA)
+        if given.rule:
+            rule = adapt_completer(FunctionModel(read_by_rule, name="rule", row_independent=True))
+            vault = Vault.open(path, model=rule)
         if given.readings:
             vault.read(lambda done, size: told("reading", done, size))
         findings = run_attack(vault, attack, told)
-    likened = given.way == S2MIA
     for headings, rows, path in (
         (report.headings(findings), report.membership_rows(findings), given.csv),
-        *(
-            [(report.TRUE, report.true_positive_rows(findings), name_part(given.csv, "true-positives"))]
-            if likened
-            else []
-        ),
+        (report.TRUE, report.true_positive_rows(findings), name_part(given.csv, "true-positives")),
         (report.SECRETS, report.secret_rows(findings), name_part(given.csv, "secrets")),
     ):
         write_table(headings, rows, path)
         print()
     asked = "{} questions about each person, {} about canaries, {} for extraction".format(*findings.results[0].asked)
     print(f"{report.summary(findings)} {asked}.", end=" ")
-    float32 = ", float32" * given.float32
-    print(
-        f"{model_name(given.model)}, minilm+words, {given.tokens} tokens, {given.voters} voters, "
-        f"seed {given.seed}{float32}"
-    )
+    name = "rule" if given.rule else model_name(given.model) + ", float32" * given.float32
+    print(f"{name}, minilm+words, {given.tokens} tokens, {given.voters} voters, seed {given.seed}")
 
 
 DISEASE, TREATMENT = "Quorblex Grumphitis", "Zorvane Drops"

@@ -182,10 +182,8 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
     parser.add_argument("--all-vote", action="store_true", help="without the settings in which the nearest vote")
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--inner", choices=["consensus", "dp-sparse-vote-rag"], default="consensus")
-    parser.add_argument("--private-tokens", type=int, default=8, help="of dp-sparse-vote-rag")
     parser.add_argument("--max-tokens", type=int, default=24)
     parser.add_argument("--document-tokens", type=int, default=0)
-    parser.add_argument("--prefix", default="")
     parser.add_argument("--reuse", action="store_true", help="murag and murag-ada also with earlier answers reused")
     parser.add_argument("--by-support", action="store_true", help="murag and murag-ada also with prices by support")
     parser.add_argument("--by-counts", action="store_true", help="murag-ada also with answers released by counts")
@@ -202,12 +200,9 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
     questions = read_stream(given.questions, given.limit)
     if given.asked:
         questions = asked_again(questions, given.asked)
-    common: dict[str, Any] = {
-        name: getattr(given, name) for name in ("voters", "max_tokens", "document_tokens", "prefix")
-    }
-    inner: VoterEnsemble = Consensus(**common, grounded=given.grounded)
-    if given.inner == DPSparseVoteRAG.name:
-        inner = DPSparseVoteRAG(**common, private_tokens=given.private_tokens)
+    common: dict[str, Any] = {name: getattr(given, name) for name in ("voters", "max_tokens", "document_tokens")}
+    whole = given.inner == Consensus.name
+    inner: VoterEnsemble = Consensus(**common, grounded=given.grounded) if whole else DPSparseVoteRAG(**common)
     with tempfile.TemporaryDirectory() as temporary:
         folder, same = given.vault or Path(temporary) / "vault", {"embedder": given.embedder, "delta": DELTA}
         vault = vault_at(folder, given.model, lambda made: made.add(given.documents), epsilon=1.0, **same)
