@@ -126,10 +126,10 @@ def test_stream_has_precision_beside_the_papers(ward: Path, tmp_path: Path, smal
     given = ("murag-precision", ward, file, "--quick", "--limit", 2, "--model", small_model)
     found = told(*given)
     assert isinstance(found["rows"], list)
-    figures = [row.get("precision, paper (Table 1, Natural Questions)") for row in found["rows"]]
+    figures = [row.get("precision of those read, paper (Table 1, Natural Questions)") for row in found["rows"]]
     assert figures == [0.788, 0.926, 0.994]
     assert all(0 <= row["precision"] <= 1 for row in found["rows"])
-    assert "precision, paper (Table 1, MQuAKE)" not in found["rows"][0]
+    assert "precision of those read, paper (Table 1, MQuAKE)" not in found["rows"][0]
     printed = run(*given)
     assert "Table 1, Trivia" in printed.stdout
 
