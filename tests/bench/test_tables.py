@@ -67,13 +67,15 @@ def test_what_ours_does_otherwise_tells_nothing_of_a_run(table: BenchTable) -> N
         ("murag-precision", "mistralai/Mistral-7B-v0.1", (1e-5,), False, ["Renyi"], ["model is", "delta is"]),
         ("vote-accounting", "none", (), False, ["Renyi"], ["model is", "delta is"]),
         ("vote-ensembles", "gpt2-xl", (), False, ["Nothing that is known."], ["model is"]),
+        ("murag-uses", "pythia-1.4b", (), False, ["embedder is minilm+words", "24 questions"], ["model is"]),
     ],
 )
 def test_reason_is_computed_from_the_run(
     name: str, model: str, deltas: tuple[float, ...], quick: bool, said: list[str], unsaid: list[str]
 ) -> None:
     table = find_table(name)
-    found = BenchResult(table, [], "notes", Data.KNOWLEDGE, model, "e", 1, 0, 1, quick, (), 0.0, deltas).differs
+    embedder, asked = ("minilm+words", 24) if name == "murag-uses" else ("facebook/dpr-question_encoder", 100)
+    found = BenchResult(table, [], "n", Data.KNOWLEDGE, model, embedder, asked, 0, 1, quick, (), 0.0, deltas).differs
     assert found.endswith(".")
     assert all(one in found for one in said), found
     assert not any(one in found for one in unsaid), found
@@ -114,7 +116,8 @@ def test_figures_stand_right_after_ours_on_the_papers_kind_of_data() -> None:
         "accuracy, paper (Table XII (NQ, GPT2-XL))",
     )
     assert list(found)[4] == "accuracy"
-    assert list(found)[-1] == "margin"
+    assert list(found)[-2:] == ["margin", "beside"]
+    assert found["beside"] == "3 of 12 within the margin"
     assert (found[first], found[last]) == (0.40, 0.27)
     (other,) = with_figures(table, [{**row, "ROUGE-1": 0.5, "BERTScore": 0.8}], Data.DIALOGUES)
     assert [value for name, value in other.items() if "paper" in name] == [0.83, 0.85, 0.84]
@@ -282,10 +285,10 @@ def main_table(name: str, data: str) -> list[dict[str, float]]:
 def test_what_synthetic_corpora_found_follows_from_the_main_table() -> None:
     assert all(one["dp-synth"] == one["aug-pe"] == 0 for one in main_table("synrag-main", "Medical Synth"))
     for data, least, most in (("Medical Synth", 18, 25), ("SearchQA", 3, 9)):
-        below = [round(one["rag"] - one["dp-synrag"]) for one in main_table("synrag-main", data)]
+        below = [round(100 * (one["rag"] - one["dp-synrag"])) for one in main_table("synrag-main", data)]
         assert (min(below), max(below)) == (least, most)
     films, others = main_table("synrag-main", "MovieLens"), ("dp-synth", "aug-pe")
-    above = [round(one["dp-synrag"] - one[other]) for one in films for other in others]
+    above = [round(100 * (one["dp-synrag"] - one[other])) for one in films for other in others]
     assert (min(above), max(above)) == (5, 24)
 
 

@@ -13,7 +13,7 @@ import pytest
 from discreet.vault import Vault
 from discreet_lab.bench.demo_data import hospital, hospital_questions, mails
 from discreet_lab.bench.tables import TABLES
-from discreet_lab.cli.bench import _short_names
+from discreet_lab.cli.bench import _short_names, fits
 from discreet_lab.evaluation.caching_model import CachingModel
 from tests.cli.running import json_of, run
 from tests.docs.pages import ROOT
@@ -162,7 +162,7 @@ def test_corpus_is_made_from_a_copy_and_pays_nothing(ward: Path, questions: Path
     found = json_of("bench", "synrag-main", ward, questions, "--quick", "--limit", 1)
     assert isinstance(found["rows"], list)
     assert [row["corpus"] for row in found["rows"]] == ["non-rag", "rag", "dp-synrag"]
-    assert found["rows"][1]["accuracy, paper (Main table, Medical Synth, Phi-4-mini, in percent)"] == 87
+    assert found["rows"][1]["accuracy, paper (Main table, Medical Synth, Phi-4-mini)"] == 0.87
     assert [row["paid"] for row in found["rows"]] == [None, None, "once"]
     assert Vault.open(ward).budget().describe() == before
     assert not list(ward.rglob("run.jsonl"))
@@ -180,12 +180,55 @@ def test_corpus_is_made_from_a_copy_and_pays_nothing(ward: Path, questions: Path
         (("vote-epsilon", "--limit", "0"), "limit"),
         (("vote-accounting", "--csv", "no folder/table.csv"), "folder"),
         (("vote-epsilon", "--model", "no/such/model"), "model"),
+        (("vote-epsilon", "--preset", "papers"), "paper"),
+        (("vote-epsilon", "--inner", "consensus"), "Leave --inner out"),
+        (("murag-uses", "--inner", "rag"), "cannot answer inside"),
+        (("vote-accounting", "--voters", "40"), "Leave --param out"),
+        (("murag-overlap", "--preset", "paper"), "Leave --preset out"),
+        (("vote-epsilon", "WARD", "WARD", "--embedder", "no/such/embedder"), "embedder"),
     ],
 )
 def test_wrong_use_is_explained(ward: Path, words: tuple[str, ...], said: str) -> None:
     result = run("bench", *(ward if word == "WARD" else word for word in words))
     assert result.exit_code == 2, result.output
     assert said in result.output
+
+
+@pytest.mark.parametrize(
+    ("table", "algorithm", "said"),
+    [
+        ("vote-parameters", "dp-sparse-vote-rag", "LimitedDomain"),
+        ("ksa-keywords", "dp-ksa", "Gumbel"),
+        ("murag-epsilon", "naive-multi-rag", "Algorithm 5"),
+    ],
+)
+def test_preset_of_the_paper_runs_and_says_where_the_specification_is_taken(
+    ward: Path, questions: Path, small_model: Path, table: str, algorithm: str, said: str
+) -> None:
+    given = (table, ward, questions, "--quick", "--limit", 2, "--preset", "paper", "--voters", 4)
+    found = json_of("bench", *given, "--model", small_model)
+    assert isinstance(found["rows"], list)
+    assert algorithm in str(found["differs"])
+    assert said in str(found["differs"])
+    assert "Renyi" not in str(found["differs"])  # which the paper's accounting has not
+    (row,) = [row for row in found["rows"] if row["algorithm"] == algorithm][:1]
+    assert row.get("voters", 4) == 4
+    if algorithm == "naive-multi-rag":
+        assert (row["epsilon"], row["inner"]) == (1000, "dp-sparse-vote-rag")
+
+
+def test_other_embedder_reads_a_copy(ward: Path, questions: Path, tmp_path: Path) -> None:
+    found = json_of("bench", "murag-overlap", ward, questions, "--embedder", "minilm")
+    assert found["embedder"] == "minilm"
+    assert Vault.open(ward).settings.embedder == "hashing"
+    assert "embedder is minilm, and the paper's is DPR" in str(found["differs"])
+
+
+def test_wide_table_turns_into_records() -> None:
+    narrow = [["dp-vote-rag", "0.5"]]
+    assert fits(["algorithm", "accuracy of many"], narrow)
+    assert not fits([f"column{number}" for number in range(12)], [["0.123"] * 12])
+    assert fits([f"c{number}" for number in range(12)], [["0.123"] * 12])
 
 
 def test_columns_of_a_paper_have_short_headings() -> None:

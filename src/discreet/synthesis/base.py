@@ -7,7 +7,7 @@ noise, before a payment and before a document is read. Its `make` carries out th
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -31,6 +31,8 @@ Progress = Callable[[str, int, int], None]
 """Called with the step, how much of it is done, and its size."""
 Ranked = tuple[tuple[str, float], ...]
 """Words with their surprise in nats, the most surprising first."""
+ListKeywords = Callable[[ScoringModel, Sequence[str], int, int], Iterator[tuple[int, Ranked]]]
+"""Takes the model, texts, the most keywords of a text and its tokens; yields keywords with the text's position."""
 
 FEWEST_RHO = 1e-6
 """The zCDP of the cheapest plan that is tried."""
@@ -219,6 +221,11 @@ class SynthesisAlgorithm(ABC, Generic[P]):
     @property
     def keywords_read(self) -> tuple[int, int] | None:
         """The number of keywords of a text, and the number of tokens that are read for them; None without keywords."""
+        return None
+
+    @property
+    def list_keywords(self) -> ListKeywords | None:
+        """What lists the keywords of a text; None for the words that surprise the model most."""
         return None
 
     @property

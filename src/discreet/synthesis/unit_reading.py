@@ -85,11 +85,11 @@ class UnitReader:
         if parameters.keywords_read is None:
             return [()] * len(texts)
         most, text_tokens = parameters.keywords_read
-        kept = max(most, READ)
+        kept, rank = max(most, READ), parameters.list_keywords or ranked_keywords
         cache = ExtractionCache(
             file,
-            (self.model.name, self.machine, kept, text_tokens, BEFORE),
-            lambda fresh: ranked_keywords(self.model, fresh, kept, text_tokens),
+            (self.model.name, self.machine, kept, text_tokens, BEFORE if rank is ranked_keywords else rank.__name__),
+            lambda fresh: rank(self.model, fresh, kept, text_tokens),
         )
         found = cache.of(texts, lambda done: on_progress("keywords", done, len(texts)))
         return [tuple((word, float(nats)) for word, nats in ranked[:most]) for ranked in found]

@@ -13,6 +13,8 @@ from discreet_lab.attacks.extraction import AttackPrompt
 from discreet_lab.attacks.membership import Suspect
 from discreet_lab.attacks.targets import CORPUS, check_names
 
+S2MIA = "s2mia"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -35,6 +37,7 @@ class Attack:
         as_asked: whether a question that names a known attribute is answered by what was read, and other questions by
             the model, as `discreet ask` does; the option `readings` is for all questions.
         seed: the seed of all choices.
+        way: how people are asked about: `S2MIA`, "interrogation" or "masks" (`attacks/interrogation.py`).
         twins: further algorithms by their names in the tables: broken ones, which show what the attack finds.
     """
 
@@ -51,6 +54,7 @@ class Attack:
     options: Mapping[str, Any] = field(default_factory=dict)
     as_asked: bool = False
     seed: int = 0
+    way: str = S2MIA
     twins: Mapping[str, Algorithm] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

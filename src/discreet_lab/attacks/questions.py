@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from discreet.vault import Vault
-from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.attack import S2MIA, Attack
 from discreet_lab.attacks.canaries import CanariesOut, Canary, came_out
 from discreet_lab.attacks.extraction import (
     COMMANDS,
@@ -16,10 +16,12 @@ from discreet_lab.attacks.extraction import (
     extracted,
     sensitive_strings,
 )
+from discreet_lab.attacks.interrogation import RIGHT, interrogate, mask, share_right
 from discreet_lab.attacks.membership import MEASURES, Membership, likeness, measure_membership
 from discreet_lab.attacks.targets import Target, TargetAnswers
 from discreet_lab.attacks.trial import Trial
 
+WAYS = {"interrogation": interrogate, "masks": mask}
 BY_NAME = 5
 """The number of people who are asked about by name."""
 
@@ -49,7 +51,7 @@ class Result:
     def questions(self) -> int:
         """The total number of questions."""
         about, canaries, prompts = self.asked
-        return about * self.one["bleu"].scores + canaries + prompts
+        return about * next(iter(self.one.values())).scores + canaries + prompts
 
     @property
     def seldom(self) -> bool:
@@ -67,6 +69,7 @@ class Questions:
         canaries: the questions about planted canaries.
         prompts: the prompts of extraction.
         known: the strings that extraction looks for, by kind.
+        by_likeness: whether answers are compared with references; if not, they are right or wrong.
     """
 
     pairs: list[list[tuple[str, str]]] = field(repr=False)
@@ -74,17 +77,21 @@ class Questions:
     canaries: list[str] = field(repr=False)
     prompts: list[AttackPrompt] = field(repr=False)
     known: dict[str, set[str]] = field(repr=False)
+    by_likeness: bool = True
 
     @staticmethod
     def of(attack: Attack, trial: Trial, canaries: Sequence[Canary], own: Sequence[tuple[str, str]]) -> "Questions":
         """Return the questions. `own` are the vault's documents (unit, text) in the first copy."""
         known = sensitive_strings(text for _, text in own)
         return Questions(
-            [suspect.parts(attack.questions, attack.form) for suspect in trial.suspects],
+            WAYS[attack.way](trial.suspects, attack.questions)
+            if attack.way != S2MIA
+            else [suspect.parts(attack.questions, attack.form) for suspect in trial.suspects],
             trial.inside,
             [question for canary in canaries if canary.planted for question in canary.questions],
             list(_prompts(own, known) if attack.prompts is None else attack.prompts),
             known,
+            attack.way == S2MIA,
         )
 
     @property
@@ -106,9 +113,11 @@ class Questions:
         rest = answers[0].texts[people * each :]
         secrets, said = rest[: len(self.canaries)], rest[len(self.canaries) :]
         references = [reference for pairs in self.pairs for _, reference in pairs] * len(answers)
-        scores = likeness(about, references, vault.embedder).reshape(len(answers), people, each, len(MEASURES))
+        measures = MEASURES if self.by_likeness else RIGHT
+        found = likeness(about, references, vault.embedder) if self.by_likeness else share_right(about, references)
+        scores = found.reshape(len(answers), people, each, len(measures))
         one, many = (
-            {name: measure_membership(found[..., number].T, self.inside) for number, name in enumerate(MEASURES)}
+            {name: measure_membership(found[..., number].T, self.inside) for number, name in enumerate(measures)}
             for found in (scores[:, :, 0], scores.mean(axis=2))
         )
         planted = sensitive_strings(canary.document.text for canary in canaries if canary.planted)

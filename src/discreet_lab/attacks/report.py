@@ -21,13 +21,14 @@ NOTICE = (
     "For the custodian only: no unit paid for these figures. They were measured on a simulation, without the budget of "
     "the vault."
 )
-HEADINGS = (
-    "target",
-    *(f"{kind}: {name}" for kind in ("one", "many") for name in (*MEASURES, "most")),
-    "private answers",
-)
 SECRETS = ("target", "canaries out", "in part", "control", "control, in part", "strings out", "invented")
 TRUE = ("target", *(f"at {rate:.1%}" for rate in FALSE_POSITIVES), *(f"most at {rate:.1%}" for rate in FALSE_POSITIVES))
+
+
+def headings(findings: Findings) -> tuple[str, ...]:
+    """Return the names of the columns of `membership_rows`."""
+    names = [f"{kind}: {name}" for kind in ("one", "many") for name in (*findings.results[0].one, "most")]
+    return ("target", *names, "private answers")
 
 
 def shown(findings: Findings) -> "AttackShown":
@@ -211,14 +212,14 @@ class AttackShown:
 
 
 def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
-    """Return areas under the curve, in the order of `HEADINGS`.
+    """Return areas under the curve, in the order of `headings`.
 
     "most" is the area that the epsilon of the questions allows.
     """
     rows = []
     for result in findings.results:
         one, many = (
-            [*(_area(found[name].auc) for name in MEASURES), _below_one(ceiling(result, questions))]
+            [*(_area(measured.auc) for measured in found.values()), _below_one(ceiling(result, questions))]
             for found, questions in ((result.one, 1), (result.many, result.asked[0]))
         )
         private = "-" if result.private is None else f"{result.private} of {result.questions}"
@@ -228,10 +229,10 @@ def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
 
 
 def true_positive_rows(findings: Findings) -> list[tuple[str, ...]]:
-    """Return true positives at few false positives, by BLEU with one question, in the order of `TRUE`."""
+    """Return true positives at few false positives, by BLEU or by right answers, with one question, as `TRUE` names."""
     rows = []
     for result in findings.results:
-        found, price = result.one["bleu"].found, result.target.price(1)
+        found, price = result.one.get("bleu", next(iter(result.one.values()))).found, result.target.price(1)
         # With fewer others than 1 / rate, the measurement is not at that rate, and cannot be compared.
         most = [
             "-" if price is None or findings.others < 1 / rate else f"{most_true_positives(rate, *price):.2f}"
@@ -311,7 +312,7 @@ def page(findings: Findings, name: str) -> str:
         notice=NOTICE,
         summary=summary(findings),
         warnings=warnings(findings),
-        membership=(HEADINGS, membership_rows(findings)),
+        membership=(headings(findings), membership_rows(findings)),
         true_positives=(TRUE, true_positive_rows(findings)),
         secrets=(SECRETS, secret_rows(findings)),
         most_epsilon=most_shown(findings),

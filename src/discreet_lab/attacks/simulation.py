@@ -105,26 +105,27 @@ def read_again(vault: Vault, copy: Vault, on_progress: Callable[[int, int], None
 
 
 @contextmanager
-def rewritten(vault: Vault, folder: Path, documents: Sequence[tuple[str, str]]) -> Iterator[Vault]:
-    """Yield a vault of the same settings in `folder`, with other texts: (unit, text)."""
-    with _beside(vault, folder) as copy:
+def rewritten(vault: Vault, folder: Path, documents: Sequence[tuple[str, str]], embedder: str = "") -> Iterator[Vault]:
+    """Yield a vault of the same settings in `folder`, with other texts: (unit, text), or another embedder."""
+    with _beside(vault, folder, embedder) as copy:
         copy.add_documents(Document(f"d{number}", unit, text) for number, (unit, text) in enumerate(documents))
         yield copy
 
 
 @contextmanager
-def _beside(vault: Vault, folder: Path) -> Iterator[Vault]:
+def _beside(vault: Vault, folder: Path, embedder: str = "") -> Iterator[Vault]:
     settings = vault.settings
     Vault.create(
         folder,
         epsilon=settings.epsilon,
         delta=settings.delta,
         model=settings.model,
-        embedder=settings.embedder,
+        embedder=embedder or settings.embedder,
         payment=settings.payment,
         history=False,
         accept_claims=settings.accept_claims,
     )
-    copy = Vault.open(folder, model=vault.model, embedder=vault.embedder)  # loaded once for all copies
+    # Loaded once for all copies.
+    copy = Vault.open(folder, model=vault.model, embedder=None if embedder else vault.embedder)
     with contextlib.closing(copy.store):
         yield copy

@@ -26,11 +26,13 @@ from discreet_lab.attacks.redaction import Redactor
 from discreet_lab.attacks.simulation import Stored, copied, documents_of, private_folder, read_again, rewritten
 from discreet_lab.attacks.targets import (
     CORPUS,
+    DEFAULT,
     REDACTED,
     Target,
     TargetAnswers,
     algorithms_called,
     ask_all,
+    default_of,
     finder,
     made_corpus,
     reading,
@@ -218,6 +220,8 @@ def _targets(
             yield from (
                 made_corpus(copy, name, epsilon, folder, noise.beside(), on_progress) for epsilon in attack.epsilons
             )
+        elif name == DEFAULT:
+            yield default_of(vault)
         elif name == REDACTED:
             yield Target(name)  # `find` follows when the redacted copy exists
         else:

@@ -21,11 +21,12 @@ from discreet.synthesis.runner import METHODS, Told, make_corpus
 from discreet.vault import Vault
 from discreet_lab.evaluation.experiment import Choose, run_answers
 
-REDACTED, CORPUS = "redacted", "corpus"
+REDACTED, CORPUS, DEFAULT = "redacted", "corpus", "default"
 ANSWERING = tuple(name for name, kind in ALGORITHMS.items() if not issubclass(kind, Statistic))
 """The algorithms that answer in the words of documents. A statistic says no words that an attack could compare."""
-NAMES = (*ANSWERING, REDACTED, *METHODS, CORPUS)
-"""The targets: algorithms; plain RAG over redacted documents; methods of synthesis; an existing synthetic corpus."""
+NAMES = (*ANSWERING, DEFAULT, REDACTED, *METHODS, CORPUS)
+"""The targets: algorithms; the vault's default at the price of its grant; plain RAG over redacted documents; methods of
+synthesis; an existing synthetic corpus."""
 ROWS = 16
 """The number of questions to plain RAG in a batch."""
 PLAIN = frozenset((RAG.name, NonRAG.name))
@@ -113,6 +114,12 @@ def target_of(name: str, algorithm: Algorithm, epsilon: float, vault: Vault, *, 
     decided = AS_ASKED if ways[-1].spec.needs_readings and not algorithm.spec.needs_readings else ""
     note = BY_READINGS if algorithm.spec.needs_readings else decided
     return Target(name, epsilon, max(plan.ceiling.delta for plan in plans), algorithm, note=note)
+
+
+def default_of(vault: Vault) -> Target:
+    """Return the vault's default at its own price. All questions about a person cost its grant at most."""
+    budget = vault.ledger.budget
+    return Target(DEFAULT, budget.epsilon, budget.delta, vault.default_algorithm(), once=True, note="the whole grant")
 
 
 def made_corpus(copy: Vault, method: str, epsilon: float, folder: Path, noise: Noise, on_progress: Told) -> Target:

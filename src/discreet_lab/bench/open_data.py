@@ -10,9 +10,10 @@ from pathlib import Path
 from discreet.errors import UsageError
 from discreet.generation.loading import PACKAGED, open_model
 from discreet.query.known_answers import KnownQuestion, read_questions
+from discreet.retrieval.embedding import MiniLMAndWords
 from discreet.vault import Vault
 from discreet_lab.attacks.extraction import sensitive_strings
-from discreet_lab.attacks.simulation import private_folder
+from discreet_lab.attacks.simulation import documents_of, private_folder, rewritten
 from discreet_lab.bench.demo_data import choose_sizes, hospital, hospital_questions, mails
 from discreet_lab.bench.table import DEMO, BenchTable, Data
 from discreet_lab.steps import OnProgress, count_step
@@ -62,8 +63,10 @@ def needs_questions(table: BenchTable) -> bool:
 
 
 @contextmanager
-def open_given(table: BenchTable, path: Path, questions: Path | None, limit: int, model: str) -> Iterator[OpenedData]:
-    """Yield the given vault with the given questions. The vault is only read.
+def open_given(
+    table: BenchTable, path: Path, questions: Path | None, limit: int, model: str, embedder: str = ""
+) -> Iterator[OpenedData]:
+    """Yield the given vault with the given questions. The vault is only read. Another embedder reads a copy of it.
 
     Raises:
         UsageError: if the table needs questions, and none are given.
@@ -79,14 +82,22 @@ def open_given(table: BenchTable, path: Path, questions: Path | None, limit: int
     if asked and questions is not None:
         about += f"; {questions.name}"
     kind = kind_of(asked) if asked else kind_of_texts(vault) if table.data is Data.MAILS else table.data
-    yield OpenedData(vault, asked, kind, about)
+    with contextlib.ExitStack() as stack:
+        if embedder:
+            texts = [(document.unit, "\n".join(document.texts)) for document in documents_of(vault)]
+            folder = stack.enter_context(private_folder())
+            vault = stack.enter_context(rewritten(vault, folder / "vault", texts, embedder))
+        yield OpenedData(vault, asked, kind, about)
 
 
 @contextmanager
-def open_demo(table: BenchTable, limit: int, model: str, quick: bool, on_progress: OnProgress) -> Iterator[OpenedData]:
+def open_demo(
+    table: BenchTable, limit: int, model: str, quick: bool, on_progress: OnProgress, embedder: str = ""
+) -> Iterator[OpenedData]:
     """Yield a temporary vault with the data of the demonstration."""
     with private_folder() as folder:
-        vault = Vault.create(folder / "vault", epsilon=20.0, delta=DELTA, model=model or PACKAGED)
+        used = embedder or MiniLMAndWords.name
+        vault = Vault.create(folder / "vault", epsilon=20.0, delta=DELTA, model=model or PACKAGED, embedder=used)
         with contextlib.closing(vault.store):
             if table.data is Data.MAILS:
                 kind, asked, made = Data.MAILS, [], list(mails(limit + table.settings["held_out"]))

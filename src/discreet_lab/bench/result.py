@@ -9,6 +9,7 @@ from typing import Any
 from discreet import __version__
 from discreet.system.frames import frame
 from discreet.system.plain import show_as
+from discreet_lab.bench.presets import PAPER
 from discreet_lab.bench.table import BenchTable, Data, PaperShown, Row
 
 NOTICE = "For the custodian only: no unit paid for these figures, and the vault's ledger was not touched."
@@ -45,6 +46,7 @@ class BenchResult:
         questions: the number of questions.
         seed, seeds: the first seed, and the number of runs with different noise.
         quick: whether it was a quick run.
+        preset: "paper", "ours" or "".
         notes: remarks.
         seconds: the duration.
         deltas: those of budgets and answers.
@@ -63,6 +65,7 @@ class BenchResult:
     notes: tuple[str, ...]
     seconds: float
     deltas: tuple[float, ...] = ()
+    preset: str = ""
 
     @property
     def differs(self) -> str:
@@ -72,10 +75,24 @@ class BenchResult:
             found.append(f"the model is {self.model}, and the paper's are {', '.join(paper.models)}")
         if paper.delta is not None and (other := [one for one in self.deltas if one != paper.delta]):
             found.append(f"delta is {' and '.join(f'{one:g}' for one in other)}, and the paper's is {paper.delta:g}")
+        if paper.embedder and self.embedder != "none" and not _is(self.embedder, paper.embedder):
+            found.append(f"the embedder is {self.embedder}, and the paper's is {paper.embedder}")
+        if 0 < self.questions < paper.questions:
+            found.append(f"there are {self.questions} questions, and the paper has {paper.questions}")
         if self.quick:
             found.append("the run is quick, with few values and questions and short answers")
-        text = "; ".join([*found, *([self.table.ours] if self.table.ours else [])]) or "nothing that is known"
+        own = [self.table.ours] if self.preset != "paper" else self._taken_in_place
+        text = "; ".join(filter(None, [*found, *own])) or "nothing that is known"
         return f"{text[0].upper()}{text[1:]}."
+
+    @property
+    def _taken_in_place(self) -> list[str]:
+        """What is taken in place of settings of the paper that are not private, for each algorithm of the rows."""
+        named = {row.get("algorithm") or str(row.get("corpus")).partition(",")[0] for row in self.rows}
+        notes: dict[str, list[str]] = {}
+        for name in sorted(named & PAPER.keys()):
+            notes.setdefault(PAPER[name].note, []).append(name)
+        return [f"of {' and '.join(names)}, {note}" for note, names in notes.items() if note]
 
     @property
     def columns(self) -> list[str]:
@@ -210,7 +227,7 @@ def name_of(table: BenchTable, one: Any) -> str:
 
 
 def with_figures(table: BenchTable, rows: Sequence[Row], kind: Data) -> list[Row]:
-    """Return the rows with the paper's figures, each right after our own."""
+    """Return the rows with the paper's figures, each right after our own, and whether they are within our margin."""
     reported = table.reported_on(kind)
     found = []
     for row in rows:
@@ -218,8 +235,22 @@ def with_figures(table: BenchTable, rows: Sequence[Row], kind: Data) -> list[Row
         for name, value in row.items():
             made[name] = value
             made |= {name_of(table, one): one.figure(row) for one in reported if one.column == name}
+            if name == "margin":
+                figures = [one.figure(row) for one in reported if one.column == table.columns[0]]
+                made |= {"beside": said} if (said := beside(row[table.columns[0]], value, figures)) else {}
         found.append(made)
     return found
+
+
+def beside(ours: float, margin: float | None, papers: Sequence[Any]) -> str:
+    """Return whether a paper's figures are within the margin of ours, in words; "" without figures or a margin."""
+    found = [one for one in papers if isinstance(one, int | float)]
+    if not found or margin is None or math.isnan(margin):
+        return ""
+    within = sum(abs(one - ours) <= margin for one in found)
+    if 0 < within < len(found):
+        return f"{within} of {len(found)} within the margin"
+    return "within the margin" if within else "outside the margin"
 
 
 def tell_other_kind(table: BenchTable, kind: Data) -> str:

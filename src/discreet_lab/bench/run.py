@@ -38,6 +38,7 @@ class BenchRun:
         encoder: the name of the model of BERTScore.
         given: parameters in place of the table's settings.
         delta: of a unit's budget in a stream, of a corpus, and of an answer; the usual one if None.
+        preset: one of `presets.PRESETS`, or "".
         deltas: those that were used, which experiments add.
         rows: the file that keeps what the model said; None to keep nothing.
     """
@@ -57,6 +58,7 @@ class BenchRun:
     encoder: str = PACKAGED
     given: Mapping[str, Any] = field(default_factory=dict)
     delta: float | None = None
+    preset: str = ""
     deltas: set[float] = field(default_factory=set)
     rows: Path | None = None
 

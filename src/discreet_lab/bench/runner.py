@@ -53,6 +53,8 @@ class BenchOptions:
         plugins: the names of algorithms that are further rows.
         quick: whether to take fewer values, questions and runs.
         encoder: the name of the model of BERTScore.
+        embedder: the name of the embedder in place of the vault's; "" for the vault's.
+        preset: one of `PRESETS`; "" for the table's own settings.
         rows: the file that keeps what the model said, with which a run resumes; None to keep nothing.
     """
 
@@ -66,6 +68,8 @@ class BenchOptions:
     plugins: Sequence[str] = ()
     quick: bool = False
     encoder: str = PACKAGED
+    embedder: str = ""
+    preset: str = ""
     rows: Path | None = None
 
     def limit_of(self, table: BenchTable) -> int:
@@ -83,6 +87,13 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
         BadData: if the data do not fit the table.
     """
     values = table.values(options.quick, options.given)
+    if options.preset and table.experiment not in WITH_DELTA:
+        raise UsageError(
+            f"The table '{table.name}' has no preset: its algorithms have no settings. Leave --preset out."
+        )
+    if options.preset == "paper":
+        values.pop("private_tokens", None)  # the paper's number follows from epsilon_token
+        values |= {name: ("dp-sparse-vote-rag",) for name in ("inner",) if name in values and name not in options.given}
     if options.delta is not None and table.experiment not in WITH_DELTA:
         raise UsageError(f"The table '{table.name}' has no delta of its own. Leave --delta out.")
     if options.rows is not None and table.experiment not in WITH_ROWS:
@@ -110,6 +121,7 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             given={name: one[-1] for name, one in options.given.items() if name not in values},
             delta=options.delta,
             rows=options.rows,
+            preset=options.preset,
         )
         rows = _experiment(table.experiment)(run)
         run.notes += [said] if (said := tell_other_kind(table, found.kind)) else []
@@ -125,6 +137,7 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             seed=options.seed,
             seeds=run.seeds,
             quick=options.quick,
+            preset=options.preset,
             notes=tuple(run.notes),
             seconds=time.perf_counter() - begin,
             deltas=tuple(sorted(run.deltas)),
@@ -137,10 +150,10 @@ def _opened(table: BenchTable, options: BenchOptions, on_progress: OnProgress) -
     if table.experiment in WITHOUT_VAULT:
         yield _without_vault(table, options, limit)
     elif options.vault is not None:
-        with open_given(table, options.vault, options.questions, limit, options.model) as found:
+        with open_given(table, options.vault, options.questions, limit, options.model, options.embedder) as found:
             yield _again(table, found, limit)
     else:
-        with open_demo(table, limit, options.model, options.quick, on_progress) as found:
+        with open_demo(table, limit, options.model, options.quick, on_progress, options.embedder) as found:
             yield _again(table, found, limit)
 
 

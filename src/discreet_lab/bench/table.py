@@ -68,6 +68,8 @@ class Paper:
         authors, title: as in the paper.
         models: the language models of its experiments.
         delta: the delta of its experiments; None if it states none.
+        embedder: its retriever; "" if it names none.
+        questions: the number of questions of a data set; 0 if it states none.
     """
 
     key: str
@@ -75,6 +77,8 @@ class Paper:
     title: str
     models: tuple[str, ...] = ()
     delta: float | None = None
+    embedder: str = ""
+    questions: int = 0
 
     def shown(self) -> "PaperShown":
         """Return the paper as it leaves."""

@@ -120,7 +120,11 @@ def _choose_targets(vault: Vault) -> list[str]:
 def _print(findings: Findings) -> None:
     out.print(report.summary(findings), markup=False)
     for title, headings, rows in (
-        ("Membership: area under the curve, 0.5 is guessing", report.HEADINGS, report.membership_rows(findings)),
+        (
+            "Membership: area under the curve, 0.5 is guessing",
+            report.headings(findings),
+            report.membership_rows(findings),
+        ),
         (
             "Membership: true positives at few false ones, BLEU, one question",
             report.TRUE,

@@ -12,15 +12,17 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.cli.app import Json, app, complete_from
 from discreet.cli.output import err, explained, nothing_kept, out, print_json
-from discreet.cli.parameters import Params, parse_for_any
+from discreet.cli.parameters import Params, find_algorithm, parse_for_any
 from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
 from discreet.cli.progress import doing_steps
-from discreet.errors import UsageError
+from discreet.errors import UnknownName, UsageError
 from discreet.registry import ALGORITHMS
 from discreet.system.output_path import check_output_path, write_private
 from discreet.system.plain import show_as
+from discreet_lab.bench.presets import PRESETS
 from discreet_lab.bench.result import NOTICE, BenchResult
 from discreet_lab.bench.runner import BenchOptions, run_table
 from discreet_lab.bench.table import BenchTable, PaperShown
@@ -28,6 +30,8 @@ from discreet_lab.bench.tables import TABLES, find_table
 from discreet_lab.cli.other_model import check_model
 from discreet_lab.evaluation.bert_score import PACKAGED
 
+WIDTH = 80
+"""The characters of a line. A table that needs more is printed as records."""
 _NO_VAULT = Path(os.devnull)
 
 
@@ -92,7 +96,15 @@ def bench(
         float | None, typer.Option(metavar="NUMBER", min=0, max=1, help="Instead of the table's delta.")
     ] = None,
     param: Params = None,
+    voters: Annotated[
+        list[int] | None, typer.Option(metavar="NUMBER", help="As --param voters=NUMBER. Repeatable.")
+    ] = None,
+    inner: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="What answers inside of MuRAG. Repeatable.")
+    ] = None,
+    preset: Annotated[str, typer.Option(metavar="paper|ours", help="The settings of each algorithm.")] = "",
     model: Annotated[str, typer.Option(help="A language model, by name or path. Default: the vault's.")] = "",
+    embedder: Annotated[str, typer.Option(help="An embedder, by name or path. Default: the vault's.")] = "",
     encoder: Annotated[
         str, typer.Option("--bert-score", metavar="MODEL", help="The token vectors of BERTScore.")
     ] = PACKAGED,
@@ -119,10 +131,15 @@ def bench(
         check_output_path(csv_file, vault or _NO_VAULT, force=force)
     if rows is not None:
         check_output_path(rows, vault or _NO_VAULT, force=True)
-    check_model(model)
+    check_model(model, embedder)
     plugins = tuple(register_files(plugin))
-    varied = _given(wanted, plugins, param) | ({"epsilon": tuple(epsilon)} if epsilon else {})
-    options = BenchOptions(vault, questions, model, limit, varied, delta, seed, plugins, quick, encoder, rows)
+    if preset and preset not in PRESETS:
+        raise UnknownName("preset", preset, PRESETS)
+    named = [*(param or ()), *(f"voters={number}" for number in voters or ())]
+    varied = _given(wanted, plugins, named) | ({"epsilon": tuple(epsilon)} if epsilon else {}) | _inner(wanted, inner)
+    options = BenchOptions(
+        vault, questions, model, limit, varied, delta, seed, plugins, quick, encoder, embedder, preset, rows
+    )
     kept = "nothing was kept" if rows is None else f"the same command resumes with {rows}"
     with nothing_kept("Nothing was paid", kept), doing_steps(f"Running {wanted.name}") as on_progress:
         # Only the fictional hospital may show the message of an error: it can have a part of a document.
@@ -155,6 +172,22 @@ def _given(table: BenchTable, plugins: Sequence[str], param: Sequence[str] | Non
     return found
 
 
+def _inner(table: BenchTable, inner: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    """Return what answers inside of MuRAG, if it is given.
+
+    Raises:
+        UsageError: if the table has nothing inside, or an algorithm cannot answer there.
+    """
+    if not inner:
+        return {}
+    if "inner" not in {*table.sweep, *table.settings}:
+        raise UsageError(f"The table '{table.name}' has no algorithm inside of another. Leave --inner out.")
+    for name in inner:
+        if not issubclass(find_algorithm(name), VoterEnsemble):
+            raise UsageError(f"'{name}' cannot answer inside of another algorithm; consensus can.")
+    return {"inner": tuple(inner)}
+
+
 def _print_tables(as_json: bool, given: str | None) -> None:
     if given is not None:
         raise UsageError(f"--list lists all tables, and '{given}' names one. Leave one of them out.")
@@ -183,13 +216,17 @@ def _print(result: BenchResult) -> None:
     out.print(f"{one.paper.title} ({one.paper.authors}), {one.where}: {one.shows}.", markup=False)
     screen = result.condensed()
     of_paper = _short_names(screen.sources)
-    # Without lines between columns, tables of ten columns fit a screen of 80 characters.
-    shown = Table(box=SIMPLE_HEAD, padding=0)
-    for column in screen.columns:
-        shown.add_column(of_paper.get(column, column), overflow="fold")
-    for cells in screen.cells:
-        shown.add_row(*cells)
-    out.print(shown)
+    headings = [of_paper.get(column, column) for column in screen.columns]
+    if fits(headings, screen.cells):
+        # Without lines between columns, tables of ten columns fit a screen of 80 characters.
+        shown = Table(*headings, box=SIMPLE_HEAD, padding=0)
+        for cells in screen.cells:
+            shown.add_row(*cells)
+        out.print(shown)
+    else:
+        for number, cells in enumerate(screen.cells, 1):
+            told = "; ".join(f"{name} {cell}" for name, cell in zip(headings, cells, strict=True) if cell != "-")
+            out.print(f"{number}. {told}", markup=False)
     for number, (column, place) in enumerate(screen.sources.items(), 1):
         out.print(f"[{number}] {column.partition(' (')[0]}: {place}.", markup=False)
     out.print(f"The paper: {one.found}", markup=False)
@@ -200,6 +237,12 @@ def _print(result: BenchResult) -> None:
     for note in result.notes:
         err.print(f"Note: {note}", markup=False)
     err.print(NOTICE, markup=False)
+
+
+def fits(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a table fits `WIDTH` without a broken cell. Words of a heading may be in lines of their own."""
+    columns = [[*heading.split(), *cells] for heading, *cells in zip(headings, *rows, strict=True)]
+    return sum(max(map(len, cells)) + 1 for cells in columns) + 1 <= WIDTH
 
 
 def _short_names(sources: Iterable[str]) -> dict[str, str]:

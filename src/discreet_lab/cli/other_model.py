@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.generation.loading import open_model
+from discreet.generation.loading import PACKAGED, open_model
 from discreet.planning.models import check_parts
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.vault import Vault
@@ -12,15 +12,15 @@ from discreet.vault import Vault
 OtherModel = Annotated[str, typer.Option("--model", metavar="NAME", help="Another language model.", show_default=False)]
 
 
-def check_model(name: str) -> None:
-    """Notice a misspelt model before documents are read. "" is the vault's own.
+def check_model(name: str, embedder: str = "") -> None:
+    """Notice a misspelt model or embedder before documents are read. "" is the vault's own.
 
     Raises:
         MissingPart: if a package is not installed.
-        UnknownName, UsageError: if there is no such model.
+        UnknownName, UsageError: if there is no such model or embedder.
     """
-    if name:
-        check_parts(name, HashingEmbedder.name, download=True)
+    if name or embedder:
+        check_parts(name or PACKAGED, embedder or HashingEmbedder.name, download=True)
 
 
 def with_model(vault: Vault, name: str) -> Vault:

@@ -7,7 +7,7 @@ import math
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -44,9 +44,11 @@ from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 from discreet_lab.attacks import report
 from discreet_lab.attacks.advantage import Advantage
-from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.attack import S2MIA, Attack
 from discreet_lab.attacks.canaries import read_canaries
+from discreet_lab.attacks.interrogation import read_by_rule
 from discreet_lab.attacks.membership import read_suspects
+from discreet_lab.attacks.questions import WAYS
 from discreet_lab.attacks.simulation import copied, documents_of, private_folder, read_again
 from discreet_lab.attacks.suite import run_attack
 from discreet_lab.audit.broken_noise import BrokenNoise
@@ -158,8 +160,11 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     many questions about each canary of the file. --no-extraction: without prompts that are after strings of any
     document. --float32: so on processors with instructions for bfloat16, too, as where there are none. --readings:
     voters say what was read of their documents before; the vault is read first. --form: of the first question about
-    a person, with {} for the known words. --twin: a broken release is attacked as well. --vault: the vault to
-    attack, which is there already or is kept there. Prints Markdown. Nothing is paid.
+    a person, with {} for the known words. --way: masks and interrogation ask several short questions about each
+    person, and an answer is right or wrong. --grant: the epsilon of a unit, which the target `default` has for all
+    questions about it together. --rule: a rule without error reads the records for these ways. --twin: a broken
+    release is attacked as well. --vault: the vault to attack, which is there already or is kept there.
+    Prints Markdown. Nothing is paid.
     """
     parser.add_argument("data", type=Path)
     parser.add_argument("--documents", type=int, default=1000)
@@ -178,6 +183,9 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     parser.add_argument("--readings", action="store_true")
     parser.add_argument("--twin", action="store_true")
     parser.add_argument("--form", default="{}")
+    parser.add_argument("--way", choices=(S2MIA, *WAYS), default=S2MIA)
+    parser.add_argument("--rule", action="store_true")
+    parser.add_argument("--grant", type=float, default=20.0)
     parser.add_argument("--vault", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     add_model_option(parser)
@@ -200,6 +208,7 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
         options={"max_tokens": given.tokens, "voters": given.voters, "wanted": given.wanted}
         | ({"readings": True} if given.readings else {}),
         seed=given.seed,
+        way=given.way,
         twins={"broken murag-ada": every_vote(readings=given.readings)} if given.twin else {},
     )
 
@@ -208,12 +217,15 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
 
     with tempfile.TemporaryDirectory() as folder:
         path, found = given.vault or Path(folder) / "vault", partial(chosen, given.data, given.documents)
-        vault = vault_at(path, given.model, lambda made: made.add_documents(found()), epsilon=20, delta=DELTA)
+        vault = vault_at(path, given.model, lambda made: made.add_documents(found()), epsilon=given.grant, delta=DELTA)
+        if given.rule:
+            rule = adapt_completer(FunctionModel(read_by_rule, name="rule", row_independent=True))
+            vault = Vault.open(path, model=rule)
         if given.readings:
             vault.read(lambda done, size: told("reading", done, size))
         findings = run_attack(vault, attack, told)
     for headings, rows, path in (
-        (report.HEADINGS, report.membership_rows(findings), given.csv),
+        (report.headings(findings), report.membership_rows(findings), given.csv),
         (report.TRUE, report.true_positive_rows(findings), name_part(given.csv, "true-positives")),
         (report.SECRETS, report.secret_rows(findings), name_part(given.csv, "secrets")),
     ):
@@ -221,11 +233,8 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
         print()
     asked = "{} questions about each person, {} about canaries, {} for extraction".format(*findings.results[0].asked)
     print(f"{report.summary(findings)} {asked}.", end=" ")
-    float32 = ", float32" * given.float32
-    print(
-        f"{model_name(given.model)}, minilm+words, {given.tokens} tokens, {given.voters} voters, "
-        f"seed {given.seed}{float32}"
-    )
+    name = "rule" if given.rule else model_name(given.model) + ", float32" * given.float32
+    print(f"{name}, minilm+words, {given.tokens} tokens, {given.voters} voters, seed {given.seed}")
 
 
 DISEASE, TREATMENT = "Quorblex Grumphitis", "Zorvane Drops"
@@ -306,48 +315,28 @@ def accomplices_of(rounds: VotingBudget) -> int:
     return needed - 1
 
 
-def drawn_votes(
-    copy: Vault, attacked: Attacked, questions: int, seed: int, told: Callable[[], None]
-) -> tuple[float, int]:
-    """The score of one draw, in which the question is asked so often from one grant; and how often it was answered."""
+def drawn_score(copy: Vault, attacked: Attacked, seed: int) -> float:
+    """The score of one draw."""
     ledger = MemoryLedger(copy.ledger.budget, simulation=True)
-    total, released = 0.0, 0
-    for number in range(questions):
-        noise = attacked.noise(1000 * seed + number)
-        answer = copy.simulate(QUESTION, attacked.algorithm, noise=noise, ledger=ledger)
-        found = score(answer)
-        released += found > LEAST
-        # In a stream an answer that is not released says little beside the others.
-        total += found if questions == 1 or found > LEAST else 0.0
-    told()
-    return total, released
+    found = score(copy.simulate(QUESTION, attacked.algorithm, noise=attacked.noise(1000 * seed), ledger=ledger))
+    print(".", end="", file=sys.stderr)
+    return found
 
 
-def votes_row(pair: Copies, attacked: Attacked, accomplices: int, draws: int, questions: int, seed: int) -> list[str]:
+def votes_row(pair: Copies, attacked: Attacked, accomplices: int, draws: int, seed: int) -> list[str]:
     """Attack, and return the row of the table."""
-    budget = pair[0].ledger.budget
-    plan = budget_of_question(attacked, budget).plan
-    claim = (plan.ceiling.epsilon, plan.ceiling.delta) if questions == 1 else (budget.epsilon, budget.delta)
-    scores: list[list[float]] = []
-    released = 0
-    for place, copy in enumerate(pair):
-        found = [
-            drawn_votes(
-                copy, attacked, questions, seed + 2 * number + place, lambda: print(".", end="", file=sys.stderr)
-            )
-            for number in range(draws)
-        ]
-        scores.append([one for one, _ in found])
-        released += sum(count for _, count in found)
-    seen = Advantage.of(scores[1], scores[0], *claim)
-    auc = f"{seen.auc.value:.3f} ({seen.auc.low:.3f}-{seen.auc.high:.3f})"
-    label = attacked.label if questions == 1 else f"{attacked.label}, {questions} times from one grant"
+    plan = budget_of_question(attacked, pair[0].ledger.budget).plan
+    outs, ins = (
+        [drawn_score(copy, attacked, seed + 2 * number + place) for number in range(draws)]
+        for place, copy in enumerate(pair)
+    )
+    seen = Advantage.of(ins, outs, plan.ceiling.epsilon, plan.ceiling.delta)
     return [
-        label,
+        attacked.label,
         str(accomplices),
-        f"{claim[0]:.2f}",
-        f"{released / (2 * draws * questions):.2f}",
-        auc,
+        f"{plan.ceiling.epsilon:.2f}",
+        f"{sum(one > LEAST for one in [*outs, *ins]) / (2 * draws):.2f}",
+        f"{seen.auc.value:.3f} ({seen.auc.low:.3f}-{seen.auc.high:.3f})",
         f"{seen.most_auc:.3f}",
         f"{seen.value:.2f}",
         f"{seen.most:.2f}",
@@ -367,16 +356,13 @@ def attack_votes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> N
 
     "advantage": true less false positives at the threshold that one half of the draws chooses, counted on the other
     half. "most": what (epsilon, delta) allows. "shown": the lower bound of epsilon, at confidence 0.95. BROKEN
-    twins release the votes of all without noise ("every vote"), or with a tenth of all noise. --streams: so many
-    streams, in which the same question is asked anew until the person's grant is spent; the score is the sum.
-    Nothing is paid; noise is seeded.
+    twins release the votes of all without noise ("every vote"), or with a tenth of all noise. Nothing is paid; noise
+    is seeded.
     """
     parser.add_argument("vault", type=Path)
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--epsilon", type=float, nargs="*", default=[1.0, 10.0])
     parser.add_argument("--others", type=int, default=40, help="so many documents of the vault are in the copies")
-    parser.add_argument("--streams", type=int, default=0)
-    parser.add_argument("--questions", type=int, default=25, help="of a stream: as many as the grant pays for")
     parser.add_argument("--seed", type=int, default=0)
     add_model_option(parser)
     add_csv_option(parser)
@@ -397,9 +383,7 @@ def attack_votes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> N
     for accomplices, group in groupby(sorted(cells, key=itemgetter(0)), key=itemgetter(0)):
         with copies(vault, given.others, accomplices) as pair:
             for _, one in group:
-                table.write(votes_row(pair, one, accomplices, given.draws, 1, given.seed))
-                if given.streams and one is attacked[0]:
-                    table.write(votes_row(pair, one, accomplices, given.streams, given.questions, given.seed))
+                table.write(votes_row(pair, one, accomplices, given.draws, given.seed))
     with copies(vault, 0, 10) as pair:
         said = " and ".join(f"{stating(copy)} of {10 + place}" for place, copy in enumerate(pair))
     print(

@@ -35,13 +35,10 @@ def audit_all(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--draws", type=int, help="for each input, of audits and not of twins; default: that of each")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-twins", action="store_true", help="the audits alone")
     given = parser.parse_args(arguments)
     failed = 0
     for kind in given.kinds:
         for options in (["--draws", str(given.draws)] if given.draws else [], ["--twins"]):
-            if options == ["--twins"] and given.no_twins:
-                continue
             words = ["audit", kind, *options, "--seed", str(given.seed), "--markdown"]
             print(f"\ndiscreet {' '.join(words)}\n", flush=True)
             failed += subprocess.run([sys.executable, "-m", "discreet", *words], check=False).returncode != 0

@@ -30,7 +30,7 @@ EXPERIMENTS = {
         {"exports": "files:write_exports", "speed": "files:time_files", "scans": "files:time_scans"},
     ),
     "accuracy": Experiment(
-        "How often statistics, codes and themes are right, and what a grant pays for",
+        "How often statistics, codes, themes and choices are right, and what a grant pays for",
         {
             "statistics": "accuracy_of_statistics:measure_statistics",
             "kinds": "kinds:measure_kinds",
@@ -38,15 +38,12 @@ EXPERIMENTS = {
             "understanding": "understanding:ask_clinic",
             "themes": "themes:measure_themes",
             "grants": "grants:tabulate_grants",
+            "choices": "choices:compare_choices",
         },
     ),
     "streams": Experiment(
         "Many questions from one grant",
-        {
-            "stream": "streams:run_stream_settings",
-            "many-questions": "streams:compare_numbers",
-            "tokens": "streams:count_private_tokens",
-        },
+        {"stream": "streams:run_stream_settings"},
     ),
     "serving": Experiment(
         "The server under load, when its replies come, and real clients",

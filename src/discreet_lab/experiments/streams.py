@@ -1,43 +1,30 @@
-"""Streams of questions from one grant: relevant units pay, or all units pay; and the tokens that a grant buys."""
+"""Streams of questions from one grant: relevant units pay, or all units pay."""
 
 import argparse
 import itertools
-import json
 import re
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.base import Algorithm
 from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
 from discreet.generation.model import VotingModel
-from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.costs import Pure
-from discreet.query.known_answers import KnownQuestion, read_questions
-from discreet.registry import DPRAG, RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG
-from discreet.retrieval.public import PublicTexts
+from discreet.query.known_answers import KnownQuestion
+from discreet.registry import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG
 from discreet.vault import Vault
 from discreet_lab.baselines.vote_rag import VoteRAG
-from discreet_lab.bench.experiments.accounting import count_tokens
-from discreet_lab.bench.experiments.many_questions import find_fitting
 from discreet_lab.bench.experiments.streams import DELTA, is_affordable, tune_similarity
 from discreet_lab.bench.open_data import asked_again, read_stream
 from discreet_lab.evaluation.caching_model import CachingModel
-from discreet_lab.evaluation.experiment import run_answers, summary
-from discreet_lab.evaluation.metrics import mean_and_margin, score
 from discreet_lab.evaluation.stream import Setting, StreamResult, run_stream
 from discreet_lab.experiments.common import (
-    TableWriter,
     add_csv_option,
     add_model_option,
-    open_vault,
     vault_at,
     write_table,
 )
@@ -172,10 +159,8 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
     parser.add_argument("--all-vote", action="store_true", help="without the settings in which the nearest vote")
     parser.add_argument("--voters", type=int, default=40)
     parser.add_argument("--inner", choices=["consensus", "dp-sparse-vote-rag"], default="consensus")
-    parser.add_argument("--private-tokens", type=int, default=8, help="of dp-sparse-vote-rag")
     parser.add_argument("--max-tokens", type=int, default=24)
     parser.add_argument("--document-tokens", type=int, default=0)
-    parser.add_argument("--prefix", default="")
     parser.add_argument("--reuse", action="store_true", help="murag and murag-ada also with earlier answers reused")
     parser.add_argument("--by-support", action="store_true", help="murag and murag-ada also with prices by support")
     parser.add_argument("--by-counts", action="store_true", help="murag-ada also with answers released by counts")
@@ -186,19 +171,15 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
     )
     parser.add_argument("--kinds", type=Path, help="a CSV file with the accuracy for each kind of question")
     parser.add_argument("--plot", type=Path)
-    parser.add_argument("--out", type=Path, help="everything, as JSON lines")
     add_model_option(parser)
     add_csv_option(parser)
     given = parser.parse_args(arguments)
     questions = read_stream(given.questions, given.limit)
     if given.asked:
         questions = asked_again(questions, given.asked)
-    common: dict[str, Any] = {
-        name: getattr(given, name) for name in ("voters", "max_tokens", "document_tokens", "prefix")
-    }
-    inner: VoterEnsemble = Consensus(**common, grounded=given.grounded)
-    if given.inner == DPSparseVoteRAG.name:
-        inner = DPSparseVoteRAG(**common, private_tokens=given.private_tokens)
+    common: dict[str, Any] = {name: getattr(given, name) for name in ("voters", "max_tokens", "document_tokens")}
+    whole = given.inner == Consensus.name
+    inner: VoterEnsemble = Consensus(**common, grounded=given.grounded) if whole else DPSparseVoteRAG(**common)
     with tempfile.TemporaryDirectory() as temporary:
         folder, same = given.vault or Path(temporary) / "vault", {"embedder": given.embedder, "delta": DELTA}
         vault = vault_at(folder, given.model, lambda made: made.add(given.documents), epsilon=1.0, **same)
@@ -215,8 +196,6 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
 
         model = CachingModel(vault.model, kept=given.rows)
         outcomes = run_stream(vault, questions, settings, given.seed, progress, model)
-    if given.out is not None:
-        given.out.write_text("".join(json.dumps(outcome.describe()) + "\n" for outcome in outcomes))
     write_outcomes(outcomes, given.csv)
     if given.kinds is not None:
         write_kinds(outcomes, questions, given.kinds)
@@ -230,108 +209,3 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
         print(f"Refused, since nothing could be released: {', '.join(refused)}")
     if given.plot is not None:
         draw(outcomes, given.plot, 10.0)
-
-
-def number_rows(
-    given: argparse.Namespace, vault: Vault, questions: list[KnownQuestion]
-) -> Iterator[tuple[str, list[str]]]:
-    """Yield a row for each way to answer when it is done: its name, and a cell for each number of questions."""
-    budget, model = Budget(given.epsilon, given.delta, 0.5 * given.delta), CachingModel(vault.model)
-    for corpus in given.corpora:
-        texts = PublicTexts.read(corpus, vault.embedder)
-        drafts = RAG().read_all([(q.question, texts.unsealed_passages(q.question, 1)) for q in questions], vault.model)
-        scores = [score(draft.text, q.answers, q.kind) for draft, q in zip(drafts, questions, strict=True)]
-        mean, margin = mean_and_margin([[value] for value in scores])
-        yield f"rag over {corpus.stem}, paid once", [f"{mean:.2f} ± {margin:.2f}"] * len(given.numbers)
-    for name, priced in priced_kinds(given).items():
-        cells = []
-        for number in given.numbers:
-            delta = budget.failures / number
-            algorithm = find_fitting(partial(priced, delta=delta), budget, number, vault.model.vocabulary_size)
-            if algorithm is None:
-                cells.append("nothing")
-                continue
-            row = summary(algorithm, run_answers(vault, questions, [algorithm], given.seeds, model=model)[algorithm])
-            price = getattr(algorithm, "epsilon", 0.0)
-            cells.append(f"{row.accuracy:.2f} ± {row.accuracy_margin:.2f} (epsilon {price:.2g})")
-        yield name, cells
-
-
-def priced_kinds(given: argparse.Namespace) -> dict[str, Callable[..., Algorithm]]:
-    """What answers single questions."""
-    found: dict[str, Callable[..., Algorithm]] = {
-        "consensus": lambda epsilon, delta: Consensus(voters=given.voters, epsilon=epsilon, delta=delta),
-        "dp-sparse-vote-rag": lambda epsilon, delta: DPSparseVoteRAG(
-            voters=given.voters, epsilon=epsilon, delta=given.delta
-        ),
-    }
-    if given.dp_rag:
-        found["dp-rag"] = lambda epsilon, delta: DPRAG(epsilon=epsilon, delta=given.delta)
-    return found
-
-
-def compare_numbers(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
-    """Accuracy against the number of questions that one budget pays for, beside a corpus that is asked for nothing.
-
-    Everybody pays for every question out of `--epsilon` at `--delta`; half of delta is for costs that can fail. For
-    each number of questions, the largest price of a question of which so many fit, and the accuracy of a question
-    at that price. Prints Markdown; "nothing" where no price is large enough to release anything. Noise is seeded; a
-    second run prints the same figures.
-    """
-    parser.add_argument("vault", type=Path)
-    parser.add_argument("questions", type=Path)
-    parser.add_argument("corpora", type=Path, nargs="*", metavar="corpus")
-    parser.add_argument("--epsilon", type=float, default=10.0)
-    parser.add_argument("--delta", type=float, default=1e-5)
-    parser.add_argument("--numbers", type=int, nargs="+", default=[1, 10, 100, 1000])
-    parser.add_argument("--limit", type=int)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--voters", type=int, default=40)
-    parser.add_argument("--dp-rag", action="store_true", help="also tokens from summed opinions: slow")
-    add_model_option(parser)
-    add_csv_option(parser)
-    given = parser.parse_args(arguments)
-    vault, questions = open_vault(given.vault, given.model), read_questions(given.questions, given.limit)
-    table = TableWriter(["questions", *map(str, given.numbers)], given.csv)
-    for name, cells in number_rows(given, vault, questions):
-        table.write([name, *cells])
-    print(f"\n{len(questions)} questions, {given.seeds} seeds; {vault.settings.model}, {vault.settings.embedder}")
-
-
-def token_rows() -> list[dict[str, float]]:
-    """A row for each epsilon_token and epsilon."""
-    return [
-        count_tokens(epsilon_token, epsilon)
-        for epsilon_token in (0.5, 1.0, 2.0, 5.0)
-        for epsilon in (1.0, 2.0, 5.0, 10.0, 20.0)
-    ]
-
-
-def microseconds(charges: int = 2000) -> float:
-    """Time of one charge: its curve, the sum, and the budget's verdict."""
-    budget, spent = Budget(1e6, DELTA), Spending.nothing()
-    begin = time.perf_counter()
-    for number in range(charges):
-        spent += Spending.of(Pure(0.5 + 1e-6 * number))
-        budget.admits(spent)
-    return (time.perf_counter() - begin) / charges * 1e6
-
-
-def count_private_tokens(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
-    """How many private tokens of DPSparseVoteRAG a total epsilon buys, under the paper's accounting and ours.
-
-    A private token is one run of the sparse vector and one selection, each of half of epsilon_token. "paper": the
-    larger of plain and advanced composition (Dwork, Rothblum and Vadhan 2010) of epsilon_token. "corrected": the
-    same, with the selection charged twice, as it costs when a vote is replaced rather than added or removed.
-    "ours": a Renyi filter at an order fixed in advance, everything charged for replacement. The last line is the
-    time that one charge takes to be added up and admitted.
-    """
-    parser.add_argument("--json", action="store_true")
-    add_csv_option(parser)
-    given = parser.parse_args(arguments)
-    rows, each = token_rows(), microseconds()
-    if given.json:
-        print(json.dumps({"rows": rows, "microseconds_per_charge": each}))
-        return
-    write_table(list(rows[0]), ([f"{cell:g}" for cell in row.values()] for row in rows), given.csv)
-    print(f"\ndelta {DELTA:g}; {each:.0f} microseconds a charge")

@@ -9,8 +9,8 @@ from discreet.algorithms.base import Algorithm
 from discreet.errors import UsageError
 from discreet.query.known_answers import KnownQuestion
 from discreet.registry import ALGORITHMS, make_algorithm
-from discreet.vault import Vault
 from discreet_lab.bench.measures import columns_on, measured
+from discreet_lab.bench.presets import as_printed, with_preset
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import Row
 from discreet_lab.evaluation.experiment import ScoredAnswer, run_answers
@@ -50,24 +50,22 @@ def settings_of(given: BenchRun) -> Settings:
         own = {one.name for one in fields(ALGORITHMS[name])}
         for values in product(*(values if key in own else (None,) for key, values in varied.items())):
             options = dict(zip(varied, values, strict=True))
-            algorithm = make_algorithm(name, {**shared, **options}, strict=False)
-            found[(("algorithm", name), *options.items())] = algorithm
+            algorithm = make_algorithm(name, with_preset(given.preset, name, {**shared, **options}), strict=False)
+            found[(("algorithm", name), *options.items())] = (
+                as_printed(algorithm) if given.preset == "paper" else algorithm
+            )
     return found
 
 
 def is_affordable(given: BenchRun, key: Sequence[tuple[str, Any]], algorithm: Algorithm) -> bool:
     """Return whether the budget is enough for anything to be released. If not, a note says so."""
     try:
-        algorithm.plan(_budget(given.vault), given.vault.model.vocabulary_size)
+        algorithm.plan(given.vault.ledger.budget, given.vault.model.vocabulary_size)
     except UsageError:
         at = ", ".join(str(value) if name == "algorithm" else f"{name} {value}" for name, value in key if value)
         given.notes.append(f"Left out, since so small a budget releases nothing: {at}.")
         return False
     return True
-
-
-def _budget(vault: Vault) -> Any:
-    return vault.ledger.budget
 
 
 def groups_of(given: BenchRun) -> dict[str, list[int]]:

@@ -21,6 +21,8 @@ from discreet.vault import Vault
 from discreet_lab.attacks.simulation import copied, documents_of, private_folder
 from discreet_lab.bench.experiments.answers import groups_of, is_affordable
 from discreet_lab.bench.measures import columns_on, measured
+from discreet_lab.bench.presets import preset_of, with_preset
+from discreet_lab.bench.printed_synrag import PrintedSynRAG, says_yes
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import THE_QUESTIONS, Row
 from discreet_lab.evaluation.experiment import ScoredAnswer, run_answers
@@ -80,7 +82,7 @@ def _query_time(given: BenchRun) -> list[Row]:
     settings: dict[tuple[str, float | None], Any] = {}
     for name in [*given.values.get("algorithm", ()), *given.plugins]:
         for epsilon in given.values["epsilon"]:
-            one = make_algorithm(name, {**shared, "epsilon": epsilon}, strict=False)
+            one = make_algorithm(name, with_preset(given.preset, name, {**shared, "epsilon": epsilon}), strict=False)
             settings[name, getattr(one, "epsilon", None)] = one
     settings = {key: one for key, one in settings.items() if is_affordable(given, [("algorithm", key[0])], one)}
     advance = given.count("answering", len(settings) * len(given.questions) * given.seeds)
@@ -102,8 +104,9 @@ def _synthetic(given: BenchRun) -> list[Row]:
     with private_folder() as folder, copied(given.vault, folder / "copy", documents_of(given.vault), []) as copy:
         for label, name, options in given.values["corpus"]:
             for epsilon in given.values["epsilon"]:
-                of_all = {key: value for key, value in options.items() if key != "task"}
-                method = METHODS[name](epsilon=epsilon, delta=given.delta or DELTA, **of_all)
+                of_all = {key: value for key, value in options.items() if key not in _left_out(given, name)}
+                kind = PrintedSynRAG if given.preset == "paper" and name == PrintedSynRAG.name else METHODS[name]
+                method = kind(epsilon=epsilon, delta=given.delta or DELTA, **with_preset(given.preset, name, of_all))
                 # A task drops texts of a corpus, so the corpus is not made again for it.
                 if method not in known:
                     known[method] = _made(given, copy, method, folder / f"{label}-{epsilon:g}.jsonl")
@@ -113,6 +116,11 @@ def _synthetic(given: BenchRun) -> list[Row]:
                 more = {"texts": len(texts), "told": share_told(texts, given.questions)}
                 rows += [row | more for row in _grouped(given, key, columns, outcomes)]
     return rows
+
+
+def _left_out(given: BenchRun, name: str) -> set[str]:
+    """Return the options that are no parameters of a method, or that its preset has in their place."""
+    return {"task", *({"keywords"} & preset_of(given.preset, name).parameters.keys())}
 
 
 def _made(given: BenchRun, copy: Vault, method: SynthesisAlgorithm[Any], path: Path) -> list[str]:
@@ -126,7 +134,8 @@ def _made(given: BenchRun, copy: Vault, method: SynthesisAlgorithm[Any], path: P
 def keep_useful(given: BenchRun, texts: Sequence[str]) -> list[str]:
     """Return the texts that the model finds of use for questions such as the first one."""
     model = require_scores(given.vault.model, "the self-filter")
-    kept = useful(model, f"answer questions such as: {given.questions[0].question}", texts) if texts else []
+    judge = says_yes if given.preset == "paper" else useful
+    kept = judge(model, f"answer questions such as: {given.questions[0].question}", texts) if texts else []
     return [text for text, use in zip(texts, kept, strict=True) if use]
 
 

@@ -19,6 +19,7 @@ from discreet.vault import Vault
 from discreet_lab.baselines.vote_rag import VoteRAG
 from discreet_lab.bench.experiments.many_questions import find_fitting, priced
 from discreet_lab.bench.measures import columns_on, mean_of_texts
+from discreet_lab.bench.presets import preset_of, with_preset
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import PRECISION, TOP_K_RELEASE, Row
 from discreet_lab.evaluation.stream import Setting, mean_of, run_stream
@@ -121,8 +122,9 @@ def _settings(given: BenchRun, similarity: float) -> list[tuple[Row, Setting]]:
     for values in product(*(given.values[name] for name in columns)):
         cells = dict(zip(columns, values, strict=True))
         for name in (one for one in names if one not in BASELINES):
-            setting = _setting(given, name, cells, similarity)
-            at = {"algorithm": name, **cells}
+            own = dict(cells)
+            setting = _setting(given, name, own, similarity)
+            at = {"algorithm": name, **own}
             if is_affordable(setting, given.vault.model.vocabulary_size):
                 found.append((at, setting))
             else:
@@ -160,20 +162,20 @@ def _own(given: BenchRun, name: str, cells: Row) -> list[tuple[Row, Setting]]:
 
 
 def _setting(given: BenchRun, name: str, cells: Row, similarity: float) -> Setting:
-    options = {key: cells.get(key) for key in ("voters", "epsilon_token")}
-    inner: Any = make_algorithm(
-        cells.get("inner") or given.one("inner", "consensus"),
-        {**given.parameters, **options},
-        strict=False,
+    options = {key: cells.get(key) for key in ("voters", "epsilon_token", "inner")}
+    wanted = with_preset(
+        given.preset, name, {**given.parameters, **options, "inner": options["inner"] or given.given.get("inner")}
     )
+    inner: Any = make_algorithm(wanted.pop("inner", None) or given.one("inner", "consensus"), wanted, strict=False)
     assert isinstance(inner, VoterEnsemble)
     uses = cells.get("uses") or 1
     made = {
         NaiveMultiRAG.name: NaiveMultiRAG(inner=inner, uses=len(given.questions)),
         MuRAG.name: MuRAG(inner=inner, uses=uses, similarity=similarity),
-        MuRAGAda.name: MuRAGAda(inner=inner, uses=uses),
+        MuRAGAda.name: MuRAGAda(inner=inner, uses=uses, epsilon_threshold=wanted.get("epsilon_threshold")),
     }[name]
-    setting = Setting(made, cells["epsilon"], given.delta or DELTA)
+    epsilon = cells["epsilon"] = preset_of(given.preset, name).epsilon or cells["epsilon"]
+    setting = Setting(made, epsilon, given.delta or DELTA)
     return replace(setting, reuse=True) if cells.get("reuse") and name != NaiveMultiRAG.name else setting
 
 

@@ -9,6 +9,8 @@ PAPER = Paper(
     "Privacy-Preserving Retrieval-Augmented Generation with Differential Privacy",
     ("OPT 1.3B", "OPT 2.7B", "Pythia 1.4B", "GPT2-XL", "Llama 3.2 1B", "Llama 3.1 8B"),
     1e-4,
+    "DPR",
+    100,
 )
 PRICE = "a vote is replaced, so the selection costs twice what the paper charges; a Renyi filter adds up"
 REPORTED = {name: (read_table(rows), KINDS[name[1]]) for name, rows in PRINTED.items()}

@@ -7,6 +7,8 @@ PAPER = Paper(
     "Wu, Wang and Wang",
     "Beyond Per-Question Privacy: Multi-Query Differential Privacy for RAG Systems",
     ("OPT 1.3B", "Pythia 1.4B", "Mistral 7B"),
+    embedder="DPR",
+    questions=100,
 )
 PRICE = "a Renyi filter for each unit adds up"
 SHARED = {"parameters": {"max_tokens": 16}, "inner": "consensus"}

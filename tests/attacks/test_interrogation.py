@@ -1,0 +1,76 @@
+"""Several short questions about one person: plain RAG is seen through, by both ways, and sound votes are not."""
+
+import re
+
+import pytest
+
+from discreet.errors import UsageError
+from discreet.generation.completer_adapter import adapt_completer
+from discreet.generation.function_model import FunctionModel
+from discreet.retrieval.documents import Document
+from discreet.vault import Vault
+from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.interrogation import NO, RIGHT, UNKNOWN, YES, interrogate, mask, read_by_rule, share_right
+from discreet_lab.attacks.membership import Suspect
+from discreet_lab.attacks.questions import WAYS
+from discreet_lab.attacks.report import headings, membership_rows
+from discreet_lab.attacks.suite import run_attack
+from discreet_lab.attacks.targets import DEFAULT
+
+PEOPLE, COLOURS = 24, "amber beige coral denim ebony flax".split()
+
+
+def note(number: int) -> str:
+    """The words of one half stand in no other note; all notes share the other words."""
+    own = [f"{colour}{number}" for colour in COLOURS]
+    return f"{own[0]} with {own[1]} was {own[2]} where patient{number} had {own[3]} and {own[4]} after {own[5]}"
+
+
+SUSPECTS = [Suspect(f"person {number}", True, note(number)) for number in range(4)]
+
+
+def test_half_of_the_facts_are_true() -> None:
+    for suspect, pairs in zip(SUSPECTS, interrogate(SUSPECTS, 4), strict=True):
+        assert [answer for _, answer in pairs] == [YES, NO, YES, NO]
+        for question, answer in pairs:
+            known, word = re.findall(r'say "?s? ?"([^"]+)"|says "([^"]+)"', question), question.split('"')[-2]
+            assert known
+            assert (word in suspect.text.split()) is (answer == YES)
+            assert word not in question.split('"')[1]  # the known words do not tell it
+    with pytest.raises(UsageError, match="Ask fewer"):
+        interrogate(SUSPECTS, 40)
+
+
+def test_masks_take_out_the_rarest_words() -> None:
+    for suspect, pairs in zip(SUSPECTS, mask(SUSPECTS, 3), strict=True):
+        assert len({word for _, word in pairs}) == 3
+        for question, word in pairs:
+            assert word in suspect.text.split()
+            assert word not in question.split()
+            assert "____" in question
+
+
+def test_answers_are_right_wrong_or_unknown() -> None:
+    said = share_right(["Yes, it does.", "It does not. No.", "I cannot say.", "Yes. No."], [YES, NO, YES, NO])
+    assert said.tolist() == [[1, 1], [1, 1], [0, -UNKNOWN], [0, 0]]
+    assert share_right(["The word is Amber3.", ""], ["amber3", "amber3"]).tolist() == [[1, 1], [0, 0]]
+    assert len(RIGHT) == said.shape[1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_plain_rag_is_seen_through_and_votes_are_not(vault: Vault, way: str) -> None:
+    vault = Vault.open(vault.path, model=adapt_completer(FunctionModel(read_by_rule, row_independent=True)))
+    vault.add_documents(Document(f"n{number}", f"person {number}", note(number)) for number in range(PEOPLE))
+    options = {"voters": 4, "max_tokens": 8}
+    attack = Attack(
+        targets=("rag", "consensus", DEFAULT), members=8, questions=3, planted=1, prompts=(), options=options, way=way
+    )
+    findings = run_attack(vault, attack)
+    plain, votes, default = findings.results
+    assert plain.many[RIGHT[0]].auc.value > 0.9
+    for private in (votes, default):
+        assert 0.3 <= private.many[RIGHT[0]].auc.value <= 0.7
+    assert headings(findings)[1] == f"one: {RIGHT[0]}"
+    assert len(membership_rows(findings)[0]) == len(headings(findings))
+    budget = vault.ledger.budget
+    assert default.target.price(1) == default.target.price(3) == (budget.epsilon, budget.delta)

@@ -1,0 +1,78 @@
+"""The presets: they are the papers' settings, keep their epsilon, and say where the specification is taken."""
+
+from dataclasses import fields
+from itertools import product
+from typing import Any
+
+import pytest
+
+from discreet.errors import UsageError
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.costs import Together
+from discreet.privacy.partition import REPLACE_ONE
+from discreet.registry import ALGORITHMS, make_algorithm
+from discreet.synthesis.runner import METHODS
+from discreet_lab.bench.papers.dp_vote_rag import REPORTED
+from discreet_lab.bench.papers.dp_vote_rag_tables import TOKENS, TOTALS, VOTERS
+from discreet_lab.bench.presets import PAPER, as_printed, printed_tokens, with_preset
+from discreet_lab.bench.printed_synrag import PrintedSynRAG
+from discreet_lab.bench.runner import BenchOptions, run_table
+from discreet_lab.bench.tables import find_table
+
+CORPORA = {"dp-synrag"}
+VOCABULARY = 50_000
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_parameters_of_a_preset_exist(name: str) -> None:
+    if name in CORPORA:
+        PrintedSynRAG(epsilon=10, delta=1e-5, **PAPER[name].parameters)
+        return
+    given = dict(PAPER[name].parameters)
+    inner = ALGORITHMS[given.pop("inner")] if "inner" in given else ALGORITHMS[name]
+    assert given.keys() <= {one.name for kind in (ALGORITHMS[name], inner) for one in fields(kind)}
+
+
+def test_settings_are_those_that_the_papers_state() -> None:
+    synrag = PAPER["dp-synrag"].parameters
+    assert [synrag[one] for one in ("keywords", "overlap", "tokens")] == [10, 5, 70]
+    assert synrag["clusters"] in (500, 1000)
+    assert synrag["shape"] in ("centred", "clip")
+    assert PAPER["murag-ada"].parameters["epsilon_threshold"] == 1
+    assert PAPER["naive-multi-rag"].epsilon == 1000
+    assert {PAPER[one].parameters["inner"] for one in PAPER if "murag" in one or "naive" in one} == {
+        "dp-sparse-vote-rag"
+    }
+    for name in ("dp-vote-rag", "dp-sparse-vote-rag", "dp-ksa"):
+        assert PAPER[name].parameters["delta"] == 1e-4
+
+
+@pytest.mark.parametrize("name", ["dp-vote-rag", "dp-sparse-vote-rag"])
+@pytest.mark.parametrize(("token", "epsilon"), product(TOKENS, TOTALS))
+def test_votes_have_the_papers_tokens_and_keep_their_epsilon(name: str, token: float, epsilon: float) -> None:
+    options = with_preset("paper", name, {"epsilon": epsilon, "epsilon_token": token})
+    made: Any = as_printed(make_algorithm(name, options, strict=False))
+    rounds = made.calibrate(Budget(20, 1e-4, 5e-5), VOCABULARY)
+    assert rounds.plan.rounds == printed_tokens(token, epsilon) == min(10, int(epsilon / token))
+    assert rounds.delta == pytest.approx(1e-5)
+    costs = [one.cost(REPLACE_ONE) for one in made.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)]
+    assert sum(one.curve[-1] for one in costs) <= token  # at the order of infinity
+    assert rounds.plan.ceiling.admits(Spending.of(Together(tuple(costs)), rounds.plan.rounds))
+    assert (rounds.plan.ceiling.epsilon, rounds.plan.ceiling.delta) == (epsilon, 1e-4)
+
+
+def test_printed_tables_are_alike_where_the_number_of_tokens_is() -> None:
+    """Both deltas of the paper allow ten tokens: its own tables show it, where more epsilon changes no figure."""
+    for figures, _ in REPORTED.values():
+        for voters, token, (less, more) in product(VOTERS, TOKENS, [(10.0, 20.0), (20.0, 40.0)]):
+            if printed_tokens(token, less) == printed_tokens(token, more):
+                assert figures["dp-vote-rag", voters, token, less] == figures["dp-vote-rag", voters, token, more]
+
+
+def test_preset_gives_way_to_what_is_given() -> None:
+    assert with_preset("paper", "dp-vote-rag", {"voters": 30, "epsilon_token": None})["voters"] == 30
+    assert with_preset("paper", "dp-vote-rag", {"epsilon_token": None})["epsilon_token"] == 2
+    assert with_preset("ours", "dp-vote-rag", {"voters": 30}) == {"voters": 30}
+    assert METHODS["dp-synrag"](epsilon=10).list_keywords is None
+    with pytest.raises(UsageError, match="no preset"):
+        run_table(find_table("murag-overlap"), BenchOptions(preset="paper"))
