@@ -43,12 +43,3 @@ def test_experiment_that_needs_a_checkout_says_so(
         monkeypatch.delitem(sys.modules, name)
     assert main(["serving", "load"]) == 2
     assert "Run it in the folder" in capsys.readouterr().err
-
-
-def test_older_sources_are_enough_for_the_ledger() -> None:
-    """`ledger payers --before` runs with the package `discreet` of another commit."""
-    module = sys.modules[load_part("ledger", "payers").__module__]
-    assert module.__file__ is not None
-    with open(module.__file__, encoding="utf-8") as file:
-        used = {line.split()[1] for line in file if line.startswith("from discreet.")}
-    assert {name.split(".")[1] for name in used} == {"ledger", "privacy"}

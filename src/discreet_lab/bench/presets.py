@@ -18,7 +18,7 @@ DELTA_TOTAL, DELTA_TOKEN = 1e-4, 1e-5
 
 
 @dataclass(frozen=True)
-class Preset:
+class PaperSettings:
     """The settings of one algorithm.
 
     Attributes:
@@ -47,20 +47,20 @@ _INNER = {
 _REUSED = "each run of the sparse vector has a threshold noise of its own, which Algorithm 5 reuses"
 _KEYWORDS = {"voters": 80, "question_words": True}
 
-PAPER: Mapping[str, Preset] = {
-    "dp-vote-rag": Preset(_VOTES, _DOUBLED),
-    "dp-sparse-vote-rag": Preset(_VOTES, _DOUBLED),
-    "vote-rag": Preset({"voters": 40, "units_per_voter": 1}),
-    "dp-ksa": Preset(
+PAPER: Mapping[str, PaperSettings] = {
+    "dp-vote-rag": PaperSettings(_VOTES, _DOUBLED),
+    "dp-sparse-vote-rag": PaperSettings(_VOTES, _DOUBLED),
+    "vote-rag": PaperSettings({"voters": 40, "units_per_voter": 1}),
+    "dp-ksa": PaperSettings(
         {**_KEYWORDS, "delta": 1e-4},
         "a gap of counts moves by two: the choice of k has Gumbel(4/epsilon), twice the paper's noise; words leave as "
         "a set, and search is exact",
     ),
-    "ksa": Preset(_KEYWORDS),
-    "murag": Preset(_INNER, _REUSED),
-    "murag-ada": Preset({**_INNER, "epsilon_threshold": 1.0}, _REUSED),
-    "naive-multi-rag": Preset(_INNER, _REUSED, epsilon=1000.0),
-    "dp-synrag": Preset(
+    "ksa": PaperSettings(_KEYWORDS),
+    "murag": PaperSettings(_INNER, _REUSED),
+    "murag-ada": PaperSettings({**_INNER, "epsilon_threshold": 1.0}, _REUSED),
+    "naive-multi-rag": PaperSettings(_INNER, _REUSED, epsilon=1000.0),
+    "dp-synrag": PaperSettings(
         {
             "keywords": 10,
             "clusters": 500,
@@ -75,13 +75,13 @@ PAPER: Mapping[str, Preset] = {
 }
 """By algorithm. The papers vary voters (30, 40, 50) and epsilon_token (1, 2, 5; of MuRAG 0.5, 1, 2), and take R = 500
 or 1000, 80 to 100 units a cluster, centred or plain clipping: here is one of each, and --param takes the others."""
-PRESETS: Mapping[str, Mapping[str, Preset]] = {"paper": PAPER, "ours": {}}
+PRESETS: Mapping[str, Mapping[str, PaperSettings]] = {"paper": PAPER, "ours": {}}
 """By name. Ours has the defaults of each algorithm, as a table has without a preset."""
 
 
-def preset_of(name: str, algorithm: str) -> Preset:
+def preset_of(name: str, algorithm: str) -> PaperSettings:
     """Return the settings of an algorithm in a preset; its defaults if the preset has none, or is ""."""
-    return PRESETS.get(name, {}).get(algorithm, Preset())
+    return PRESETS.get(name, {}).get(algorithm, PaperSettings())
 
 
 def with_preset(name: str, algorithm: str, given: Mapping[str, Any]) -> dict[str, Any]:

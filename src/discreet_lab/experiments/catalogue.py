@@ -65,7 +65,6 @@ EXPERIMENTS = {
         "What a payment costs, and whether every charge is there after a load",
         {
             "payments": "ledger:time_payments",
-            "payers": "ledger:time_payers",
             "load": "vault_load:load_vault",
         },
     ),

@@ -1,6 +1,6 @@
 """The findings of the five papers beside recorded figures, with a verdict that a rule decides.
 
-    .venv/bin/python -m discreet_lab.bench.findings    # writes docs/results/data/findings.csv
+    .venv/bin/python -m discreet_lab.findings    # writes docs/results/data/findings.csv
 
 A difference outside of its margin (of confidence 0.95) speaks for a finding or against it; one within it leaves the
 finding open. "contradicted" needs a reason whose cells, or whose test, measure it: else the finding is open, too.
