@@ -21,8 +21,6 @@ ALGORITHMS, MODELS = "discreet.algorithms", "discreet.models"
 STORES, STORE_ADDRESSES = "discreet.stores", "discreet.store_addresses"
 EMBEDDERS, LOADERS = "discreet.embedders", "discreet.loaders"
 COMMANDS, DECODERS = "discreet.commands", "discreet.decoders"
-GROUPS = (ALGORITHMS, STORES, STORE_ADDRESSES, MODELS, EMBEDDERS, LOADERS, COMMANDS, DECODERS)
-"""The groups of entry points that this program reads."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def load_usable(group: str, reserved: Collection[str] = ()) -> dict[str, Any]:
     """Return the plug-ins of a group that can be used, by name.
 
     Args:
-        group: one of `GROUPS`.
+        group: a group of entry points, such as `ALGORITHMS`.
         reserved: names of built-in parts, which no plug-in may replace.
     """
     return _load_all(group, reserved)[0]
@@ -84,7 +82,7 @@ def find_failures(group: str, reserved: Collection[str] = ()) -> list[PluginFail
     """Return the plug-ins of a group that cannot be used, in the order of their names.
 
     Args:
-        group: one of `GROUPS`.
+        group: a group of entry points, such as `ALGORITHMS`.
         reserved: names of built-in parts, which no plug-in may replace.
     """
     return _load_all(group, reserved)[1]
@@ -94,7 +92,7 @@ def load_plugin(group: str, name: str, check: Callable[[Any], str] | None = None
     """Return one plug-in by its name, or None if no package declares it. Load no other plug-in.
 
     Args:
-        group: one of `GROUPS`.
+        group: a group of entry points, such as `ALGORITHMS`.
         name: its name in the group.
         check: returns the defect of what was loaded, or "" for none.
 

@@ -96,11 +96,6 @@ class Job:
         return f"{self.share:.0f}" + (f"; needs at least {self.needs:.0f}" if self.needs else "")
 
 
-def _load(name: str, arguments: str) -> JobKind:
-    """Return a kind of load, whose size is its seconds; less than a minute shows nothing."""
-    return JobKind(name, EXPERIMENTS, arguments, share=4 / 32, an_hour=3600, least=60, in_memory=False)
-
-
 KINDS = (
     # Of mechanisms, no fewer draws than without --draws.
     JobKind("audit", "discreet", "audit mechanisms --draws {size} --seed {seed} --markdown", 2 / 32, 600_000, 10_000),
@@ -112,17 +107,9 @@ KINDS = (
     # Each twin has as many draws as it needs to be flagged, so all of them are one piece of eight minutes.
     JobKind("twins", "discreet", "audit --twins --seed {seed} --markdown", 3 / 32, 7.5, 1),
     # Each target has a part, and some have twenty sound inputs, which come first.
-    JobKind(
-        "fuzz",
-        EXPERIMENTS,
-        "audits fuzz --inputs {size} --seed {seed} --crashes {out}/crashes",
-        8 / 32,
-        400_000,
-        10_000,
-    ),
-    _load("load-corpus", "ledger load --payment corpus --seconds {size}"),
-    _load("load-units", "ledger load --payment unit --seconds {size}"),
-    _load("load-server", "serving load --minutes {minutes}"),
+    JobKind("fuzz", EXPERIMENTS, "audits fuzz --inputs {size} --seed {seed} --crashes {out}/crashes", 0.25, 4e5, 1e4),
+    # Less than a minute of load shows nothing.
+    JobKind("load-server", EXPERIMENTS, "serving load --minutes {minutes}", 12 / 32, 3600, 60, in_memory=False),
 )
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from discreet_lab.findings import COLUMNS, WRITTEN, is_measured, judge, read_figure, read_findings
 from discreet_lab.bench.tables import TABLES
 from discreet_lab.docs_tables import DATA
+from discreet_lab.findings import COLUMNS, WRITTEN, is_measured, judge, read_figure, read_findings
 
 FINDINGS = read_findings()
 WITH_REASON = [finding for finding in FINDINGS if "why" in finding]

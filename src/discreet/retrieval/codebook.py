@@ -30,7 +30,7 @@ from collections import Counter
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -39,7 +39,6 @@ from discreet.errors import BadData, UnknownName, UsageError
 from discreet.system.words import is_unicode
 
 Type = Literal["text", "one of", "any of", "number", "date"]
-TYPES: tuple[Type, ...] = get_args(Type)
 CODED: tuple[Type, ...] = ("one of", "any of")
 """The types whose values are public."""
 FILE = "codebook.yaml"

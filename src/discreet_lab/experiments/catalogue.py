@@ -62,17 +62,12 @@ EXPERIMENTS = {
         {"time": "side_channels:time_releases", "http": "side_channels:attack_by_time"},
     ),
     "ledger": Experiment(
-        "What a payment costs, and whether every charge is there after a load",
-        {
-            "payments": "ledger:time_payments",
-            "load": "vault_load:load_vault",
-        },
+        "What a payment costs",
+        {"payments": "ledger:time_payments"},
     ),
     "scale": Experiment(
         "What each step costs with many records",
-        {
-            "steps": "scale:measure_steps",
-        },
+        {"steps": "scale:measure_steps"},
     ),
     "attacks": Experiment(
         "What attackers find out from answers, from votes and from statistics",

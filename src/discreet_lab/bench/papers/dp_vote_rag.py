@@ -1,6 +1,6 @@
 """Koga, Wu and Chaudhuri: votes on tokens."""
 
-from discreet_lab.bench.papers.dp_vote_rag_tables import KINDS, PRINTED, TOKENS, TOTALS, VOTERS, choose_best, read_table
+from discreet_lab.bench.papers.dp_vote_rag_tables import KINDS, PRINTED, TOKENS, TOTALS, VOTERS, choose_best
 from discreet_lab.bench.table import BenchTable, Data, Paper, Reported
 
 PAPER = Paper(
@@ -13,7 +13,7 @@ PAPER = Paper(
     100,
 )
 PRICE = "a vote is replaced, so the selection costs twice what the paper charges; a Renyi filter adds up"
-REPORTED = {name: (read_table(rows), KINDS[name[1]]) for name, rows in PRINTED.items()}
+REPORTED = {name: (figures, KINDS[name[1]]) for name, figures in PRINTED.items()}
 
 
 def _reported(*keys: str, best: bool = False) -> tuple[Reported, ...]:
