@@ -25,6 +25,7 @@ def save_small_model(folder: Path, kind: str = "Llama", **others: Any) -> None:
     if kind != "Llama" or others:
         _save_by_library(folder, kind, others)
         return
+    folder.mkdir(parents=True, exist_ok=True)
     packaged = packaged_model_dir()
     for name in ("chat_template.jinja", "tokenizer.json", "tokenizer_config.json"):
         shutil.copy(packaged / name, folder)
