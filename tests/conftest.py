@@ -104,8 +104,6 @@ TORCH = (
     *("generation/test_loading.py::test_pickled", "generation/test_loading.py::test_model_without"),
     *("lab/test_speed.py", "operations/test_doctor.py::test_model_is", "cli/test_operations.py::test_doctor_takes"),
     *("retrieval/test_open_embedder.py::test_pair", "retrieval/test_open_embedder.py::test_half"),
-    "cli/test_questions.py::test_model_that_may_read_other_languages_is_asked_in_them",
-    "retrieval/test_sealed_corpus.py::test_unknown_embedders_are_explained",
 )
 """Tests with these prefixes compute with torch, whose import takes ten seconds of one processor."""
 LONG = (

@@ -26,7 +26,7 @@ other = Vault.create("other", epsilon=20, delta=1e-6, embedder="trigrams", unit_
 added = other.add("day.notes")
 other = Vault.open("other")
 print(json.dumps({
-    "guarantee": ALGORITHMS["nearby-units"].guarantee.value,
+    "guarantee": ALGORITHMS["nearby-units"].spec.guarantee.value,
     "answer": [int(answer.text), answer.receipt.epsilon],
     "store": [again.store.count_units(), type(again.store).__name__],
     "embedder": [other.components.embedder.name, other.store.count_units()],

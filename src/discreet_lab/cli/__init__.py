@@ -26,7 +26,7 @@ BENCH = PluginCommand(
 )
 DATASET = PluginCommand(
     "discreet_lab.cli.dataset",
-    "Turn published data sets of the papers into documents and questions.",
+    "Turn a published data set of a paper into documents and questions.",
     _HEADING,
     {"dataset": "DatasetShown"},
 )

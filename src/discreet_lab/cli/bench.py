@@ -78,41 +78,31 @@ def bench(
         str | None,
         typer.Argument(metavar="TABLE", help="A table. Default: list all.", autocompletion=complete_from(TABLES)),
     ] = None,
-    vault: Annotated[
-        Path | None, typer.Argument(metavar="VAULT", help="Default: a temporary one of a fictional hospital.")
-    ] = None,
+    vault: Annotated[Path | None, typer.Argument(metavar="VAULT", help="Default: a fictional hospital.")] = None,
     questions: Annotated[
         Path | None, typer.Argument(metavar="QUESTIONS.jsonl", help='{"question", "answers"} a line.')
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the tables.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Few values and questions: a minute or two.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few values: a minute or two.")] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="The most questions, people or mails.")
     ] = None,
     epsilon: Annotated[
-        list[float] | None, typer.Option(metavar="NUMBER", help="Instead of the table's epsilons. Repeatable.")
+        list[float] | None, typer.Option(metavar="NUMBER", help="In place of the table's epsilons.")
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(metavar="NUMBER", min=0, max=1, help="Instead of the table's delta.")
+        float | None, typer.Option(metavar="NUMBER", min=0, max=1, help="In place of the table's delta.")
     ] = None,
     param: Params = None,
-    voters: Annotated[
-        list[int] | None, typer.Option(metavar="NUMBER", help="As --param voters=NUMBER. Repeatable.")
-    ] = None,
-    inner: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="What answers inside of MuRAG. Repeatable.")
-    ] = None,
+    voters: Annotated[list[int] | None, typer.Option(metavar="NUMBER", help="As --param voters=NUMBER.")] = None,
+    inner: Annotated[list[str] | None, typer.Option(metavar="NAME", help="What answers inside of MuRAG.")] = None,
     preset: Annotated[str, typer.Option(metavar="paper|ours", help="The settings of each algorithm.")] = "",
-    model: Annotated[str, typer.Option(help="A language model, by name or path. Default: the vault's.")] = "",
-    embedder: Annotated[str, typer.Option(help="An embedder, by name or path. Default: the vault's.")] = "",
-    encoder: Annotated[
-        str, typer.Option("--bert-score", metavar="MODEL", help="The token vectors of BERTScore.")
-    ] = PACKAGED,
+    model: Annotated[str, typer.Option(help="Another language model.")] = "",
+    embedder: Annotated[str, typer.Option(help="Another embedder.")] = "",
+    encoder: Annotated[str, typer.Option("--bert-score", metavar="MODEL", help="Vectors for BERTScore.")] = PACKAGED,
     plugin: Plugins = None,
     seed: Annotated[int, typer.Option(min=0, help="The first seed of the noise.")] = 0,
-    rows: Annotated[
-        Path | None, typer.Option(help="A file that keeps what the model said. The same command resumes with it.")
-    ] = None,
+    rows: Annotated[Path | None, typer.Option(help="A file to resume a run with.")] = None,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write the rows to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,

@@ -44,6 +44,14 @@ def check(phrase: Phrase, text: str) -> None:
     assert phrase.holds(UnitRecord((text,))) == (slow_phrase.says(phrase, text) != phrase.denies), (phrase, text)
 
 
+@pytest.mark.parametrize("said", ["denied fever", "denied HIV+", "not on dialysis"])
+def test_a_phrase_that_denies_counts_no_one_who_has_the_thing(said: str) -> None:
+    thing = said.split(maxsplit=1)[1]
+    assert not Phrase(said).holds(UnitRecord((f"She has {thing}.",)))
+    assert Phrase(said).holds(UnitRecord((f"She denied {thing}.",)))
+    assert Phrase(said).holds(UnitRecord(("She has a cough.",)))
+
+
 @given(TEXTS, st.sampled_from(PHRASES) | TEXTS, st.sampled_from(("", *LANGUAGES)))
 def test_odd_texts_say_what_the_definition_finds(text: str, said: str, language: str) -> None:
     if said and (phrase := phrase_of(said, language)):

@@ -412,6 +412,12 @@ def at_most(part: Figure, of: Figure) -> Figure:
     return replace(part, value=value, low=min(part.low, value))
 
 
+def above_by_chance(number: int, what: str) -> str:
+    """Return how many of so many counts of nothing have an interval above 0, in words: half of those that miss."""
+    above = (1 - LEVEL) / 2 * number
+    return f"Of {number} {what} without any, at most about {above:.1f} have an interval above 0 by chance."
+
+
 def less(one: Figure, other: Figure, difference: Figure) -> Figure:
     """Return a difference with the value that follows from the numbers that are shown. Its interval still covers."""
     value = one.value - other.value

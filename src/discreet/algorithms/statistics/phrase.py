@@ -105,8 +105,9 @@ class Phrase:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Its words with a meaning of their own, without their endings."""
-        return self._tongue.content(self.text)
+        """Its words with a meaning of their own, without their endings. A word that denies is none of them."""
+        rest = (word for word in self.text.split() if word.casefold() not in self._tongue.negations)
+        return self._tongue.content(" ".join(rest)) or self._tongue.content(self.text)
 
     @cached_property
     def denies(self) -> bool:

@@ -20,6 +20,7 @@ from discreet.algorithms.statistics.cells import (
     Counted,
     Histogram,
     Reckon,
+    above_by_chance,
     at_most,
     choose_tables,
     cost_of,
@@ -208,10 +209,11 @@ class Themes(Statistic):
 
     @property
     def _limits(self) -> str:
-        """What the table leaves out: the values and groups of a unit beyond K and G."""
+        """What the table leaves out, the values and groups of a unit beyond K and G; and what it shows by chance."""
         groups = f", in at most {self._sizes[1]} of the {len(self._names)} groups" if self.by else ""
-        each = self._cells[1]
-        return f"Each counts in at most {each} {'value' if each == 1 else 'values'}{groups}."
+        number, each = self._cells
+        said = f"Each counts in at most {each} {'value' if each == 1 else 'values'}{groups}."
+        return f"{said} {above_by_chance(number, 'shares' if self.by else 'values')}" if number > 1 else said
 
 
 def _places(own: Sequence[str], known: Mapping[str, int]) -> list[int]:

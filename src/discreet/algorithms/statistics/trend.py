@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from discreet.algorithms.base import Figure
-from discreet.algorithms.statistics.cells import LEVEL, Counted, Reckon, whole
+from discreet.algorithms.statistics.cells import Counted, Reckon, above_by_chance, whole
 from discreet.algorithms.statistics.conditions import ALL, Condition, Known, period_of
 from discreet.algorithms.statistics.counts import Count
 from discreet.algorithms.statistics.statistic import OUTSIDE
@@ -164,8 +164,5 @@ class Trend(Count):
         table = [counted.figure(self.periods.name(place), "count", Reckon([place])) for place in range(self.cells)]
         lines = [f"{figure.name}: {whole(figure)}" for figure in table]
         if len(table) > 1:
-            above = (1 - LEVEL) / 2 * len(table)
-            lines.append(
-                f"Of {len(table)} periods without any, at most about {above:.1f} have an interval above 0 by chance."
-            )
+            lines.append(above_by_chance(len(table), "periods"))
         return "\n".join(lines), table

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import ClassVar
 
-from discreet.algorithms.base import Figure, GeneratedAnswer, Plan, Query
+from discreet.algorithms.base import AlgorithmSpec, Figure, GeneratedAnswer, Input, Plan, Query
 from discreet.algorithms.statistics.cells import (
     Counted,
     Reckon,
@@ -29,7 +29,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.text.attributes import matches
 from discreet.errors import UsageError
 from discreet.generation.model import VotingModel
-from discreet.privacy.account import Account
+from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecord, Value
@@ -187,13 +187,9 @@ class Summary(ValueCounts):
     """
 
     name: ClassVar[str] = "summary"
+    spec: ClassVar[AlgorithmSpec] = AlgorithmSpec(Payment.EACH_UNIT, inputs=frozenset({Input.RECORDS, Input.READINGS}))
 
     each: int = 8
-
-    @property
-    def needs_readings(self) -> bool:
-        """Whether the documents must be read: they must."""
-        return True
 
     def values(self, record: UnitRecord) -> tuple[str, ...]:
         """Return the statements of a unit that have a kind and are not denied."""
