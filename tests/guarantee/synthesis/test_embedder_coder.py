@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
+from discreet.algorithms.statistics.phrase import Phrase
 from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.embedding import Embedder, HashingEmbedder, MiniLM, Told, Vectors
 from discreet.synthesis import embedder_coder
@@ -182,6 +183,6 @@ def test_a_coder_without_rare_codes_is_flagged() -> None:
 
 def test_a_coder_that_ignores_denial_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Clause, "of", staticmethod(ignore_denial))
-    monkeypatch.setattr(embedder_coder.Phrase, "holds", lambda *_: True)  # which heeds denial, too
+    monkeypatch.setattr(Phrase, "holds", lambda *_: True)  # which heeds denial, too
     with pytest.raises(AssertionError):
         check_denial(EmbedderCoder(Bag()))
