@@ -15,7 +15,6 @@ from discreet.operations.releases import erasures
 from discreet.operations.report import gather
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
-from tests.copies import copy_of
 from tests.guarantee.ledger.conftest import Server, sql
 from tests.operations.conftest import CHEAP, with_toy
 from tests.vector_server import vector_server
@@ -52,17 +51,6 @@ def schemas(server: Server) -> set[str]:
         found = {str(name) for (name,) in connection.execute(text("select nspname from pg_namespace"))}
     engine.dispose()
     return found
-
-
-def test_erasure_reaches_a_copy_of_the_folder(vault: Vault, tmp_path: Path) -> None:
-    copy = copy_of(vault.path, tmp_path / "machine")
-    made = copy / "claims" / "datastore-text"
-    for erased in (False, True, False):
-        made.mkdir(parents=True, exist_ok=True)
-        if erased:
-            vault.remove_unit("p1")
-        Vault.open(copy).store.close()
-        assert made.exists() is not erased
 
 
 def test_ledger_and_documents_share_a_database(server: Server, tmp_path: Path) -> None:

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.retrieval.documents import Document
 from discreet.retrieval.postgres_store import PostgresStore
 from discreet.retrieval.store import Store
 from discreet.testing import StoreSuite
 from discreet.testing.plain_store import SCALE, PlainStore
 from discreet.testing.settings import QUICK
 from discreet.testing.store import SIZE, STEPS, MakeStore, direction, replay
+from discreet.vault import Vault
+from tests.copies import copy_of
 from tests.guarantee.ledger.conftest import Server, sql
 from tests.vector_server import make, vector_server
 
@@ -105,3 +108,20 @@ class TestPostgresStore(StoreSuite):
                 (ours.between(threshold, 0.8), theirs.between(threshold, 0.8)),
             ):
                 assert store.passages(one) == plain.passages(other)
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["erased", "replaced"])
+def test_what_is_erased_leaves_other_folders_of_a_shared_store(server: Server, tmp_path: Path, replaced: bool) -> None:
+    """Data that was derived of a text goes in each folder, as soon as that folder's vault is opened."""
+    vault = Vault.create(tmp_path / "vault", epsilon=20, delta=1e-6, embedder="hashing", store=server.url)
+    vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs") for n in range(5))
+    other = copy_of(vault.path, tmp_path / "machine")
+    derived = other / "claims" / "datastore-text"
+    for gone in (False, True, False):
+        derived.mkdir(parents=True, exist_ok=True)
+        if gone and replaced:
+            vault.add_documents([Document("d1", "p1", "stiff knees")])
+        elif gone:
+            vault.remove_unit("p1")
+        Vault.open(other).store.close()
+        assert derived.exists() is not gone
