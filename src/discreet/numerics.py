@@ -15,11 +15,12 @@ as fast as float32 (docs/results/index.md).
 
 import hashlib
 import os
+import pickle
 from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any
 
-from discreet.errors import DiscreetError
+from discreet.errors import BadData, DiscreetError
 
 INSTRUCTIONS = ("avx512_bf16", "amx_bf16", "bf16")  # of x86, of x86 with a matrix unit, of ARM
 """The names of instructions for bfloat16 in torch."""
@@ -250,3 +251,100 @@ def probe_machine() -> str:
         check_matrix_products(layer)
         products = [layer(numbers[:count]).float().numpy().tobytes() for count in _ROWS]
     return hashlib.blake2b(b"".join(products), digest_size=16).hexdigest()
+
+
+# --- what the configuration of a model tells, before anything is loaded -----------------------------------------------
+# A configuration tells of three things that make rows depend on each other, or lock-step decoding compute something
+# else than the library: experts, layers with another memory than keys and values, and positions that turn otherwise in
+# a long sequence.
+
+WINDOWED = {"mistral": False, "phi3": False, "qwen2": True, "qwen3": True, "gemma2": True, "gemma3_text": True}
+"""The types of models whose windows lock-step decoding computes, and whether layers with and without one are mixed."""
+TESTED = frozenset(("opt", "gpt_neox", "gpt2", "llama", *WINDOWED))
+"""The types of models whose lock-step decoding is tested against the library's plain forward pass."""
+_EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+_LAYERS = frozenset(("full_attention", "sliding_attention"))
+_SWITCHING = ("dynamic", "longrope")
+"""Rotations whose angles depend on the longest position of a call, so on other rows: they are kept from switching."""
+
+
+def find_window(config: Any) -> int | None:
+    """Return how many of the last tokens a layer with a window sees; None if no layer has one."""
+    config = config.get_text_config()
+    layers = getattr(config, "layer_types", None)
+    size = getattr(config, "sliding_window", None)
+    return int(size) if size and (not layers or "sliding_attention" in layers) else None
+
+
+def find_context(config: Any) -> int:
+    """Return the longest sequence in tokens.
+
+    It ends where the angles of positions would switch, and at a window that lock-step decoding does not compute.
+    """
+    config = config.get_text_config()
+    limits = [getattr(config, "max_position_embeddings", None)]
+    limits += [one.get("original_max_position_embeddings") for one in _rotations(config) if _switches(one)]
+    if config.model_type not in WINDOWED:
+        limits.append(find_window(config))
+    return min((int(limit) for limit in limits if limit), default=2048)
+
+
+def find_obstacle(config: Any) -> str:
+    """Return why no vault can use such a model; "" if nothing in its configuration speaks against it."""
+    config = config.get_text_config()
+    if getattr(config, "is_encoder_decoder", False):
+        return "it has an encoder, and lock-step decoding feeds a decoder alone"
+    if any((getattr(config, name, None) or 0) > 1 for name in _EXPERTS):
+        return "its experts compute the tokens of all rows together, so that a document changes the rounding of others"
+    if others := sorted(set(getattr(config, "layer_types", None) or ()) - _LAYERS):
+        return f"its layers of the type {', '.join(others)} keep more than keys and values"
+    return ""
+
+
+def find_doubt(config: Any) -> str:
+    """Return why each shape of a batch is checked on public rows before its first use; "" if none needs a check."""
+    if config.model_type not in TESTED:
+        return f"models of the type {config.model_type} are not among those that are tested"
+    if any(getattr(config.get_text_config(), f"{place}_softcapping", None) for place in ("attn_logit", "final_logit")):
+        return "it bounds its scores by a function that may round by the place of a number"
+    return ""
+
+
+def _rotations(config: Any) -> list[Mapping[str, Any]]:
+    given = getattr(config, "rope_parameters", None) or {}
+    return [one for one in (given, *given.values()) if isinstance(one, Mapping)]
+
+
+def _switches(rotation: Mapping[str, Any]) -> bool:
+    return any(kind in str(rotation.get("rope_type", "")) for kind in _SWITCHING)
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+
+def read_weights(from_pretrained: Callable[..., Any], name: str, folder: object, **given: Any) -> Any:
+    """Return a model with its weights from safetensors, or else from `pytorch_model.bin`, read as numbers alone.
+
+    Args:
+        from_pretrained: the function of the transformers library.
+        name: the name of the model, for the error.
+        folder: its folder or hub name.
+        given: further arguments of the function.
+
+    Raises:
+        OSError, ValueError: if there are no weights.
+        BadData: if pickled weights hold more than numbers.
+    """
+    os.environ.setdefault("DISABLE_SAFETENSORS_CONVERSION", "1")  # the library would ask the hub to convert them
+    try:
+        return from_pretrained(folder, use_safetensors=True, **given)
+    except OSError as error:
+        try:
+            return from_pretrained(folder, use_safetensors=False, weights_only=True, **given)
+        except OSError:
+            raise error from None
+        except pickle.UnpicklingError:
+            raise BadData(
+                f"The weights of '{name}' are pickled (pytorch_model.bin) and hold more than numbers, which could run "
+                "code. They were not read. Take the model from its publisher again, or one with safetensors."
+            ) from None

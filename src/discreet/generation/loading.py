@@ -34,13 +34,18 @@ from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.model import Completer, VotingModel
 from discreet.generation.remote.openai_address import OpenAIAddress
 from discreet.generation.remote.openai_model import open_openai
-from discreet.generation.torch_backend.configuration import find_doubt, find_obstacle
 from discreet.generation.torch_backend.transformers_model import Decoder, TransformersModel
 from discreet.generation.vllm_model import check_vllm, open_vllm
-from discreet.numerics import choose_kernels_by_shape, compute_dtype, enforce_row_determinism
+from discreet.numerics import (
+    choose_kernels_by_shape,
+    compute_dtype,
+    enforce_row_determinism,
+    find_doubt,
+    find_obstacle,
+    read_weights,
+)
 from discreet.plugins import DECODERS, MODELS, find_failures, find_names, load_plugin, load_usable
 from discreet.system.progress import stage
-from discreet.system.weights import read_weights
 
 PACKAGED = "smollm2-135m"
 _DIGEST = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -58,7 +63,7 @@ def load_model(name: str = PACKAGED, device: str = "auto") -> TransformersModel:
     Raises:
         MissingPart: if torch, transformers or the packaged model is not installed.
         UnknownName: if there is no such model on this machine or the hub.
-        UsageError: if lock-step decoding cannot compute such a model; see `configuration.find_obstacle`.
+        UsageError: if lock-step decoding cannot compute such a model; see `numerics.find_obstacle`.
         BadData: if its weights are pickled, and hold more than numbers.
         DiscreetError: if a row of a batch depends on its position on this machine.
     """

@@ -11,8 +11,15 @@ from discreet.config import VaultConfig, read_config
 from discreet.errors import DiscreetError, NoSuchVault, StoreError, UsageError, VaultVersionError
 from discreet.generation.loading import find_slowness, is_plugin_model, outline_model
 from discreet.generation.remote.openai_address import OpenAIAddress
-from discreet.generation.torch_backend.configuration import find_context, find_doubt, find_obstacle, find_window
-from discreet.numerics import INSTRUCTIONS, compute_dtype, probe_machine
+from discreet.numerics import (
+    INSTRUCTIONS,
+    compute_dtype,
+    find_context,
+    find_doubt,
+    find_obstacle,
+    find_window,
+    probe_machine,
+)
 from discreet.operations import models
 from discreet.operations.check_folder import (
     check_disk,

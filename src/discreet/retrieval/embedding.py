@@ -21,12 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import INSTALL_MODELS, DiscreetError, MissingPart, UnknownName, UsageError
-from discreet.numerics import compute_dtype, enforce_row_determinism
+from discreet.numerics import compute_dtype, enforce_row_determinism, read_weights
 from discreet.plugins import EMBEDDERS as PLUGINS
 from discreet.plugins import load_plugin
 from discreet.retrieval.vectors import check_dimension
 from discreet.system.progress import stage
-from discreet.system.weights import read_weights
 
 Vectors = NDArray[np.float32]
 Told = Callable[[int], None]

@@ -10,8 +10,7 @@ import pytest
 from discreet.errors import UsageError
 from discreet.generation.model import Prompt
 from discreet.generation.torch_backend import row_check
-from discreet.generation.torch_backend.configuration import find_context, find_doubt, find_obstacle
-from discreet.numerics import enforce_row_determinism
+from discreet.numerics import enforce_row_determinism, find_context, find_doubt, find_obstacle
 from tests.later import Later
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ import transformers
 
 from discreet.errors import UsageError
 from discreet.generation.model import Logits, Prompt, Tokens
-from discreet.generation.torch_backend.configuration import WINDOWED, find_window
 from discreet.generation.torch_backend.row_check import STEPS, Shape, agree, public_rows, read_logits
+from discreet.numerics import WINDOWED, find_window
 
 
 class LockstepBatch(ABC):

@@ -7,8 +7,8 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.generation.answers import GreedyCompletion
 from discreet.generation.model import Logits, Prompt, ScoredDecoding, States
 from discreet.generation.prompts import render_plain_chat
-from discreet.generation.torch_backend.configuration import find_context
 from discreet.generation.torch_backend.row_check import Shape, has_independent_rows
+from discreet.numerics import find_context
 
 if TYPE_CHECKING:
     from discreet.generation.torch_backend.hidden_states import StatefulDecoding
