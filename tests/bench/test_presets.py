@@ -48,7 +48,7 @@ def test_settings_are_those_that_the_papers_state() -> None:
 
 
 @pytest.mark.parametrize("name", ["dp-vote-rag", "dp-sparse-vote-rag"])
-@pytest.mark.parametrize(("token", "epsilon"), product(TOKENS, TOTALS))
+@pytest.mark.parametrize(("token", "epsilon"), list(product(TOKENS, TOTALS)))
 def test_votes_have_the_papers_tokens_and_keep_their_epsilon(name: str, token: float, epsilon: float) -> None:
     options = with_preset("paper", name, {"epsilon": epsilon, "epsilon_token": token})
     made: Any = as_printed(make_algorithm(name, options, strict=False))

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ class TwoTransactions(Accounts):
             outcome = operations.check(found, one, anew=anew)
         if not isinstance(outcome, Reservation):
             return outcome
+        time.sleep(0.1)  # others check meanwhile, also where few processors run them in turn
         with self.writing() as found:
             operations.write(found, one)
             return outcome
