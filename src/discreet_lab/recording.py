@@ -19,13 +19,13 @@ _PAUSE = 8.0
 
 
 def record(command: Sequence[str]) -> list[tuple[float, str]]:
-    """Run a command; return the moments of its lines, in seconds from its start, and the lines.
+    """Run a command; return the moments of its lines and of its progress, in seconds from its start, and the lines.
 
     Raises:
         CalledProcessError: if the command fails.
     """
     begin = time.monotonic()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
         assert running.stdout is not None
         lines = [(time.monotonic() - begin, line.rstrip("\n")) for line in running.stdout]
     if running.returncode:
