@@ -217,7 +217,9 @@ def test_supervisor_gives_up_on_a_keeper_that_never_starts(tmp_path: Path) -> No
     assert Supervisor(config, said.append, {"keeper": failing, "front": failing}).run() == 1
     assert sum("The keeper ended (exit code 3)" in line for line in said) == 5
     assert not any("front" in line for line in said)
-    assert said[-2].partition(" ")[2] == f"The keeper cannot start. Look at each vault: discreet doctor {tmp_path / 'v'}"
+    assert (
+        said[-2].partition(" ")[2] == f"The keeper cannot start. Look at each vault: discreet doctor {tmp_path / 'v'}"
+    )
 
 
 def test_state_is_for_the_custodian_alone(tmp_path: Path) -> None:
