@@ -126,3 +126,9 @@ def test_word_with_a_typing_error_is_asked_back() -> None:
 
 def test_kinds_are_those_of_the_weights() -> None:
     assert set(guess_kind("How many patients have fever?").shares) == set(KINDS)
+
+
+@pytest.mark.parametrize(("word", "meant"), [("fevr", "fever"), ("pain", ""), ("rahs", "")])
+def test_a_short_word_is_compared_with_own_words_alone(word: str, meant: str) -> None:
+    assert nearest(word, frozenset(("fever", "paint"))) == meant
+    assert nearest(word) == ""

@@ -162,8 +162,8 @@ def declared(options: list[str], unit_field: str) -> dict[str, str]:
         name, separator, kind = option.rpartition(":")
         if not separator:
             raise UsageError(
-                f"--field {option} has no type. Add one: --field {option}:category. The types are category, date, "
-                "number."
+                f"--field {option} has no type. Write NAME:TYPE, such as 'ward:category', or with the values "
+                "'ward:category(north,south)'. The types are category, date, number."
             )
         if name in found:
             raise UsageError(f"The field '{name}' is declared twice. Declare it once.")

@@ -53,7 +53,7 @@ def check_spelling(question: str, phrases: Iterable[str], named: Iterable[str]) 
     own = frozenset(word for one in named for word in re.findall(r"\w+", one.casefold()))
     quoted = " ".join(quoted_in(question))
     for word in (one for phrase in phrases for one in re.findall(r"[^\W\d_]+", phrase)):
-        if len(word) < _SHORTEST or not word.isascii() or word in quoted:
+        if len(word) < _SHORTEST - 1 or not word.isascii() or word in quoted:
             continue
         if meant := nearest(word, own):
             asked = re.sub(rf"\b{re.escape(word)}\b", meant, question)
@@ -72,12 +72,14 @@ def quoted_in(question: str) -> list[str]:
 def nearest(word: str, own: frozenset[str] = frozenset()) -> str:
     """Return the public word that a word is one typing error away from; "" if it is one itself, or near none.
 
-    A capitalised word is a name ("Zonkitis"), and is compared with the vault's and the caller's own words alone.
+    A capitalised word is a name ("Zonkitis"). It is compared with the vault's and the caller's own words alone, and so
+    is a word of four letters ("fevr").
     """
     known, name, word = public_words() | own if own else public_words(), not word.islower(), word.casefold()
     if not known or any(stem in known for stem in _stems(word)):
         return ""
-    wanted = [one for one in (own if name else known) if one[0] == word[0] and is_near(word, one)]
+    compared = own if name or len(word) < _SHORTEST else known
+    wanted = [one for one in compared if one[0] == word[0] and is_near(word, one)]
     near = [one for one in wanted if _is_typed(one, word, own=one in own)]
     return min(near, key=lambda one: (one not in own, abs(len(one) - len(word)), one)) if near else ""
 
@@ -102,7 +104,7 @@ def _is_typed(meant: str, word: str, *, own: bool) -> bool:
     frequent words, and one letter from one ("stent"). Beside own words, a shorter word is long.
     """
     if len(meant) != len(word):
-        return len(word) >= (_SHORTEST if own else _LONG) and len(meant) >= _SHORTEST - 1
+        return len(word) >= (_SHORTEST - 1 if own else _LONG) and len(meant) >= _SHORTEST - 1
     return sorted(meant) == sorted(word) or (own and len(word) > _SHORTEST)
 
 

@@ -137,7 +137,8 @@ def check_types(declared: Mapping[str, str], unit_field: str) -> dict[str, str]:
         if spelled == unit_field:
             raise UsageError(f"The field '{spelled}' is the unit field, which cannot be declared. Omit its --field.")
         if field_type(kind) not in FIELD_TYPES:
-            raise UnknownName("type of field", kind, FIELD_TYPES)
+            what = "type of field (values stand in brackets: 'ward:category(north,south)')"
+            raise UnknownName(what, kind, FIELD_TYPES)
         values = field_values(kind)
         words = [one.casefold() for value, labels in values.items() for one in (value, *labels)]
         if len(set(words)) < len(words) or not all(values) or (values and kind.count(",") + 1 > len(values)):
