@@ -19,8 +19,9 @@ from discreet.log.replay import Reached
 from discreet.operations.check_ledger import LEDGER, checked_file, utc_now
 from discreet.operations.copying import RUN, copy_files, copy_state
 from discreet.operations.doctor import check_copy, refuse
-from discreet.operations.manifest import SERVER, VAULT, Manifest, digests, size_of
+from discreet.operations.manifest import SERVER, VAULT, Manifest, digests
 from discreet.synthesis.readings import FOLDERS, Readings
+from discreet.system.atomic_write import size_of
 from discreet.system.output_path import check_output_path
 from discreet.system.progress import Advance, stage
 

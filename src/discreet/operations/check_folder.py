@@ -10,7 +10,7 @@ from pathlib import Path
 from discreet.config import VaultConfig, read_config, read_secret
 from discreet.errors import DiscreetError, StoreError
 from discreet.operations.findings import Finding, problem, sound, warning
-from discreet.operations.manifest import size_of
+from discreet.system.atomic_write import size_of
 
 KEY, RESTORED = "units.key", "restored.json"
 LEAST_ROOM = 2**30

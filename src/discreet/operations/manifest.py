@@ -8,12 +8,12 @@ BACKUP/server/       the state folder of its server, if there was one
 import hashlib
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from discreet.config import FORMAT
 from discreet.errors import BadData
+from discreet.system.atomic_write import size_of
 from discreet.system.progress import Advance, stage
 
 MANIFEST, VAULT, SERVER = "backup.json", "vault", "server"
@@ -97,15 +97,6 @@ def digests(folder: Path) -> dict[str, str]:
         for path in files:
             found[path.relative_to(folder).as_posix()] = _digest_of(path, done)
     return found
-
-
-def size_of(folder: Path) -> int:
-    """Return the size of a folder's files in bytes. Files that vanish meanwhile do not count."""
-    size = 0
-    for path in folder.rglob("*"):
-        with suppress(OSError):
-            size += path.stat().st_size if path.is_file() else 0
-    return size
 
 
 def _digest_of(path: Path, done: Advance) -> str:

@@ -32,3 +32,12 @@ def replace_files(contents: Mapping[Path, str | bytes]) -> None:
         os.fsync(folder)  # makes the new names durable
     finally:
         os.close(folder)
+
+
+def size_of(folder: Path) -> int:
+    """Return the size of a folder's files in bytes. Files that vanish meanwhile do not count."""
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            size += path.stat().st_size if path.is_file() else 0
+    return size
