@@ -69,6 +69,9 @@ def test_record_or_person(condition: str, holds: bool) -> None:
     assert parse(condition).holds(BOTH) is holds
 
 
+ABBREVIATIONS = "hiv HIV HIVs hives hive HIVES PET pet PETs pets AIDS aids aid mri MRI MRIs copd COPD ms MS".split()
+
+
 @pytest.mark.parametrize(
     ("phrase", "text", "holds"),
     [
@@ -100,10 +103,50 @@ def test_record_or_person(condition: str, holds: bool) -> None:
         ("follow-up", "A follow-\nup.", True),
         ("na\u00efve", "nai\u0308ve to it", True),
         ("pain in the knee", "Knee pain.", True),
+        *(
+            (phrase, f"{text} was noted.", phrase in said.split())
+            for text, said in {
+                "HIV": "hiv HIV HIVs",
+                "hives": "hives hive HIVES hiv",  # two words in small letters: no form tells which is an abbreviation
+                "PET": "PET pet PETs",
+                "PETs": "PET pet PETs pets",
+                "pets": "pets pet PETs",
+                "AIDS": "AIDS aids",  # the same letters: "hearing aids" finds one, "aids" finds both
+                "aids": "AIDS aids aid",
+                "MRIs": "mri MRI MRIs",
+                "COPD": "copd COPD",
+                "MS": "ms MS",
+            }.items()
+            for phrase in ABBREVIATIONS
+        ),
+        ("hive", "PATIENT HAS HIVES.", True),
+        ("hand", "WINTER HANDS", True),
+        ("WINTER HANDS", "A winter hand.", True),
+        ("hives", "HIV, COPD", False),
+        ("PET scan", "Two PET scans.", True),
+        ("PET scan", "The pets scan the room.", False),
+        ("US citizen", "A US citizen.", True),
     ],
 )
 def test_every_word_and_sign_is_looked_for(phrase: str, text: str, holds: bool) -> None:
     assert says(phrase).holds(UnitRecord((text,))) is holds
+
+
+@pytest.mark.parametrize(("phrase", "language"), [("Augen", "de"), ("AUG", "de"), ("pies", "es"), ("ides", "fr")])
+def test_abbreviation_is_none_in_other_languages(phrase: str, language: str) -> None:
+    """Their endings are cut off as well: Augen and AUG, pies and PI, ides and ID."""
+    other = {"Augen": "AUG", "AUG": "Augen", "pies": "PI", "ides": "ID"}[phrase]
+    assert not says(phrase, language).holds(UnitRecord((f"{other} (2026) est",)))
+    assert says(phrase, language).holds(UnitRecord((f"{phrase} (2026) est",)))
+
+
+def test_abbreviation_of_a_category_is_compared_as_it_is_written() -> None:
+    assert says("hiv").holds(unit(("Well.", {"diagnosis": "HIV"})))
+    assert not says("hives").holds(unit(("Well.", {"diagnosis": "HIV"})))
+    assert says("PET scan").holds(unit(("Well.", {"scan": "PET"})))
+    assert not says("pets scan").holds(unit(("Well.", {"SCAN": "PET"})))
+    assert len({says(one).facts() for one in ("HIV", "hives", "pets", "PET", "pet", "hand", "hands")}) == 7
+    assert says("the fever").facts() == says("Fever").facts()
 
 
 def test_category_is_compared_with_all_signs() -> None:

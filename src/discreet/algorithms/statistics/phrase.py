@@ -4,6 +4,10 @@ Every word and every sign of a phrase counts. Words with a meaning of their own 
 with other endings. If the phrase also has a sign, a letter or a word that means nothing alone ("HIV+", "hepatitis A",
 "on dialysis", "heart disease"), its words stand in their order, and that sign or letter at its place. Left out are
 articles, forms of "be" and "have", and the prepositions between two words: "a pain in the knee".
+
+A short word in capitals, of a text or of the phrase, is an abbreviation: HIV, PET. It is found as it is written, in any
+case, and with the small s of its plural: PETs. No ending is cut from it, nor from a word to find it: "hives" is not HIV,
+and "pets" are no PET. A text that is wholly in capitals has none.
 """
 
 import re
@@ -12,11 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from discreet.algorithms.text.normalize import parts_of
 from discreet.algorithms.text.phrases import (
     Span,
     Tongue,
+    abbreviation_of,
     is_denied,
     is_of_another,
+    is_shouted,
     split_sentences,
     tongue_of,
     window_of,
@@ -88,7 +95,10 @@ class Phrase:
         bound = tuple(one if one in "aAiI" else one.casefold() for one in self._ordered)
         name = (self._said.casefold(),) if self._name else ()
         negated = ("without",) if self.has_negation else ()
-        return (self.language or "en", *negated, *self.words, *(("in order", *bound) if bound else ()), *name)
+        written, inflected = self._forms_of_words
+        short = sorted({form for form, bare in written.items() if form != bare or bare not in inflected})
+        order = ("in order", *bound) if bound else ()
+        return (self.language or "en", *negated, *self.words, *order, *name, *(("written", *short) if short else ()))
 
     @cached_property
     def _said(self) -> str:
@@ -119,6 +129,30 @@ class Phrase:
         """Whether the thing itself has a negation: "cuts that do not bleed"."""
         return bool(self._tongue.negations & set(self._said.casefold().split()[1:]))
 
+    # Its abbreviations
+
+    @cached_property
+    def _forms_of_words(self) -> tuple[dict[str, str], frozenset[str]]:
+        """Its words without case, as an abbreviation is found, each without its ending; and those that have endings."""
+        tongue, shouted = self._tongue, is_shouted(self._said)
+        written, inflected = dict[str, str](), set[str]()
+        for one in (*parts_of(tongue.plain(self._said)), *self._ordered):
+            bare = tongue.stem(one.casefold())
+            if one[0].isalnum() and (bare in self.words or one in self._ordered):
+                base = "" if shouted else abbreviation_of(one)
+                written |= {one.casefold(): bare, (base or one).casefold(): bare}
+                inflected |= set() if base else {bare}
+        return written, frozenset(inflected)
+
+    def _bare(self, word: str, shouted: bool) -> str:
+        """Return that word of the phrase, without its ending, that a word of a text says; "" if it says none."""
+        (written, inflected), low = self._forms_of_words, word.casefold()
+        base = "" if shouted or low in written else abbreviation_of(word)
+        if base or low in written:
+            return written.get(base.casefold() or low, "")
+        bare = self._tongue.stem(low)
+        return bare if bare in inflected else ""
+
     # In its order
 
     @cached_property
@@ -139,9 +173,9 @@ class Phrase:
             return place + 1 < len(tokens) and (place == 0 or token.islower() or self._is_upper)
         return low in _SMALL or (low in _BETWEEN and 0 < place < len(tokens) - 1)
 
-    def _span_in_order(self, sentence: str) -> Span | None:
+    def _span_in_order(self, sentence: str, shouted: bool) -> Span | None:
         tokens = _TOKEN.findall(sentence)
-        found = next(filter(None, (self._end(tokens, start) for start in range(len(tokens)))), None)
+        found = next(filter(None, (self._end(tokens, start, shouted) for start in range(len(tokens)))), None)
         if not found:
             return None
         # The denial check counts words and commas, and no other signs.
@@ -149,14 +183,14 @@ class Phrase:
         first, last = (sum(place < end for place in words) for end in found)
         return [tokens[place].casefold() for place in words], first, last
 
-    def _end(self, tokens: Sequence[str], start: int) -> tuple[int, int] | None:
+    def _end(self, tokens: Sequence[str], start: int, shouted: bool) -> tuple[int, int] | None:
         """Return the start and the end of the phrase among the tokens of a sentence, if it begins at `start`."""
         at = start
         for number, (wanted, bare) in enumerate(self._forms):
             after_sign = number > 0 and not self._ordered[number - 1][0].isalnum()
             tight = number > 0 and (len(wanted) == 1 or after_sign)
             room = 0 if tight or number == 0 else _NEAR
-            while at < len(tokens) and not self._same(tokens, at, wanted, bare):
+            while at < len(tokens) and not self._same(tokens, at, wanted, bare, shouted):
                 if number and tokens[at].casefold() in _SMALL | _BETWEEN and not tight:
                     at += 1
                 elif room and tokens[at][0].isalnum():
@@ -175,10 +209,10 @@ class Phrase:
         pairs = zip(self._ordered, has_ending, strict=True)
         return tuple((one, self._tongue.stem(one.casefold()) if ends else "") for one, ends in pairs)
 
-    def _same(self, tokens: Sequence[str], at: int, wanted: str, bare: str) -> bool:
+    def _same(self, tokens: Sequence[str], at: int, wanted: str, bare: str, shouted: bool) -> bool:
         token = tokens[at]
         if bare:
-            return self._tongue.stem(token.casefold()) == bare
+            return self._bare(token, shouted) == bare
         if wanted in _LETTERS:  # an article is no letter
             last = at + 1 == len(tokens) or not tokens[at + 1][0].isalnum()
             return token == wanted.upper() or (token == wanted.lower() and last)
@@ -197,9 +231,15 @@ class Phrase:
         if not all(map(plain.__contains__, self.words)):  # most categories; it saves their words
             return False
         orders = (value, f"{value} {name}", f"{name} {value}")
-        if self.words not in map(self._tongue.content, orders):
-            return False
-        return not self._ordered or any(map(self._span_in_order, orders))
+        alike = [one for one in orders if self._tongue.content(one) == self.words]
+        if self._ordered:
+            return bool(alike) and any(self._span_in_order(one, is_shouted(one)) for one in orders)
+        return any(self._has_forms_in(one) for one in alike)
+
+    def _has_forms_in(self, category: str) -> bool:
+        """Return whether the words of a category, whose endings are cut off, say each word of the phrase."""
+        parts, shouted = parts_of(self._tongue.plain(category)), is_shouted(category)
+        return {*self.words} <= {self._bare(one, shouted) for one in parts}
 
     def _in_text(self, text: str) -> bool:
         """Return whether a text says it, as a person reads it; a word that a line breaks is read in two ways."""
@@ -207,29 +247,30 @@ class Phrase:
         plain = read.casefold()
         if not all(map(plain.__contains__, self.words)):  # most texts
             return False
-        if "\n" in text and _AT_THE_END.search(text):
-            joined = as_read(_AT_THE_END.sub("-", text))
-            if self._in_one_form(joined if self._ordered else joined.casefold()):
-                return True
-        return self._in_one_form(read if self._ordered else plain)  # a capital letter may count
+        if "\n" in text and _AT_THE_END.search(text) and self._in_one_form(as_read(_AT_THE_END.sub("-", text))):
+            return True
+        return self._in_one_form(read)
 
     def _in_one_form(self, whole: str) -> bool:
+        shouted = is_shouted(whole)
         whole = _FAMILY.sub(_OF_RELATIVES.get(self.language, "mother had "), _NONE.sub(" denied", whole))
         whole = self._tongue.plain(_SHORT.sub("", whole)).replace("\u2019", "'")
         if self._name:
             said = _MARK.sub("", self._said)
-            whole = self._name.sub(lambda _: said if self._ordered else said.casefold(), whole)
-        return any(map(self._in_sentence, split_sentences(whole)))
+            whole = self._name.sub(lambda _: said, whole)
+        return any(self._in_sentence(one, shouted) for one in split_sentences(whole))
 
-    def _in_sentence(self, sentence: str) -> bool:
+    def _in_sentence(self, sentence: str, shouted: bool) -> bool:
         """Return whether a sentence says it of the individual, and does not deny it."""
-        if self._rarest not in (sentence.casefold() if self._ordered else sentence):  # most sentences
+        if self._rarest not in sentence.casefold():  # most sentences
             return False
         if self._ordered:
-            span = self._span_in_order(sentence)
+            span = self._span_in_order(sentence, shouted)
         else:
-            words = words_in(sentence)
-            window = window_of(words, self.words, self._tongue)
+            written = words_in(sentence)
+            words = [one.casefold() for one in written]
+            stems = [self._bare(one, shouted) if low.startswith(self.words) else "" for one, low in zip(written, words, strict=True)]
+            window = window_of(words, self.words, stems, self._tongue)
             span = (words, *window) if window else None
         if span is None or is_denied(*span, self.has_negation, self._tongue):
             return False
