@@ -74,8 +74,8 @@ def _forms_in(phrase: Phrase, text: str) -> Form:
 def _short(word: str, text: str) -> str:
     """Return an abbreviation without a plural's small s; "" for another word, or if all of a text is in capitals."""
     base = re.sub(r"s\Z", "", word)
-    shouted = text == text.upper() != text.lower() and re.search(r"(\w|['.&+]\b){6}", text)
-    return base if re.fullmatch(r".{2,5}", base) and base == base.upper() != base.lower() and not shouted else ""
+    shouted = text == text.upper() != text.lower() and any(len(one) > 4 for one in _WORD.findall(text))
+    return base if re.fullmatch(r".{2,4}", base) and base == base.upper() != base.lower() and not shouted else ""
 
 
 def _is_of_relative(sentence: list[str], start: int, phrase: Phrase) -> bool:

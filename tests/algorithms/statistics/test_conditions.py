@@ -146,7 +146,7 @@ def test_abbreviation_of_a_category_is_compared_as_it_is_written() -> None:
     assert says("PET scan").holds(unit(("Well.", {"scan": "PET"})))
     assert not says("pets scan").holds(unit(("Well.", {"SCAN": "PET"})))
     assert len({says(one).facts() for one in ("HIV", "hives", "pets", "PET", "pet", "hand", "hands")}) == 7
-    assert says("the fever").facts() == says("Fever").facts()
+    assert says("the fever").facts() == says("FEVERS").facts()
 
 
 def test_category_is_compared_with_all_signs() -> None:
@@ -228,7 +228,8 @@ def test_too_many_parts_are_refused() -> None:
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 NOTES = [("fever", JANUARY), ("rash", JANUARY), ("fever", JUNE), ("rash", JUNE), ("well", {})]
-UNITS = [unit(*some) for size in (1, 2) for some in itertools.combinations_with_replacement(NOTES, size)]
+OWN = [some for size in (1, 2) for some in itertools.combinations_with_replacement(NOTES, size)]
+UNITS = [unit(*some) for some in OWN]
 
 
 def deep(depth: int) -> Iterator[Condition]:
@@ -254,6 +255,35 @@ def test_one_unit_changes_a_count_by_one_at_most() -> None:
         part = [condition.holds(condition.part(one)) for one in UNITS]
         assert {0, 1} >= {*alone, *part}
         assert [condition.holds(one) for one in reversed(UNITS)] == alone[::-1]
+
+
+def test_many_units_are_decided_as_each_one_alone() -> None:
+    for condition in DEEP:
+        anew, failed = [unit(*own) for own in OWN], set[int]()
+        assert condition.among(anew, failed) == [condition.holds(one) for one in UNITS]
+        assert condition.among(anew[::-1], failed) == [condition.holds(one) for one in UNITS][::-1]
+        assert not failed
+
+
+def test_unit_whose_text_cannot_be_read_fails_alone() -> None:
+    unreadable = unit(("fever rash", JANUARY))
+    object.__setattr__(unreadable, "texts", (b"fever rash",))
+    unreadable.__dict__["plain"] = "fever rash"
+    for condition in DEEP:
+        failed = set[int]()
+        assert condition.among([*UNITS, unreadable], failed)[:-1] == [condition.holds(one) for one in UNITS]
+        assert failed <= {len(UNITS)}
+    assert says("fever").among([unreadable], failed := set()) == [False]
+    assert failed == {0}
+
+
+def test_newest_phrases_are_kept_with_a_record() -> None:
+    one = unit(("fever", {}))
+    for number in range(200):
+        one.keep(f" {number}", True)
+    assert len(one.said) == 64
+    assert not says("199").holds(unit(("fever", {})))
+    assert list(one.said)[-1] == " 199"
 
 
 def test_equal_facts_hold_of_the_same_units() -> None:

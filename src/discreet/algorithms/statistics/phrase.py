@@ -6,18 +6,18 @@ with other endings. If the phrase also has a sign, a letter or a word that means
 articles, forms of "be" and "have", and the prepositions between two words: "a pain in the knee".
 
 A short word in capitals, of a text or of the phrase, is an abbreviation: HIV, PET. It is found as it is written, in any
-case, and with the small s of its plural: PETs. No ending is cut from it, nor from a word to find it: "hives" is not HIV,
+case, and with the small s of its plural: PETs. No ending is cut from it, nor from a word to find it: "hives" is no HIV,
 and "pets" are no PET. A text that is wholly in capitals has none.
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from discreet.algorithms.text.normalize import parts_of
 from discreet.algorithms.text.phrases import (
+    LONG,
     Span,
     Tongue,
     abbreviation_of,
@@ -43,8 +43,6 @@ _SMALL = frozenset(
 """Words that change nothing."""
 _BETWEEN = frozenset("of in at to for with by from about into onto".split())
 """Words that change nothing between two others."""
-_MOST_KEPT = 64
-"""So many phrases are kept of each record."""
 _LETTERS = ("a", "A", "i", "I")
 """Letters that may be words of their own."""
 _NEAR = 3
@@ -72,7 +70,7 @@ class Phrase:
     language: str = ""
 
     def __post_init__(self) -> None:
-        if self.text and not self.words:
+        if not self.words:
             raise UsageError(f"The phrase '{self.text}' has no word with a meaning of its own. Name a thing.")
 
     def holds(self, record: UnitRecord) -> bool:
@@ -80,14 +78,32 @@ class Phrase:
 
         A declared category that consists of these words counts as well, alone or with the name of its field.
         """
-        if not self.text:
-            return True
-        if (known := record.said.get(self)) is None:
-            found = self._in_fields(record) or any(map(self._in_text, record.texts))
-            known = found != self.denies
-            if len(record.said) < _MOST_KEPT:
-                record.said[self] = known
+        if (known := record.said.get(self._key)) is None:
+            likely = all(word in record.plain for word in self.words)
+            known = (likely and (self._in_fields(record) or any(map(self._in_text, record.texts)))) != self.denies
+            if likely:
+                record.keep(self._key, known)
         return known
+
+    def among(self, records: Sequence[UnitRecord], failed: set[int]) -> list[bool]:
+        """Return of which units it holds; add to `failed` the places of those whose texts cannot be read.
+
+        Most units lack its words. What is found of the others is kept with their records.
+        """
+        first, found = self.words[0], [self.denies] * len(records)
+        for place, known in enumerate([one.said.get(self._key) for one in records]):
+            if known is not None:
+                found[place] = known
+            elif first in records[place].plain:
+                try:
+                    found[place] = self.holds(records[place])
+                except Exception:
+                    failed.add(place)
+        return found
+
+    @cached_property
+    def _key(self) -> str:
+        return f"{self.language} {self.text}"
 
     @cached_property
     def decides(self) -> tuple[str, ...]:
@@ -96,7 +112,7 @@ class Phrase:
         name = (self._said.casefold(),) if self._name else ()
         negated = ("without",) if self.has_negation else ()
         written, inflected = self._forms_of_words
-        short = sorted({form for form, bare in written.items() if form != bare or bare not in inflected})
+        short = sorted(form for form, bare in written.items() if len(bare) < LONG and not form == bare in inflected)
         order = ("in order", *bound) if bound else ()
         return (self.language or "en", *negated, *self.words, *order, *name, *(("written", *short) if short else ()))
 
@@ -227,10 +243,11 @@ class Phrase:
 
     def _says(self, name: str, value: str) -> bool:
         """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
-        plain = unicodedata.normalize("NFKC", f"{value} {name}").replace("\u2019", "'").casefold()
-        if not all(map(plain.__contains__, self.words)):  # most categories; it saves their words
-            return False
         orders = (value, f"{value} {name}", f"{name} {value}")
+        if not all(
+            map(as_read(orders[1]).replace("\u2019", "'").casefold().__contains__, self.words)
+        ):  # most categories
+            return False
         alike = [one for one in orders if self._tongue.content(one) == self.words]
         if self._ordered:
             return bool(alike) and any(self._span_in_order(one, is_shouted(one)) for one in orders)
@@ -244,8 +261,7 @@ class Phrase:
     def _in_text(self, text: str) -> bool:
         """Return whether a text says it, as a person reads it; a word that a line breaks is read in two ways."""
         read = as_read(text)
-        plain = read.casefold()
-        if not all(map(plain.__contains__, self.words)):  # most texts
+        if not all(map(read.casefold().__contains__, self.words)):  # most texts
             return False
         if "\n" in text and _AT_THE_END.search(text) and self._in_one_form(as_read(_AT_THE_END.sub("-", text))):
             return True
@@ -269,7 +285,10 @@ class Phrase:
         else:
             written = words_in(sentence)
             words = [one.casefold() for one in written]
-            stems = [self._bare(one, shouted) if low.startswith(self.words) else "" for one, low in zip(written, words, strict=True)]
+            stems = [
+                self._bare(one, shouted) if low.startswith(self.words) else ""
+                for one, low in zip(written, words, strict=True)
+            ]
             window = window_of(words, self.words, stems, self._tongue)
             span = (words, *window) if window else None
         if span is None or is_denied(*span, self.has_negation, self._tongue):

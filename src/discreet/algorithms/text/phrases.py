@@ -176,7 +176,7 @@ _BESIDES = _WITH | frozenset("by to from my von bei durch zu par chez por de".sp
 _REPORTED = frozenset("been brought found given seen said told taken to him her them concerns questions".split())
 _WHOSE = frozenset("her his their patient's pt's ihre seine deren dessen sa su , .".split())
 """Words before a relative: without one, "mother with" is the individual."""
-_LONG = 6
+LONG = 5
 """From so many letters on, a word in capitals is no abbreviation."""
 _BETWEEN = 3
 """The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
@@ -204,12 +204,12 @@ def words_in(sentence: str) -> list[str]:
 def abbreviation_of(word: str) -> str:
     """Return an abbreviation without the small s of its plural, "PET" of "PETs"; "" if the word is none."""
     base = word[:-1] if word.endswith("s") else word
-    return base if base.isupper() and 1 < len(base) < _LONG else ""
+    return base if base.isupper() and 1 < len(base) < LONG else ""
 
 
 def is_shouted(text: str) -> bool:
     """Return whether a text is wholly in capitals and has a long word, so that its words are no abbreviations."""
-    return text.isupper() and any(len(word) >= _LONG for word in words_in(text))
+    return text.isupper() and any(len(word) >= LONG for word in words_in(text))
 
 
 def spans_of(sentences: Sequence[list[str]], words: Sequence[str], tongue: Tongue | None = None) -> list[Span]:
