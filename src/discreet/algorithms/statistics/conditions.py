@@ -101,20 +101,11 @@ class _Condition(BaseModel):
 
     def holds(self, record: UnitRecord) -> bool:
         """Return whether it holds of a unit, or of a part of its record."""
+        return self.among((record,))[0]
+
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which of several units it holds. Each one's result follows from its own record alone."""
         raise NotImplementedError
-
-    def among(self, records: Sequence[UnitRecord], failed: set[int]) -> list[bool]:
-        """Return of which of several units it holds; add to `failed` the places of those on which it fails.
-
-        Each one's result follows from its own record.
-        """
-        found = [False] * len(records)
-        for place, record in enumerate(records):
-            try:
-                found[place] = self.holds(record)
-            except Exception:
-                failed.add(place)
-        return found
 
     def part(self, record: UnitRecord) -> UnitRecord:
         """Return what counts of a unit: the part of its record that passes the tests of the condition."""
@@ -175,9 +166,9 @@ class Says(_Condition):
         """Return whether a text says it."""
         return self.phrase.holds(record)
 
-    def among(self, records: Sequence[UnitRecord], failed: set[int]) -> list[bool]:
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
         """Return of which units a text says it."""
-        return self.phrase.among(records, failed)
+        return self.phrase.among(records)
 
     def leaves(self) -> "Iterator[Says | FieldTest]":
         """Yield itself."""
@@ -265,11 +256,7 @@ class FieldTest(_Condition):
             return compare(found, ends[0])
         return (ends[0] <= found <= ends[1]) == (self.relation == "=")
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether one record passes."""
-        return any(map(self.passer(), record.fields))
-
-    def among(self, records: Sequence[UnitRecord], failed: set[int]) -> list[bool]:
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
         """Return of which units one record passes."""
         passes = self.passer()
         return [any(map(passes, one.fields)) for one in records]
@@ -331,18 +318,14 @@ class All(_Group):
         """Return the part of a record that passes all tests."""
         return record.part(self.passer()) if self._tests else record
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether a record passes all tests, and the others hold of those that pass."""
-        part = self.part(record)
-        return (bool(part.fields) or not self._tests) and all(one.holds(part) for one in self._others)
-
-    def among(self, records: Sequence[UnitRecord], failed: set[int]) -> list[bool]:
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
         """Return of which units a record passes all tests, and the others hold of those that pass."""
-        passes = self.passer() if self._tests else None
-        parts = [one.part(passes) for one in records] if passes else records
-        found = [bool(one.fields) for one in parts] if self._tests else [True] * len(parts)
+        passes, found = self.passer(), [True] * len(records)
+        if self._tests:
+            records = [one.part(passes) for one in records]
+            found = [bool(one.fields) for one in records]
         for other in self._others:
-            found = list(map(operator.and_, found, other.among(parts, failed)))
+            found = list(map(operator.and_, found, other.among(records)))
         return found
 
     @cached_property
@@ -379,13 +362,9 @@ class AnyOf(_Group):
         passers = [one.passer() for one in self.any]
         return lambda own: any(passes(own) for passes in passers)
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether one holds."""
-        return any(one.holds(record) for one in self.any)
-
-    def among(self, records: Sequence[UnitRecord], failed: set[int]) -> list[bool]:
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
         """Return of which units one holds."""
-        return list(map(any, zip(*(one.among(records, failed) for one in self.any), strict=True)))
+        return list(map(any, zip(*(one.among(records) for one in self.any), strict=True)))
 
     def facts(self, within: tuple[str, ...] = ()) -> Region:
         """Return one fact: that at least one of several holds."""
@@ -409,13 +388,9 @@ class Not(_Condition):
         """Whether what it negates does."""
         return self.negates.is_of_records
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether it does not hold."""
-        return not self.negates.holds(record)
-
-    def among(self, records: Sequence[UnitRecord], failed: set[int]) -> list[bool]:
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
         """Return of which units it does not hold."""
-        return list(map(operator.not_, self.negates.among(records, failed)))
+        return list(map(operator.not_, self.negates.among(records)))
 
     def leaves(self) -> "Iterator[Says | FieldTest]":
         """Yield the phrases and tests of what it negates."""
@@ -444,9 +419,9 @@ class SameRecord(_Condition):
         """It does."""
         return True
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether it holds of one document of the unit."""
-        return any(map(self.same_record.holds, record.documents()))
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which units it holds of one document."""
+        return [any(self.same_record.among(one.documents())) for one in records]
 
     def leaves(self) -> "Iterator[Says | FieldTest]":
         """Yield its phrases and tests."""

@@ -67,7 +67,7 @@ class Count(CellStatistic):
 
     def places(self, units: Sequence[Member[UnitRecord]]) -> Sequence[int | None]:
         """Return the only cell for each unit."""
-        return [0] * len(units)
+        return [0] * len(units) if type(self) is Count else super().places(units)
 
     @property
     def known(self) -> Known:

@@ -12,6 +12,7 @@ and "pets" are no PET. A text that is wholly in capitals has none.
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -85,20 +86,13 @@ class Phrase:
                 record.keep(self._key, known)
         return known
 
-    def among(self, records: Sequence[UnitRecord], failed: set[int]) -> list[bool]:
-        """Return of which units it holds; add to `failed` the places of those whose texts cannot be read.
-
-        Most units lack its words. What is found of the others is kept with their records.
-        """
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which units it holds. Most lack its words; a text that cannot be read says nothing."""
         first, found = self.words[0], [self.denies] * len(records)
-        for place, known in enumerate([one.said.get(self._key) for one in records]):
-            if known is not None:
-                found[place] = known
-            elif first in records[place].plain:
-                try:
-                    found[place] = self.holds(records[place])
-                except Exception:
-                    failed.add(place)
+        for place, record in enumerate(records):
+            if first in record.plain:
+                with suppress(Exception):  # an unusual text of one unit must not show as an error
+                    found[place] = self.holds(record)
         return found
 
     @cached_property
@@ -244,19 +238,14 @@ class Phrase:
     def _says(self, name: str, value: str) -> bool:
         """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
         orders = (value, f"{value} {name}", f"{name} {value}")
-        if not all(
-            map(as_read(orders[1]).replace("\u2019", "'").casefold().__contains__, self.words)
-        ):  # most categories
+        plain = as_read(orders[1]).replace("\u2019", "'").casefold()
+        if not all(map(plain.__contains__, self.words)):  # most categories
             return False
         alike = [one for one in orders if self._tongue.content(one) == self.words]
         if self._ordered:
             return bool(alike) and any(self._span_in_order(one, is_shouted(one)) for one in orders)
-        return any(self._has_forms_in(one) for one in alike)
-
-    def _has_forms_in(self, category: str) -> bool:
-        """Return whether the words of a category, whose endings are cut off, say each word of the phrase."""
-        parts, shouted = parts_of(self._tongue.plain(category)), is_shouted(category)
-        return {*self.words} <= {self._bare(one, shouted) for one in parts}
+        said = ({self._bare(part, is_shouted(one)) for part in parts_of(self._tongue.plain(one))} for one in alike)
+        return any({*self.words} <= one for one in said)
 
     def _in_text(self, text: str) -> bool:
         """Return whether a text says it, as a person reads it; a word that a line breaks is read in two ways."""

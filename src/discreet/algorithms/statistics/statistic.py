@@ -156,7 +156,7 @@ class Statistic(Algorithm):
         Args:
             corpus: the documents.
             account: the account of the question.
-            own: returns what each of several units brings, from its key and record (`each`); None for nothing. Then
+            own: returns what each of several units brings, from its key and record (`of_each`); None for nothing. Then
                 it has no influence, and does not pay.
         """
         by_record = self.fields_tested or self.dates_read or any(one.is_of_records for one in self.conditions)
@@ -167,9 +167,8 @@ class Statistic(Algorithm):
             )
 
         def bring(units: Sequence[Member[UnitRecord]]) -> list[Member[S] | None]:
-            failed = set[int]()
-            held = self.members.among([record for _, record in units], failed)
-            places = [place for place, holds in enumerate(held) if holds and place not in failed]
+            held = self.members.among([record for _, record in units])
+            places = [place for place, holds in enumerate(held) if holds]
             found: list[Member[S] | None] = [None] * len(units)
             for place, one in zip(places, own([units[place] for place in places]), strict=True):
                 found[place] = None if one is None else Member(units[place].key, one)
@@ -178,7 +177,9 @@ class Statistic(Algorithm):
         brought = corpus.records().choose(bring)
         return account.admit(brought, self.plan(account.budget, 0).max_cost)
 
-    def each(self, units: Sequence[Member[UnitRecord]], own: Callable[[bytes, UnitRecord], S | None]) -> list[S | None]:
+    def of_each(
+        self, units: Sequence[Member[UnitRecord]], own: Callable[[bytes, UnitRecord], S | None]
+    ) -> list[S | None]:
         """Return for each unit `own` of its key and of the part of its record that counts; None for an error.
 
         An unusual text of one unit must not show as an error.
@@ -267,7 +268,7 @@ class CellStatistic(Statistic):
 
     def places(self, units: Sequence[Member[UnitRecord]]) -> Sequence[int | None]:
         """Return the cell of each unit of the population; None if it is in none."""
-        found = self.each(units, lambda _, record: self.cell(record))
+        found = self.of_each(units, lambda _, record: self.cell(record))
         return [None if place == OUTSIDE else place for place in found]
 
     @property

@@ -5,7 +5,6 @@ the condition; without a condition, the phrase of the population.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -15,9 +14,8 @@ from discreet.algorithms.base import Figure
 from discreet.algorithms.statistics.cells import Counted, Reckon, above_by_chance, whole
 from discreet.algorithms.statistics.conditions import ALL, Condition, Known, period_of
 from discreet.algorithms.statistics.counts import Count
-from discreet.algorithms.statistics.statistic import OUTSIDE, CellStatistic
+from discreet.algorithms.statistics.statistic import OUTSIDE
 from discreet.errors import UsageError
-from discreet.privacy.partition import Member
 from discreet.retrieval.unit_records import UnitRecord
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -148,10 +146,6 @@ class Trend(Count):
     def known(self) -> Known:
         """None: a unit without a date is in no period."""
         return {}
-
-    def places(self, units: Sequence[Member[UnitRecord]]) -> Sequence[int | None]:
-        """Return the period of each unit; None if it is in none."""
-        return CellStatistic.places(self, units)
 
     def cell(self, record: UnitRecord) -> int:
         """Return the period of the unit's earliest date at which the condition holds."""

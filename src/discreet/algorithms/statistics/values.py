@@ -81,7 +81,7 @@ class ValueCounts(Statistic):
         def own(key: bytes, record: UnitRecord) -> tuple[str, ...] | None:
             return sample(self.values(record), each, key) or None
 
-        able, paid = self.admit(corpus, account, lambda units: self.each(units, own))
+        able, paid = self.admit(corpus, account, lambda units: self.of_each(units, own))
         brought = able.map(lambda member: member.value)
         of = paid.release(size, brought.map(lambda _: 0))[0]
         total = Counted.by(size, (of,), paid.unable)
