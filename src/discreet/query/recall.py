@@ -230,8 +230,8 @@ class Releases:
     """The counts of released statistics, by the regions that they count."""
 
     def __init__(self, releases: Iterable[Released], before: "Releases | None" = None) -> None:
-        self._counted = dict(before._counted) if before else dict[int, tuple[Released, Counted]]()
-        self._direct = dict(before._direct) if before else dict[Region, Sum]()
+        self._counted: dict[int, tuple[Released, Counted]] = dict(before._counted) if before else {}
+        self._direct: dict[Region, Sum] = dict(before._direct) if before else {}
         for number, released in enumerate(releases, max(self._counted, default=-1) + 1):
             statistic = statistic_of(released) if released.counts else None
             if not isinstance(statistic, Count | Share | Difference) or released.counts is None:

@@ -30,8 +30,10 @@ PHRASES = (
     *("cuts that do not bleed", "Dr. Smith", "L.A. Confidential", "Heat: Part Two", "C++", "R&D", "CD4 < 2"),
     *("hives", "HIV", "pets", "PETs", "on PET", "a PET for AIDS", "hearing aids", "HIVES AND PETS", "WINTER HANDS"),
 )
-WORDS = ("fever", "Fevers", "hand", "hands", "winter", "HIV", "hepatitis", "A", "a", "bleed", "bleeding", "do", "Smith")
-WORDS += ("hives", "HIVES", "hiv", "HIVs", "PET", "PETs", "pets", "AIDS", "aid", "HANDS", "WINTER", "FEVERS")
+WORDS = (
+    *("fever", "Fevers", "hand", "hands", "winter", "HIV", "hepatitis", "A", "a", "bleed", "bleeding", "do", "Smith"),
+    *("hives", "HIVES", "hiv", "HIVs", "PET", "PETs", "pets", "AIDS", "aid", "HANDS", "WINTER", "FEVERS"),
+)
 TEXTS = st.lists(st.sampled_from((*WORDS, *ODD, " ", " ", " ")) | st.text(max_size=4), max_size=24).map("".join)
 
 

@@ -279,7 +279,7 @@ class _Group(_Condition):
         raise NotImplementedError
 
     @cached_property
-    def is_test(self) -> bool:  # type: ignore[override]
+    def is_test(self) -> bool:
         """Whether all parts are."""
         return bool(self.parts) and all(one.is_test for one in self.parts)
 

@@ -12,7 +12,6 @@ and "pets" are no PET. A text that is wholly in capitals has none.
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -88,12 +87,15 @@ class Phrase:
 
     def among(self, records: Sequence[UnitRecord]) -> list[bool]:
         """Return of which units it holds. Most lack its words; a text that cannot be read says nothing."""
-        first, found = self.words[0], [self.denies] * len(records)
-        for place, record in enumerate(records):
-            if first in record.plain:
-                with suppress(Exception):  # an unusual text of one unit must not show as an error
-                    found[place] = self.holds(record)
-        return found
+        first, key, lacks = self.words[0], self._key, self.denies
+        known = [one.said.get(key) if first in one.plain else lacks for one in records]
+        return [self._reads(one) if holds is None else holds for holds, one in zip(known, records, strict=True)]
+
+    def _reads(self, record: UnitRecord) -> bool:
+        try:
+            return self.holds(record)
+        except Exception:  # an unusual text of one unit must not show as an error
+            return self.denies
 
     @cached_property
     def _key(self) -> str:

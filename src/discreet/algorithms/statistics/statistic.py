@@ -260,7 +260,7 @@ class CellStatistic(Statistic):
         """Charge the units with a cell that can pay (1, 2), count them (3), and conclude (4)."""
         histogram = self.histogram(account.budget)
         able, paid = self.admit(corpus, account, self.places)
-        counts = paid.release(histogram, able.map(lambda member: member.value))
+        counts = paid.release(histogram, able.map_batch(lambda members: [cell for _, cell in members]))
         counted = Counted.by(histogram, counts, paid.unable)
         paid.note_payers(counted.most_payers)
         text, table = self.conclude(counted)
