@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Spending
@@ -151,8 +151,7 @@ REPLACE_ONE = Change(1, Relation.REPLACE)
 """The effect of one unit on a fixed number of slots, filled by rank: without it, another unit takes a slot."""
 
 
-@dataclass(frozen=True)
-class Member(Generic[S]):
+class Member(NamedTuple, Generic[S]):
     """A value that a unit contributes to a question, with the unit's key in the ledger."""
 
     key: bytes

@@ -12,7 +12,7 @@ and a test searches for any other use.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import compress
+from operator import itemgetter
 from typing import Generic, NoReturn, TypeVar
 
 from discreet.errors import DiscreetError, PrivateValueError
@@ -106,12 +106,16 @@ class Private(Generic[S]):
             PrivateValueError: if shares may be replaced rather than added or removed. A replaced share could pass in
                 one neighbour and fail in the other, and the number of shares would be private.
         """
+        kept = self.choose(lambda shares: [(share,) if _passes(test, share) else None for share in shares])
+        return kept.map(itemgetter(0))
+
+    def choose(self, transform: Callable[[Sequence[S]], Sequence[R | None]]) -> "Private[R]":
+        """Transform all shares at once, as `map_batch`, and leave out those that become None, as `keep`."""
         if self.__change.relation is not Relation.ADD_REMOVE:
             raise PrivateValueError(
                 f"Shares can be left out only if a unit's share is added or removed, not by {self.__change}."
             )
-        passed = self.map(lambda share: _passes(test, share)).__shares
-        return Private(list(compress(self.__shares, passed)), self.__change)
+        return Private([one for one in self.map_batch(transform).__shares if one is not None], self.__change)
 
     def __repr__(self) -> str:
         return "Private(sealed)"

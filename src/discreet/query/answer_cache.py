@@ -140,6 +140,7 @@ class _Read:
         last: the bytes before `end`: another file in its place has others.
         releases: in their order.
         asked: the releases by the essence of the question.
+        apart: the latest statistic by the parts that were released, or asked for.
         made: what was made of all releases, with the number of them.
     """
 
@@ -147,7 +148,8 @@ class _Read:
     end: int = 0
     last: bytes = b""
     releases: list[Released] = field(default_factory=list)
-    asked: dict[tuple[str, ...], list[Released]] = field(default_factory=dict)
+    asked: dict[tuple[str, ...], tuple[Released, ...]] = field(default_factory=dict)
+    apart: dict[tuple[str, ...], Released] = field(default_factory=dict)
     made: dict[Callable[[list[Released]], Any], tuple[int, Any]] = field(default_factory=dict)
 
     def is_start_of(self, file: BinaryIO, state: tuple[int, ...]) -> bool:
@@ -159,8 +161,8 @@ class _Read:
 
     def copy(self) -> "_Read":
         """Return a copy, to which lines can be added."""
-        asked = {words: list(released) for words, released in self.asked.items()}
-        return replace(self, releases=list(self.releases), asked=asked, made=dict(self.made))
+        copies = {name: getattr(self, name).copy() for name in ("releases", "asked", "apart", "made")}
+        return replace(self, **copies)
 
     def add(self, text: bytes) -> None:
         """Add the lines of the text at `end`."""
@@ -169,7 +171,10 @@ class _Read:
         for line in text.decode(errors="replace").split("\n"):  # not `splitlines`: U+2028 ends no line
             if released := _parsed(line):
                 self.releases.append(released)
-                self.asked.setdefault(essence(released.question), []).append(released)
+                words = essence(released.question)
+                self.asked[words] = (*self.asked.get(words, ()), released)
+                if released.table:
+                    self.apart |= dict.fromkeys((released.choices, released.asked), released)
 
 
 class AnswerCache:
@@ -205,13 +210,20 @@ class AnswerCache:
         """Return all releases in their order of time. Skip lines that a crash cut off, and lines of another version."""
         return list(self._look().releases)
 
-    def made_of_all(self, make: Callable[[list[Released]], T]) -> T:
-        """Return what `make` returns for all releases. It is made once for as many lines."""
+    def made_of_all(
+        self, make: Callable[[list[Released]], T], more: Callable[[T, list[Released]], T] | None = None
+    ) -> T:
+        """Return what `make` returns for all releases. It is made once for as many lines.
+
+        Args:
+            make: returns it.
+            more: returns it from what was made before and from the releases since then; `make` from all if None.
+        """
         read = self._look()
         number, made = read.made.get(make, (-1, None))
         if number != len(read.releases):
-            number, made = len(read.releases), make(list(read.releases))
-            read.made[make] = number, made
+            made = more(made, read.releases[number:]) if more and number >= 0 else make(list(read.releases))
+            read.made[make] = len(read.releases), made
         found: T = made
         return found
 
@@ -222,7 +234,7 @@ class AnswerCache:
         `way`.
         """
         wanted, chosen = essence(question), sorted(choices)
-        alike = self._look().asked.get(wanted, []) if wanted else []
+        alike = self._look().asked.get(wanted, ()) if wanted else ()
         found = [one for one in reversed(alike) if sorted(one.choices) == chosen]
         answers = (one for one in found if one.is_answer)
         nothings = (one for one in found if not one.is_answer and one.way == way)
@@ -230,8 +242,7 @@ class AnswerCache:
 
     def apart(self, parts: Sequence[str]) -> Released | None:
         """Return the latest statistic of the same parts, in any words: the parts that were released, or asked for."""
-        wanted, tables = list(parts), (one for one in reversed(self._look().releases) if one.table)
-        return next((one for one in tables if wanted in (list(one.choices), list(one.asked))), None)
+        return self._look().apart.get(tuple(parts)) if parts else None
 
     def related(self, question: str, count: int, similarity: float, *, others: bool = False) -> list[Released]:
         """Return the answers to the nearest questions above a similarity, nearest first, one for each question.

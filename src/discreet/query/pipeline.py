@@ -45,10 +45,10 @@ from discreet.query.public_context import PublicContext, propose
 from discreet.query.recall import (
     ALIKE,
     RELATED,
-    Releases,
     find_released,
     keep_answer,
     public_record,
+    releases_of,
     repeat_answer,
     tell_apart,
 )
@@ -432,7 +432,7 @@ class QueryPipeline:
         budget = question_budget(request.algorithm, ledger.budget, spent, ANY_VOCABULARY)
         if isinstance(request.algorithm, Statistic) and self._parts.settings.history:
             unable, history = self._unable(request.plan, landed), landed.history if landed else self._parts.history
-            check_counted(request.algorithm, unable, history.made_of_all(Releases), ledger.budget)
+            check_counted(request.algorithm, unable, releases_of(history), ledger.budget)
         return budget
 
 

@@ -48,7 +48,7 @@ def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> 
     A statistic is the same if its parts are, in other words of the question, too. Or it follows from other ones.
     """
     if isinstance(algorithm, Statistic):
-        found = history.apart(algorithm.set_apart) or history.made_of_all(Releases).answer(question, algorithm)
+        found = history.apart(algorithm.set_apart) or releases_of(history).answer(question, algorithm)
         if found is not None:
             return found
     known = history.same(question, tell_apart(algorithm), fingerprint(algorithm))
@@ -125,7 +125,7 @@ def widen_answer(
         UsageError: if an earlier release has no counts.
     """
     own = _as_released(question, statistic, answer) if answer.counts else history.apart(statistic.set_apart)
-    found = (Releases([own]) if own else history.made_of_all(Releases)).answer(question, statistic, sample)
+    found = (Releases([own]) if own else releases_of(history)).answer(question, statistic, sample)
     if found is None:
         raise UsageError("This was released without its counts. Ask anew, and pay: --anew.")
     return replace(answer, text=found.answer, table=found.table)
@@ -189,6 +189,11 @@ class Derived(Released):
         return tuple(moment for one in self.of for moment in one.moments)
 
 
+def releases_of(history: AnswerCache) -> "Releases":
+    """Return the counts of all released statistics of a history."""
+    return history.made_of_all(Releases, lambda before, new: Releases(new, before))
+
+
 def derive(releases: Iterable[Released], question: str, statistic: Statistic) -> Derived | None:
     """Return the answer that follows from releases; None if none does. No document has any influence."""
     return Releases(releases).answer(question, statistic)
@@ -224,10 +229,10 @@ def statistic_of(released: Released) -> Statistic | None:
 class Releases:
     """The counts of released statistics, by the regions that they count."""
 
-    def __init__(self, releases: Iterable[Released]) -> None:
-        self._counted: dict[int, tuple[Released, Counted]] = {}
-        self._direct: dict[Region, Sum] = {}
-        for number, released in enumerate(releases):
+    def __init__(self, releases: Iterable[Released], before: "Releases | None" = None) -> None:
+        self._counted: dict[int, tuple[Released, Counted]] = dict(before._counted) if before else {}
+        self._direct: dict[Region, Sum] = dict(before._direct) if before else {}
+        for number, released in enumerate(releases, max(self._counted, default=-1) + 1):
             statistic = statistic_of(released) if released.counts else None
             if not isinstance(statistic, Count | Share | Difference) or released.counts is None:
                 continue
@@ -318,9 +323,10 @@ class Releases:
             yield from self._combined([base | {one}, base | {other}], [either])
         for larger in self._direct:  # none of several: the rest of those of which one holds
             for fact in larger - region:
-                base = larger - {fact}
-                if fact.either and fact.holds and base | {one.opposite for one in fact.either} == region:
-                    yield from self._combined([base], [larger])
+                if fact.either and fact.holds:
+                    base = larger - {fact}
+                    if base | {one.opposite for one in fact.either} == region:
+                        yield from self._combined([base], [larger])
 
     def _combined(self, more: Sequence[Region], less: Sequence[Region]) -> Iterable[Sum]:
         """Yield the sum of some regions without others, if all of them were counted."""

@@ -20,11 +20,14 @@ from typing import Protocol, overload, runtime_checkable
 
 from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.store import Store
+from discreet.system.words import as_read
 
 Value = str | float
 """The value of a declared field: a date such as 2026-01-31, a category, or a number."""
 Fields = Mapping[str, Value | tuple[str, ...]]
 """The declared fields of one document and its codes, by name."""
+_MOST_KEPT = 64
+"""So many phrases are kept of each record."""
 Owned = tuple[str, str]
 """A unit, and one of its texts."""
 
@@ -145,7 +148,7 @@ class UnitRecord:
         statements: the statements that were read in its texts.
         fields_of: the declared fields of the document of each text; empty if no document has any.
         document_of: a number for the document of each text; empty if the store cannot tell.
-        said: what was found of phrases in this record, kept as long as the record.
+        said: whether phrases hold of this record, by their key: the newest ones, kept as long as the record.
     """
 
     texts: tuple[str, ...] = field(repr=False)
@@ -153,7 +156,7 @@ class UnitRecord:
     statements: Sequence[TextStatement] = field(default=(), repr=False)
     fields_of: tuple[Fields, ...] = field(default=(), repr=False)
     document_of: tuple[int, ...] = field(default=(), repr=False)
-    said: dict[object, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    said: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @staticmethod
     def of(unit: str, stored: StoredUnit, looked: "Looked") -> "UnitRecord":
@@ -164,10 +167,27 @@ class UnitRecord:
             fields, beside = _with_codes(unit, stored, looked.codes)
         return UnitRecord(stored.texts, fields, statements, beside, stored.document_of)
 
+    @cached_property
+    def plain(self) -> str:
+        """Its texts and categories as a person reads them, without case: a word that is not in it is in none."""
+        categories = (f"{one} {name}" for own in self.fields for name, one in own.items() if isinstance(one, str))
+        return as_read("\n \n".join((*self.texts, *categories)).replace("\u2019", "'")).casefold()
+
+    def keep(self, phrase: str, holds: bool) -> None:
+        """Keep whether a phrase holds, in the place of the oldest one if there are many."""
+        if len(self.said) >= _MOST_KEPT:
+            self.said.pop(next(iter(self.said)), None)
+        self.said[phrase] = holds
+
     def part(self, passes: Callable[[Fields], bool]) -> "UnitRecord":
         """Return the part of the record that stands in the documents whose declared fields pass a test."""
+        fields = tuple(filter(passes, self.fields))
+        if not fields:
+            return _NOTHING
         kept = [place for place, own in enumerate(self.fields_of) if passes(own)]
-        return self._of(kept, tuple(filter(passes, self.fields)))
+        if len(fields) == len(self.fields) and len(kept) == len(self.texts):
+            return self
+        return self._of(kept, fields)
 
     def documents(self) -> "list[UnitRecord]":
         """Return the record of each document by itself; the whole record if the store cannot tell them apart."""
@@ -195,6 +215,10 @@ class UnitRecord:
         """Return the values of a declared field, or of a code."""
         found = (own[name] for own in self.fields if name in own)
         return [one for value in found for one in (value if isinstance(value, tuple) else (value,))]
+
+
+_NOTHING = UnitRecord(())
+"""The part of a record of which no document passes."""
 
 
 def values_in(own: Fields, name: str) -> tuple[str, ...]:

@@ -246,11 +246,11 @@ class _Spoken:
         found = np.full(len(self._denied), NOWHERE)
         for clause in clauses:
             np.maximum(found, known[clause.text], out=found, where=self._counts(clause))
-        stems = [{tongue_of("").stem(word) for word in sentence} for sentence in sentences]
+        stems = [list(map(tongue_of("").stem, sentence)) for sentence in sentences]
         record, by_place = UnitRecord((text,)), self._denied | self._family  # phrases count neither of the two
         for place, needed, words, phrase in self._words:
-            for sentence in (sentence for sentence, there in zip(sentences, stems, strict=True) if needed <= there):
-                span = window_of(sentence, words, tongue_of(""))
+            for sentence, there in zip(sentences, stems, strict=True):
+                span = window_of(sentence, words, there, tongue_of("")) if needed.issubset(there) else None
                 counts = span and self._counts(Clause.of(sentence, *span, phrase.text))[place]
                 if counts and (by_place[place] or phrase.holds(record)):
                     found[place] = max(found[place], 1.0)

@@ -278,7 +278,7 @@ class BrokenNames(SealedCorpus):
             return replace(one, value=max([one.value, *alike], key=given.__getitem__))
 
         def renamed(member: Member[UnitRecord]) -> Member[UnitRecord]:
-            return replace(member, value=replace(member.value, statements=[*map(named, member.value.statements)]))
+            return member._replace(value=replace(member.value, statements=[*map(named, member.value.statements)]))
 
         return super().records().map(renamed)
 
@@ -295,7 +295,7 @@ class BrokenDates(SealedCorpus):
             return {DATE: f"{int(str(own[DATE])[:4]) - first + YEAR}-01-01"}
 
         def renewed(member: Member[UnitRecord]) -> Member[UnitRecord]:
-            return replace(member, value=replace(member.value, fields=tuple(map(moved, member.value.fields))))
+            return member._replace(value=replace(member.value, fields=tuple(map(moved, member.value.fields))))
 
         return super().records().map(renewed)
 
@@ -311,7 +311,7 @@ class BrokenRare(SealedCorpus):
             return {**own, CODE: tuple(one for one in values_in(own, CODE) if given[one] >= MANY)}
 
         def renewed(member: Member[UnitRecord]) -> Member[UnitRecord]:
-            return replace(member, value=replace(member.value, fields=tuple(map(kept, member.value.fields))))
+            return member._replace(value=replace(member.value, fields=tuple(map(kept, member.value.fields))))
 
         return super().records().map(renewed)
 

@@ -445,7 +445,9 @@ class BareSummary(Summary):
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Release the noisy count of each statement."""
         _, values = choose_counts(self.price(account.budget), self.each)
-        able, paid = self.admit(corpus, account, lambda _, record: self.values(record) or None)
+        able, paid = self.admit(
+            corpus, account, lambda units: self.of_each(units, lambda _, record: self.values(record) or None)
+        )
         told = NoThreshold(values.words, values.sigma, values.delta, values.of)
         found = paid.release(told, able.map(lambda member: member.value))
         return GeneratedAnswer("", "end", 0, released=tuple(found))

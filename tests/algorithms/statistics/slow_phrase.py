@@ -7,6 +7,8 @@ from collections.abc import Callable
 from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.text.phrases import Tongue, words_back
 
+Form = Callable[[str], str]
+"""Returns the word of a phrase, without its ending, that a word of a text says; "" if it says none."""
 _UNSEEN = re.compile(r"[\u00ad\u200b-\u200d\u2060\ufeff]|(?<=\w)[-\u2010]\s*\n\s*(?=[^\W\d_])")
 _AT_THE_END = re.compile(r"(?<=\w)[-\u2010]\s*\n\s*(?=\w)")
 _TITLE = re.compile(r"\b(mr|mrs|ms|dr|prof|st)\.(?=\s)", re.IGNORECASE)
@@ -41,17 +43,39 @@ def split(text: str) -> list[str]:
 
 
 def _says_as_read(phrase: Phrase, text: str) -> bool:
-    case: Callable[[str], str] = str if phrase._ordered else str.casefold  # a capital letter may count
-    answered = re.sub(
-        r"(?i):[ \t]*(none|nil|no|neg|negative|denied|absent)(?=[ \t]*([.,;\n]|\Z))", " denied", case(text)
-    )
+    form = _forms_in(phrase, text)
+    answered = re.sub(r"(?i):[ \t]*(none|nil|no|neg|negative|denied|absent)(?=[ \t]*([.,;\n]|\Z))", " denied", text)
     heading = r"(?i)\b(fh|fhx|family history|family hx|fa|familienanamnese)(:| of| for)[ \t]*(?=\S)"
     had = {"de": "mutter hatte ", "fr": "mère avait ", "es": "madre tenía "}.get(phrase.language, "mother had ")
     whole = phrase._tongue.plain(_TITLE.sub(r"\1", re.sub(heading, had, answered))).replace("\u2019", "'")
     if phrase._name:
-        whole = phrase._name.sub(lambda _: case(re.sub(r"[.:;!?](?=\s)", "", phrase._said)), whole)
-    spans = [(_in_order if phrase._ordered else _close)(phrase, one) for one in split(whole)]
+        whole = phrase._name.sub(lambda _: re.sub(r"[.:;!?](?=\s)", "", phrase._said), whole)
+    spans = [(_in_order if phrase._ordered else _close)(phrase, one, form) for one in split(whole)]
     return any(not _is_denied(*span, phrase) and not _is_of_relative(*span[:2], phrase) for span in spans if span)
+
+
+def _forms_in(phrase: Phrase, text: str) -> Form:
+    """Return how a word of a text is compared with the words of a phrase: an abbreviation alone, as it is written."""
+    asked = {one: _short(one, phrase._said) for one in re.findall(r"\w+(?:['.&+]\w+)*", phrase._said)}
+    asked |= {one: _short(one, phrase._said) for one in phrase._ordered}
+    stem = phrase._tongue.stem
+
+    def form(word: str) -> str:
+        same = [one for one, short in asked.items() if word.casefold() in (one.casefold(), short.casefold())]
+        if not same and (base := _short(word, text)):
+            same = [one for one, short in asked.items() if base.casefold() in (one.casefold(), short.casefold())]
+        elif not same:
+            same = [one for one, short in asked.items() if not short and stem(one.casefold()) == stem(word.casefold())]
+        return stem(same[0].casefold()) if same else ""
+
+    return form
+
+
+def _short(word: str, text: str) -> str:
+    """Return an abbreviation without a plural's small s; "" for another word, or if all of a text is in capitals."""
+    base = re.sub(r"s\Z", "", word)
+    shouted = text == text.upper() != text.lower() and any(len(one) > 4 for one in _WORD.findall(text))
+    return base if re.fullmatch(r".{2,4}", base) and base == base.upper() != base.lower() and not shouted else ""
 
 
 def _is_of_relative(sentence: list[str], start: int, phrase: Phrase) -> bool:
@@ -77,10 +101,10 @@ def _is_of_relative(sentence: list[str], start: int, phrase: Phrase) -> bool:
     return sentence[own[-1]] in tongue.having and not told and not set(before) & set(others)
 
 
-def _close(phrase: Phrase, sentence: str) -> tuple[list[str], int, int] | None:
+def _close(phrase: Phrase, sentence: str, form: Form) -> tuple[list[str], int, int] | None:
     """Return the first place where the words of a phrase stand close together, in any order."""
-    words = _WORD.findall(sentence)
-    stems = list(map(phrase._tongue.stem, words))
+    stems = list(map(form, _WORD.findall(sentence)))
+    words = list(map(str.casefold, _WORD.findall(sentence)))
     for start in range(len(words)):
         missing, room = set(phrase.words), 3
         if stems[start] not in missing:
@@ -99,11 +123,11 @@ def _close(phrase: Phrase, sentence: str) -> tuple[list[str], int, int] | None:
     return None
 
 
-def _in_order(phrase: Phrase, sentence: str) -> tuple[list[str], int, int] | None:
+def _in_order(phrase: Phrase, sentence: str, form: Form) -> tuple[list[str], int, int] | None:
     """Return the first place where the words and signs of a phrase stand in their order."""
     tokens = _TOKEN.findall(sentence)
     for start in range(len(tokens)):
-        end = _end(phrase, tokens, start)
+        end = _end(phrase, tokens, start, form)
         if end is not None:
             counted = [place for place, one in enumerate(tokens) if one == "," or one[0].isalnum()]
             first, last = (sum(place < here for place in counted) for here in (start, end))
@@ -111,11 +135,11 @@ def _in_order(phrase: Phrase, sentence: str) -> tuple[list[str], int, int] | Non
     return None
 
 
-def _end(phrase: Phrase, tokens: list[str], at: int) -> int | None:
+def _end(phrase: Phrase, tokens: list[str], at: int, form: Form) -> int | None:
     for number, wanted in enumerate(phrase._ordered):
         tight = number > 0 and (len(wanted) == 1 or not phrase._ordered[number - 1][0].isalnum())
         room = 0 if tight or number == 0 else 3
-        while at < len(tokens) and not _same(phrase._tongue, tokens[at:], wanted):
+        while at < len(tokens) and not _same(phrase._tongue, tokens[at:], wanted, form):
             small = number and tokens[at].casefold() in _SKIPPED and not tight
             if not small and not (room and tokens[at][0].isalnum()):
                 return None
@@ -126,14 +150,14 @@ def _end(phrase: Phrase, tokens: list[str], at: int) -> int | None:
     return at
 
 
-def _same(tongue: Tongue, tokens: list[str], wanted: str) -> bool:
+def _same(tongue: Tongue, tokens: list[str], wanted: str, form: Form) -> bool:
     token = tokens[0]
     if wanted in ("a", "A", "i", "I"):
         last = len(tokens) == 1 or not tokens[1][0].isalnum()
         return token == wanted.upper() or (token == wanted.lower() and last)
     if not wanted[0].isalnum():
         return token == wanted or (wanted in "-\u2212\u2013" and token in "-\u2212\u2013")
-    return tongue.stem(token.casefold()) == tongue.stem(wanted.casefold())
+    return form(token) == tongue.stem(wanted.casefold())
 
 
 def _is_in_denied_list(before: list[str]) -> bool:

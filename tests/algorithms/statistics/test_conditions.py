@@ -69,6 +69,9 @@ def test_record_or_person(condition: str, holds: bool) -> None:
     assert parse(condition).holds(BOTH) is holds
 
 
+ABBREVIATIONS = "hiv HIV HIVs hives hive HIVES PET pet PETs pets AIDS aids aid mri MRI MRIs copd COPD ms MS".split()
+
+
 @pytest.mark.parametrize(
     ("phrase", "text", "holds"),
     [
@@ -100,10 +103,50 @@ def test_record_or_person(condition: str, holds: bool) -> None:
         ("follow-up", "A follow-\nup.", True),
         ("na\u00efve", "nai\u0308ve to it", True),
         ("pain in the knee", "Knee pain.", True),
+        *(
+            (phrase, f"{text} was noted.", phrase in said.split())
+            for text, said in {
+                "HIV": "hiv HIV HIVs",
+                "hives": "hives hive HIVES hiv",  # two words in small letters: no form tells which is an abbreviation
+                "PET": "PET pet PETs",
+                "PETs": "PET pet PETs pets",
+                "pets": "pets pet PETs",
+                "AIDS": "AIDS aids",  # the same letters: "hearing aids" finds one, "aids" finds both
+                "aids": "AIDS aids aid",
+                "MRIs": "mri MRI MRIs",
+                "COPD": "copd COPD",
+                "MS": "ms MS",
+            }.items()
+            for phrase in ABBREVIATIONS
+        ),
+        ("hive", "PATIENT HAS HIVES.", True),
+        ("hand", "WINTER HANDS", True),
+        ("WINTER HANDS", "A winter hand.", True),
+        ("hives", "HIV, COPD", False),
+        ("PET scan", "Two PET scans.", True),
+        ("PET scan", "The pets scan the room.", False),
+        ("US citizen", "A US citizen.", True),
     ],
 )
 def test_every_word_and_sign_is_looked_for(phrase: str, text: str, holds: bool) -> None:
     assert says(phrase).holds(UnitRecord((text,))) is holds
+
+
+@pytest.mark.parametrize(("phrase", "language"), [("Augen", "de"), ("AUG", "de"), ("pies", "es"), ("ides", "fr")])
+def test_abbreviation_is_none_in_other_languages(phrase: str, language: str) -> None:
+    """Their endings are cut off as well: Augen and AUG, pies and PI, ides and ID."""
+    other = {"Augen": "AUG", "AUG": "Augen", "pies": "PI", "ides": "ID"}[phrase]
+    assert not says(phrase, language).holds(UnitRecord((f"{other} (2026) est",)))
+    assert says(phrase, language).holds(UnitRecord((f"{phrase} (2026) est",)))
+
+
+def test_abbreviation_of_a_category_is_compared_as_it_is_written() -> None:
+    assert says("hiv").holds(unit(("Well.", {"diagnosis": "HIV"})))
+    assert not says("hives").holds(unit(("Well.", {"diagnosis": "HIV"})))
+    assert says("PET scan").holds(unit(("Well.", {"scan": "PET"})))
+    assert not says("pets scan").holds(unit(("Well.", {"SCAN": "PET"})))
+    assert len({says(one).facts() for one in ("HIV", "hives", "pets", "PET", "pet", "hand", "hands")}) == 7
+    assert says("the fever").facts() == says("FEVERS").facts()
 
 
 def test_category_is_compared_with_all_signs() -> None:
@@ -185,7 +228,8 @@ def test_too_many_parts_are_refused() -> None:
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 NOTES = [("fever", JANUARY), ("rash", JANUARY), ("fever", JUNE), ("rash", JUNE), ("well", {})]
-UNITS = [unit(*some) for size in (1, 2) for some in itertools.combinations_with_replacement(NOTES, size)]
+OWN = [some for size in (1, 2) for some in itertools.combinations_with_replacement(NOTES, size)]
+UNITS = [unit(*some) for some in OWN]
 
 
 def deep(depth: int) -> Iterator[Condition]:
@@ -211,6 +255,30 @@ def test_one_unit_changes_a_count_by_one_at_most() -> None:
         part = [condition.holds(condition.part(one)) for one in UNITS]
         assert {0, 1} >= {*alone, *part}
         assert [condition.holds(one) for one in reversed(UNITS)] == alone[::-1]
+
+
+def test_many_units_are_decided_as_each_one_alone() -> None:
+    for condition in DEEP:
+        anew, alone = [unit(*own) for own in OWN], [condition.holds(one) for one in UNITS]
+        assert condition.among(anew) == alone == condition.among(anew[::-1])[::-1]
+
+
+def test_text_that_cannot_be_read_says_nothing_and_is_no_error() -> None:
+    unreadable = unit(("fever rash", JANUARY))
+    object.__setattr__(unreadable, "texts", (b"fever rash",))
+    unreadable.__dict__["plain"] = "fever rash"
+    for condition in DEEP:
+        assert condition.among([*UNITS, unreadable])[:-1] == [condition.holds(one) for one in UNITS]
+    assert says("fever").among([unreadable]) == [False]
+
+
+def test_newest_phrases_are_kept_with_a_record() -> None:
+    one = unit(("fever", {}))
+    for number in range(200):
+        one.keep(f" {number}", True)
+    assert len(one.said) == 64
+    assert not says("199").holds(unit(("fever", {})))
+    assert list(one.said)[-1] == " 199"
 
 
 def test_equal_facts_hold_of_the_same_units() -> None:

@@ -28,8 +28,12 @@ ODD = (
 PHRASES = (
     *("HIV+", "hepatitis A", "on dialysis", "heart disease", "blood pressure", "no fever", "without pain", "self-harm"),
     *("cuts that do not bleed", "Dr. Smith", "L.A. Confidential", "Heat: Part Two", "C++", "R&D", "CD4 < 2"),
+    *("hives", "HIV", "pets", "PETs", "on PET", "a PET for AIDS", "hearing aids", "HIVES AND PETS", "WINTER HANDS"),
 )
-WORDS = ("fever", "Fevers", "hand", "hands", "winter", "HIV", "hepatitis", "A", "a", "bleed", "bleeding", "do", "Smith")
+WORDS = (
+    *("fever", "Fevers", "hand", "hands", "winter", "HIV", "hepatitis", "A", "a", "bleed", "bleeding", "do", "Smith"),
+    *("hives", "HIVES", "hiv", "HIVs", "PET", "PETs", "pets", "AIDS", "aid", "HANDS", "WINTER", "FEVERS"),
+)
 TEXTS = st.lists(st.sampled_from((*WORDS, *ODD, " ", " ", " ")) | st.text(max_size=4), max_size=24).map("".join)
 
 

@@ -22,7 +22,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -93,15 +93,23 @@ class _Condition(BaseModel):
 
     def passes(self, own: Fields) -> bool:
         """Return whether a record passes, by its fields. The condition must be a test."""
+        return self.passer()(own)
+
+    def passer(self) -> Callable[[Fields], bool]:
+        """Return `passes` for many records. It tests each value once, and is thrown away with the question."""
         raise NotImplementedError
 
     def holds(self, record: UnitRecord) -> bool:
         """Return whether it holds of a unit, or of a part of its record."""
+        return self.among((record,))[0]
+
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which of several units it holds. Each one's result follows from its own record alone."""
         raise NotImplementedError
 
     def part(self, record: UnitRecord) -> UnitRecord:
         """Return what counts of a unit: the part of its record that passes the tests of the condition."""
-        return record.part(self.passes) if self.is_test else record
+        return record.part(self.passer()) if self.is_test else record
 
     def leaves(self) -> "Iterator[Says | FieldTest]":
         """Yield its phrases and tests."""
@@ -149,7 +157,7 @@ class Says(_Condition):
             raise UsageError("A phrase is empty. Name a thing.")
         _ = self.phrase
 
-    @property
+    @cached_property
     def phrase(self) -> Phrase:
         """The phrase, in the form that is searched for."""
         return _phrase(self.says, self.language)
@@ -157,6 +165,10 @@ class Says(_Condition):
     def holds(self, record: UnitRecord) -> bool:
         """Return whether a text says it."""
         return self.phrase.holds(record)
+
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which units a text says it."""
+        return self.phrase.among(records)
 
     def leaves(self) -> "Iterator[Says | FieldTest]":
         """Yield itself."""
@@ -198,22 +210,36 @@ class FieldTest(_Condition):
         """Its parts: the value without case."""
         return repr((self.field, self.relation, self.value.casefold()))
 
-    @property
+    @cached_property
+    def _low(self) -> str:
+        return self.value.casefold()
+
+    @cached_property
     def is_number(self) -> bool:
         """Whether the value is a finite number, or a range of them."""
         ends = self.value.split("..")
         return len(ends) <= 2 and all(map(_is_number, ends)) and float(ends[0]) <= float(ends[-1])
 
-    @property
+    @cached_property
     def period(self) -> tuple[str, str] | None:
         """The first and the last day of a value that is a day, a month, a year or a range of these; else None."""
         return period_of(self.value)
 
-    def passes(self, own: Fields) -> bool:
+    def passer(self) -> Callable[[Fields], bool]:
         """Return whether a record passes. A value of another type does not."""
-        found = own.get(self.field)
+        known = dict[Any, bool]()
+
+        def passes(own: Fields) -> bool:
+            found = own.get(self.field)
+            if found not in known:
+                known[found] = self._passes(found)
+            return known[found]
+
+        return passes
+
+    def _passes(self, found: Value | tuple[str, ...] | None) -> bool:
         if isinstance(found, tuple):  # the values of a code: "!=" holds if none of them is the value
-            some = any(one.casefold() == self.value.casefold() for one in found)
+            some = any(one.casefold() == self._low for one in found)
             return some == (self.relation == "=")
         return found is not None and self._compares(found)
 
@@ -222,7 +248,7 @@ class FieldTest(_Condition):
         if isinstance(found, str):
             if (period := self.period) is not None and _is_day(found):
                 return _by_calendar(found, self.relation, *period)
-            return compare(found.casefold(), self.value.casefold())
+            return compare(found.casefold(), self._low)
         if not self.is_number:
             return False
         ends = [float(one) for one in self.value.split("..")]
@@ -230,9 +256,10 @@ class FieldTest(_Condition):
             return compare(found, ends[0])
         return (ends[0] <= found <= ends[1]) == (self.relation == "=")
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether one record passes."""
-        return any(map(self.passes, record.fields))
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which units one record passes."""
+        passes = self.passer()
+        return [any(map(passes, one.fields)) for one in records]
 
     def leaves(self) -> "Iterator[Says | FieldTest]":
         """Yield itself."""
@@ -251,7 +278,7 @@ class _Group(_Condition):
         """The conditions."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def is_test(self) -> bool:
         """Whether all parts are."""
         return bool(self.parts) and all(one.is_test for one in self.parts)
@@ -282,29 +309,38 @@ class All(_Group):
         """The conditions."""
         return self.all
 
-    def passes(self, own: Fields) -> bool:
+    def passer(self) -> Callable[[Fields], bool]:
         """Return whether a record passes all tests among them."""
-        return all(one.passes(own) for one in self.all if one.is_test)
+        passers = [one.passer() for one in self._tests]
+        return passers[0] if len(passers) == 1 else lambda own: all(passes(own) for passes in passers)
 
     def part(self, record: UnitRecord) -> UnitRecord:
         """Return the part of a record that passes all tests."""
-        return record.part(self.passes) if any(one.is_test for one in self.all) else record
+        return record.part(self.passer()) if self._tests else record
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether a record passes all tests, and the others hold of those that pass."""
-        if not self.all:  # the usual population, asked for each unit
-            return True
-        part = self.part(record)
-        if part is not record and not part.fields:
-            return False
-        return all(one.holds(part) for one in self.all if not one.is_test)
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which units a record passes all tests, and the others hold of those that pass."""
+        passes, found = self.passer(), [True] * len(records)
+        if self._tests:
+            records = [one.part(passes) for one in records]
+            found = [bool(one.fields) for one in records]
+        for other in self._others:
+            found = list(map(operator.and_, found, other.among(records)))
+        return found
+
+    @cached_property
+    def _tests(self) -> "tuple[Condition, ...]":
+        return tuple(one for one in self.all if one.is_test)
+
+    @cached_property
+    def _others(self) -> "tuple[Condition, ...]":
+        return tuple(one for one in self.all if not one.is_test)
 
     def facts(self, within: tuple[str, ...] = ()) -> Region:
         """Return the facts of all parts."""
-        tests = tuple(one.key for one in self.all if one.is_test)
-        inside = tuple(sorted({*within, *tests}))
-        there = [Fact(("record", *inside))] if tests else []
-        said = (one.facts(inside) for one in self.all if not one.is_test)
+        inside = tuple(sorted({*within, *(one.key for one in self._tests)}))
+        there = [Fact(("record", *inside))] if self._tests else []
+        said = (one.facts(inside) for one in self._others)
         return frozenset(there).union(*said)
 
     def __str__(self) -> str:
@@ -321,13 +357,14 @@ class AnyOf(_Group):
         """The conditions."""
         return self.any
 
-    def passes(self, own: Fields) -> bool:
+    def passer(self) -> Callable[[Fields], bool]:
         """Return whether a record passes one of the tests."""
-        return any(one.passes(own) for one in self.any)
+        passers = [one.passer() for one in self.any]
+        return lambda own: any(passes(own) for passes in passers)
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether one holds."""
-        return any(one.holds(record) for one in self.any)
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which units one holds."""
+        return list(map(any, zip(*(one.among(records) for one in self.any), strict=True)))
 
     def facts(self, within: tuple[str, ...] = ()) -> Region:
         """Return one fact: that at least one of several holds."""
@@ -351,9 +388,9 @@ class Not(_Condition):
         """Whether what it negates does."""
         return self.negates.is_of_records
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether it does not hold."""
-        return not self.negates.holds(record)
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which units it does not hold."""
+        return list(map(operator.not_, self.negates.among(records)))
 
     def leaves(self) -> "Iterator[Says | FieldTest]":
         """Yield the phrases and tests of what it negates."""
@@ -382,9 +419,9 @@ class SameRecord(_Condition):
         """It does."""
         return True
 
-    def holds(self, record: UnitRecord) -> bool:
-        """Return whether it holds of one document of the unit."""
-        return any(map(self.same_record.holds, record.documents()))
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which units it holds of one document."""
+        return [any(self.same_record.among(one.documents())) for one in records]
 
     def leaves(self) -> "Iterator[Says | FieldTest]":
         """Yield its phrases and tests."""

@@ -24,6 +24,7 @@ from discreet.algorithms.statistics.cells import (
 from discreet.algorithms.statistics.conditions import AnyOf, Condition, Known, Region, Says, narrowed, written
 from discreet.algorithms.statistics.statistic import OUTSIDE, CellStatistic
 from discreet.errors import UsageError
+from discreet.privacy.partition import Member
 from discreet.retrieval.unit_records import UnitRecord
 
 
@@ -63,6 +64,10 @@ class Count(CellStatistic):
     def cell(self, record: UnitRecord) -> int:
         """Return the only cell."""
         return 0
+
+    def places(self, units: Sequence[Member[UnitRecord]]) -> Sequence[int | None]:
+        """Return the only cell for each unit."""
+        return [0] * len(units) if type(self) is Count else super().places(units)
 
     @property
     def known(self) -> Known:

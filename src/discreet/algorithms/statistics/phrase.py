@@ -4,19 +4,26 @@ Every word and every sign of a phrase counts. Words with a meaning of their own 
 with other endings. If the phrase also has a sign, a letter or a word that means nothing alone ("HIV+", "hepatitis A",
 "on dialysis", "heart disease"), its words stand in their order, and that sign or letter at its place. Left out are
 articles, forms of "be" and "have", and the prepositions between two words: "a pain in the knee".
+
+A short word in capitals, of a text or of the phrase, is an abbreviation: HIV, PET. It is found as it is written, in any
+case, and with the small s of its plural: PETs. No ending is cut from it, nor from a word to find it: "hives" is no HIV,
+and "pets" are no PET. A text that is wholly in capitals has none.
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from discreet.algorithms.text.normalize import parts_of
 from discreet.algorithms.text.phrases import (
+    LONG,
     Span,
     Tongue,
+    abbreviation_of,
     is_denied,
     is_of_another,
+    is_shouted,
     split_sentences,
     tongue_of,
     window_of,
@@ -36,8 +43,6 @@ _SMALL = frozenset(
 """Words that change nothing."""
 _BETWEEN = frozenset("of in at to for with by from about into onto".split())
 """Words that change nothing between two others."""
-_MOST_KEPT = 64
-"""So many phrases are kept of each record."""
 _LETTERS = ("a", "A", "i", "I")
 """Letters that may be words of their own."""
 _NEAR = 3
@@ -65,7 +70,7 @@ class Phrase:
     language: str = ""
 
     def __post_init__(self) -> None:
-        if self.text and not self.words:
+        if not self.words:
             raise UsageError(f"The phrase '{self.text}' has no word with a meaning of its own. Name a thing.")
 
     def holds(self, record: UnitRecord) -> bool:
@@ -73,14 +78,28 @@ class Phrase:
 
         A declared category that consists of these words counts as well, alone or with the name of its field.
         """
-        if not self.text:
-            return True
-        if (known := record.said.get(self)) is None:
-            found = self._in_fields(record) or any(map(self._in_text, record.texts))
-            known = found != self.denies
-            if len(record.said) < _MOST_KEPT:
-                record.said[self] = known
+        if (known := record.said.get(self._key)) is None:
+            likely = all(word in record.plain for word in self.words)
+            known = (likely and (self._in_fields(record) or any(map(self._in_text, record.texts)))) != self.denies
+            if likely:
+                record.keep(self._key, known)
         return known
+
+    def among(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which units it holds. Most lack its words; a text that cannot be read says nothing."""
+        first, key, lacks = self.words[0], self._key, self.denies
+        known = [one.said.get(key) if first in one.plain else lacks for one in records]
+        return [self._reads(one) if holds is None else holds for holds, one in zip(known, records, strict=True)]
+
+    def _reads(self, record: UnitRecord) -> bool:
+        try:
+            return self.holds(record)
+        except Exception:  # an unusual text of one unit must not show as an error
+            return self.denies
+
+    @cached_property
+    def _key(self) -> str:
+        return f"{self.language} {self.text}"
 
     @cached_property
     def decides(self) -> tuple[str, ...]:
@@ -88,7 +107,10 @@ class Phrase:
         bound = tuple(one if one in "aAiI" else one.casefold() for one in self._ordered)
         name = (self._said.casefold(),) if self._name else ()
         negated = ("without",) if self.has_negation else ()
-        return (self.language or "en", *negated, *self.words, *(("in order", *bound) if bound else ()), *name)
+        written, inflected = self._forms_of_words
+        short = sorted(form for form, bare in written.items() if len(bare) < LONG and not form == bare in inflected)
+        order = ("in order", *bound) if bound else ()
+        return (self.language or "en", *negated, *self.words, *order, *name, *(("written", *short) if short else ()))
 
     @cached_property
     def _said(self) -> str:
@@ -119,6 +141,30 @@ class Phrase:
         """Whether the thing itself has a negation: "cuts that do not bleed"."""
         return bool(self._tongue.negations & set(self._said.casefold().split()[1:]))
 
+    # Its abbreviations
+
+    @cached_property
+    def _forms_of_words(self) -> tuple[dict[str, str], frozenset[str]]:
+        """Its words without case, as an abbreviation is found, each without its ending; and those that have endings."""
+        tongue, shouted = self._tongue, is_shouted(self._said)
+        written, inflected = dict[str, str](), set[str]()
+        for one in (*parts_of(tongue.plain(self._said)), *self._ordered):
+            bare = tongue.stem(one.casefold())
+            if one[0].isalnum() and (bare in self.words or one in self._ordered):
+                base = "" if shouted else abbreviation_of(one)
+                written |= {one.casefold(): bare, (base or one).casefold(): bare}
+                inflected |= set() if base else {bare}
+        return written, frozenset(inflected)
+
+    def _bare(self, word: str, shouted: bool) -> str:
+        """Return that word of the phrase, without its ending, that a word of a text says; "" if it says none."""
+        (written, inflected), low = self._forms_of_words, word.casefold()
+        base = "" if shouted or low in written else abbreviation_of(word)
+        if base or low in written:
+            return written.get(base.casefold() or low, "")
+        bare = self._tongue.stem(low)
+        return bare if bare in inflected else ""
+
     # In its order
 
     @cached_property
@@ -139,9 +185,9 @@ class Phrase:
             return place + 1 < len(tokens) and (place == 0 or token.islower() or self._is_upper)
         return low in _SMALL or (low in _BETWEEN and 0 < place < len(tokens) - 1)
 
-    def _span_in_order(self, sentence: str) -> Span | None:
+    def _span_in_order(self, sentence: str, shouted: bool) -> Span | None:
         tokens = _TOKEN.findall(sentence)
-        found = next(filter(None, (self._end(tokens, start) for start in range(len(tokens)))), None)
+        found = next(filter(None, (self._end(tokens, start, shouted) for start in range(len(tokens)))), None)
         if not found:
             return None
         # The denial check counts words and commas, and no other signs.
@@ -149,14 +195,14 @@ class Phrase:
         first, last = (sum(place < end for place in words) for end in found)
         return [tokens[place].casefold() for place in words], first, last
 
-    def _end(self, tokens: Sequence[str], start: int) -> tuple[int, int] | None:
+    def _end(self, tokens: Sequence[str], start: int, shouted: bool) -> tuple[int, int] | None:
         """Return the start and the end of the phrase among the tokens of a sentence, if it begins at `start`."""
         at = start
         for number, (wanted, bare) in enumerate(self._forms):
             after_sign = number > 0 and not self._ordered[number - 1][0].isalnum()
             tight = number > 0 and (len(wanted) == 1 or after_sign)
             room = 0 if tight or number == 0 else _NEAR
-            while at < len(tokens) and not self._same(tokens, at, wanted, bare):
+            while at < len(tokens) and not self._same(tokens, at, wanted, bare, shouted):
                 if number and tokens[at].casefold() in _SMALL | _BETWEEN and not tight:
                     at += 1
                 elif room and tokens[at][0].isalnum():
@@ -175,10 +221,10 @@ class Phrase:
         pairs = zip(self._ordered, has_ending, strict=True)
         return tuple((one, self._tongue.stem(one.casefold()) if ends else "") for one, ends in pairs)
 
-    def _same(self, tokens: Sequence[str], at: int, wanted: str, bare: str) -> bool:
+    def _same(self, tokens: Sequence[str], at: int, wanted: str, bare: str, shouted: bool) -> bool:
         token = tokens[at]
         if bare:
-            return self._tongue.stem(token.casefold()) == bare
+            return self._bare(token, shouted) == bare
         if wanted in _LETTERS:  # an article is no letter
             last = at + 1 == len(tokens) or not tokens[at + 1][0].isalnum()
             return token == wanted.upper() or (token == wanted.lower() and last)
@@ -193,43 +239,48 @@ class Phrase:
 
     def _says(self, name: str, value: str) -> bool:
         """Return whether a category consists of these words: "north", "north ward" or "ward north"."""
-        plain = unicodedata.normalize("NFKC", f"{value} {name}").replace("\u2019", "'").casefold()
-        if not all(map(plain.__contains__, self.words)):  # most categories; it saves their words
-            return False
         orders = (value, f"{value} {name}", f"{name} {value}")
-        if self.words not in map(self._tongue.content, orders):
+        plain = as_read(orders[1]).replace("\u2019", "'").casefold()
+        if not all(map(plain.__contains__, self.words)):  # most categories
             return False
-        return not self._ordered or any(map(self._span_in_order, orders))
+        alike = [one for one in orders if self._tongue.content(one) == self.words]
+        if self._ordered:
+            return bool(alike) and any(self._span_in_order(one, is_shouted(one)) for one in orders)
+        said = ({self._bare(part, is_shouted(one)) for part in parts_of(self._tongue.plain(one))} for one in alike)
+        return any({*self.words} <= one for one in said)
 
     def _in_text(self, text: str) -> bool:
         """Return whether a text says it, as a person reads it; a word that a line breaks is read in two ways."""
         read = as_read(text)
-        plain = read.casefold()
-        if not all(map(plain.__contains__, self.words)):  # most texts
+        if not all(map(read.casefold().__contains__, self.words)):  # most texts
             return False
-        if "\n" in text and _AT_THE_END.search(text):
-            joined = as_read(_AT_THE_END.sub("-", text))
-            if self._in_one_form(joined if self._ordered else joined.casefold()):
-                return True
-        return self._in_one_form(read if self._ordered else plain)  # a capital letter may count
+        if "\n" in text and _AT_THE_END.search(text) and self._in_one_form(as_read(_AT_THE_END.sub("-", text))):
+            return True
+        return self._in_one_form(read)
 
     def _in_one_form(self, whole: str) -> bool:
+        shouted = is_shouted(whole)
         whole = _FAMILY.sub(_OF_RELATIVES.get(self.language, "mother had "), _NONE.sub(" denied", whole))
         whole = self._tongue.plain(_SHORT.sub("", whole)).replace("\u2019", "'")
         if self._name:
             said = _MARK.sub("", self._said)
-            whole = self._name.sub(lambda _: said if self._ordered else said.casefold(), whole)
-        return any(map(self._in_sentence, split_sentences(whole)))
+            whole = self._name.sub(lambda _: said, whole)
+        return any(self._in_sentence(one, shouted) for one in split_sentences(whole))
 
-    def _in_sentence(self, sentence: str) -> bool:
+    def _in_sentence(self, sentence: str, shouted: bool) -> bool:
         """Return whether a sentence says it of the individual, and does not deny it."""
-        if self._rarest not in (sentence.casefold() if self._ordered else sentence):  # most sentences
+        if self._rarest not in sentence.casefold():  # most sentences
             return False
         if self._ordered:
-            span = self._span_in_order(sentence)
+            span = self._span_in_order(sentence, shouted)
         else:
-            words = words_in(sentence)
-            window = window_of(words, self.words, self._tongue)
+            written = words_in(sentence)
+            words = [one.casefold() for one in written]
+            stems = [
+                self._bare(one, shouted) if low.startswith(self.words) else ""
+                for one, low in zip(written, words, strict=True)
+            ]
+            window = window_of(words, self.words, stems, self._tongue)
             span = (words, *window) if window else None
         if span is None or is_denied(*span, self.has_negation, self._tongue):
             return False

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from discreet.algorithms.base import Algorithm, AlgorithmSpec, Figure, GeneratedAnswer, Input, Plan, Query
 from discreet.algorithms.ensemble import check_number
@@ -149,15 +149,15 @@ class Statistic(Algorithm):
         return ()
 
     def admit(
-        self, corpus: SealedCorpus, account: Account, own: Callable[[bytes, UnitRecord], S | None]
+        self, corpus: SealedCorpus, account: Account, own: Callable[[Sequence[Member[UnitRecord]]], Sequence[S | None]]
     ) -> tuple[Private[Member[S]], PrivacyFilter]:
         """Charge the units of the population that can pay. Return what they bring, and the filter that spends it.
 
         Args:
             corpus: the documents.
             account: the account of the question.
-            own: returns what a unit brings, from its key and the part of its record that counts (`Condition.part`);
-                None, or an error, for nothing. Then it has no influence, and does not pay.
+            own: returns what each of several units brings, from its key and record (`of_each`); None for nothing. Then
+                it has no influence, and does not pay.
         """
         by_record = self.fields_tested or self.dates_read or any(one.is_of_records for one in self.conditions)
         if by_record and not corpus.tells_documents:
@@ -166,13 +166,31 @@ class Statistic(Algorithm):
                 "field, or by date, is not known. Ask without --where and dates. Nothing was charged."
             )
 
-        def bring(member: Member[UnitRecord]) -> Member[S | None]:
-            record = self.members.part(member.value) if by_record else member.value
-            return Member(member.key, own(member.key, record) if self.members.holds(record) else None)
+        def bring(units: Sequence[Member[UnitRecord]]) -> list[Member[S] | None]:
+            held = self.members.among([record for _, record in units])
+            places = [place for place, holds in enumerate(held) if holds]
+            found: list[Member[S] | None] = [None] * len(units)
+            for place, one in zip(places, own([units[place] for place in places]), strict=True):
+                found[place] = None if one is None else Member(units[place].key, one)
+            return found
 
-        nothing: Member[S | None] = Member(b"", None)
-        brought = corpus.records().read(bring, nothing).keep(lambda member: member.value is not None)
-        return account.admit(cast(Private[Member[S]], brought), self.plan(account.budget, 0).max_cost)
+        brought = corpus.records().choose(bring)
+        return account.admit(brought, self.plan(account.budget, 0).max_cost)
+
+    def of_each(
+        self, units: Sequence[Member[UnitRecord]], own: Callable[[bytes, UnitRecord], S | None]
+    ) -> list[S | None]:
+        """Return for each unit `own` of its key and of the part of its record that counts; None for an error.
+
+        An unusual text of one unit must not show as an error.
+        """
+        found = list[S | None]()
+        for key, record in units:
+            try:
+                found.append(own(key, self.members.part(record)))
+            except Exception:
+                found.append(None)
+        return found
 
     @abstractmethod
     def deviation(self, budget: Budget) -> float:
@@ -241,16 +259,17 @@ class CellStatistic(Statistic):
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Charge the units with a cell that can pay (1, 2), count them (3), and conclude (4)."""
         histogram = self.histogram(account.budget)
-        able, paid = self.admit(corpus, account, lambda _, record: self._place(record))
-        counts = paid.release(histogram, able.map(lambda member: member.value))
+        able, paid = self.admit(corpus, account, self.places)
+        counts = paid.release(histogram, able.map_batch(lambda members: [cell for _, cell in members]))
         counted = Counted.by(histogram, counts, paid.unable)
         paid.note_payers(counted.most_payers)
         text, table = self.conclude(counted)
         return GeneratedAnswer(text + counted.note, "end", 0, table=tuple(table), counts=counted)
 
-    def _place(self, record: UnitRecord) -> int | None:
-        place = self.cell(record)
-        return None if place == OUTSIDE else place
+    def places(self, units: Sequence[Member[UnitRecord]]) -> Sequence[int | None]:
+        """Return the cell of each unit of the population; None if it is in none."""
+        found = self.of_each(units, lambda _, record: self.cell(record))
+        return [None if place == OUTSIDE else place for place in found]
 
     @property
     @abstractmethod

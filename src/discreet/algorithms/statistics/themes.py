@@ -154,7 +154,7 @@ class Themes(Statistic):
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Charge the units of the population that can pay, count their groups and cells (3), and conclude (4)."""
         sizes, cells = self.histograms(account.budget)
-        able, paid = self.admit(corpus, account, self._own)
+        able, paid = self.admit(corpus, account, lambda units: self.of_each(units, self._own))
         of = paid.release(sizes, able.map(lambda member: member.value[0]))
         found = paid.release(cells, able.map(lambda member: member.value[1]))
         total = Counted.by(sizes, of, paid.unable)

@@ -77,7 +77,11 @@ class ValueCounts(Statistic):
         """Charge the units with a value that can pay, count them, and count the values."""
         size, values = choose_counts(self.price(account.budget), self.each)
         each = self.each
-        able, paid = self.admit(corpus, account, lambda key, record: sample(self.values(record), each, key) or None)
+
+        def own(key: bytes, record: UnitRecord) -> tuple[str, ...] | None:
+            return sample(self.values(record), each, key) or None
+
+        able, paid = self.admit(corpus, account, lambda units: self.of_each(units, own))
         brought = able.map(lambda member: member.value)
         of = paid.release(size, brought.map(lambda _: 0))[0]
         total = Counted.by(size, (of,), paid.unable)

@@ -158,8 +158,16 @@ def first_sentence(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, without case and punctuation; hyphens and points inside a word stay."""
-    plain = unicodedata.normalize("NFKC", text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").casefold()
-    return _WORD.findall(plain)
+    return _WORD.findall(_in_one_form(text).casefold())
+
+
+def parts_of(text: str) -> list[str]:
+    """Return the words of a text with their case, and in the place of words with hyphens their parts."""
+    return [part for word in _WORD.findall(_in_one_form(text)) for part in word.split("-")]
+
+
+def _in_one_form(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
 
 
 def _without_lead(words: list[str], asked: frozenset[str]) -> list[str]:

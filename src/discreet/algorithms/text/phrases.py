@@ -176,6 +176,8 @@ _BESIDES = _WITH | frozenset("by to from my von bei durch zu par chez por de".sp
 _REPORTED = frozenset("been brought found given seen said told taken to him her them concerns questions".split())
 _WHOSE = frozenset("her his their patient's pt's ihre seine deren dessen sa su , .".split())
 """Words before a relative: without one, "mother with" is the individual."""
+LONG = 5
+"""From so many letters on, a word in capitals is no abbreviation."""
 _BETWEEN = 3
 """The most other words between the words of a phrase. A comma, or "and", counts as so many words."""
 
@@ -199,6 +201,17 @@ def words_in(sentence: str) -> list[str]:
     return _TOKEN.findall(sentence)
 
 
+def abbreviation_of(word: str) -> str:
+    """Return an abbreviation without the small s of its plural, "PET" of "PETs"; "" if the word is none."""
+    base = word[:-1] if word.endswith("s") else word
+    return base if base.isupper() and 1 < len(base) < LONG else ""
+
+
+def is_shouted(text: str) -> bool:
+    """Return whether a text is wholly in capitals and has a long word, so that its words are no abbreviations."""
+    return text.isupper() and any(len(word) >= LONG for word in words_in(text))
+
+
 def spans_of(sentences: Sequence[list[str]], words: Sequence[str], tongue: Tongue | None = None) -> list[Span]:
     """Return the spans in which the words stand close together: at most one in each sentence.
 
@@ -209,19 +222,25 @@ def spans_of(sentences: Sequence[list[str]], words: Sequence[str], tongue: Tongu
     """
     known = tongue or tongue_of("")
     likely = (one for one in sentences if all(map(" ".join(one).__contains__, words)))  # a word begins with its stem
-    found = ((sentence, window_of(sentence, words, known)) for sentence in likely)
+    found = ((one, window_of(one, words, list(map(known.stem, one)), known)) for one in likely)
     return [(sentence, *window) for sentence, window in found if window]
 
 
-def window_of(sentence: list[str], words: Sequence[str], tongue: Tongue) -> tuple[int, int] | None:
+def window_of(
+    sentence: list[str], words: Sequence[str], stems: Sequence[str], tongue: Tongue
+) -> tuple[int, int] | None:
     """Return the start and end of the words in a sentence, in any order; None if they are not close together.
 
     On both sides of a comma, only the order of the phrase counts.
+
+    Args:
+        sentence: the words and commas of the sentence.
+        words: the words of the phrase, without their endings.
+        stems: the words of the sentence, without their endings.
+        tongue: what is known of the language of the phrase.
     """
-    begins = tuple(words)
-    stems = [tongue.stem(word) if word.startswith(begins) else "" for word in sentence]
     for start, first in enumerate(stems):
-        if first not in begins:
+        if first not in words:
             continue
         missing, room = set(words), _BETWEEN
         for index in range(start, len(stems)):
