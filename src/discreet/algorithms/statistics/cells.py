@@ -309,6 +309,33 @@ class Counted(NoisyCounts):
         low, high = (math.copysign(math.inf, end) if abs(end) > _ANY / 2 else end for end in (low, high))
         return Figure(name, kind, value, min(low, value), max(high, value))
 
+    def of_table(self, name: str, kind: str, of: "Reckon", cells: int) -> Figure:
+        """Return the number of a cell, one of so many of a table. Its interval leaves 0 only beyond `chance`.
+
+        Nobody asked for this cell beforehand, so the chance is that of the whole table. An interval that is taken down
+        to 0 still covers.
+        """
+        figure, cell = self.figure(name, kind, of), next(iter(of.cells))
+        is_named = self.counts[cell] >= chance(self.deviations[cell], self.laws[cell], cells)
+        return figure if is_named else replace(figure, low=0.0)
+
+
+@lru_cache(maxsize=256)
+def chance(deviation: float, gaussian: bool, cells: int) -> float:
+    """Return the count that noise alone gives in any of so many empty cells with probability 1 - `LEVEL` at most.
+
+    By the union bound, however the cells depend on each other. Counts are whole numbers, so half of one is added.
+    """
+    tail = (1 - LEVEL) / cells
+    beyond = -NormalDist().inv_cdf(tail) if gaussian else math.sqrt(0.5) * -math.log(2 * tail)
+    return deviation * beyond + 0.5
+
+
+def named_from(histogram: Histogram, cells: int) -> int:
+    """Return how many units must be in one of so many cells so that it is named with probability 0.9."""
+    sigma = histogram.deviation
+    return math.ceil(chance(sigma, isinstance(histogram, GaussianHistogram), cells) + _SURELY * sigma)
+
 
 class Reckon:
     """A function from counts, shape (points, cells), to a number, shape (points,): a quotient of two sums of cells."""
@@ -410,12 +437,6 @@ def at_most(part: Figure, of: Figure) -> Figure:
     """Return the count of a part of some units, no larger than theirs. Its interval still covers."""
     value = min(part.value, of.value)
     return replace(part, value=value, low=min(part.low, value))
-
-
-def above_by_chance(number: int, what: str) -> str:
-    """Return how many of so many counts of nothing have an interval above 0, in words: half of those that miss."""
-    above = (1 - LEVEL) / 2 * number
-    return f"Of {number} {what} without any, at most about {above:.1f} have an interval above 0 by chance."
 
 
 def less(one: Figure, other: Figure, difference: Figure) -> Figure:

@@ -6,10 +6,12 @@
     4  the shares follow from the noisy counts alone                                            `_table`
 
 The values are public before any record is seen (the codebook, or the declared category). So there is no threshold, and
-a value that no unit has is shown, too. A unit that comes or goes changes at most K cells by one, and G groups: a
-distance of K (Laplace noise) or sqrt(K) (Gaussian noise), whichever needs less noise.
+the data have a value that no unit has, too. The text names those alone that stand above what chance gives in the whole
+table. A unit that comes or goes changes at most K cells by one, and G groups: a distance of K (Laplace noise) or
+sqrt(K) (Gaussian noise), whichever needs less noise.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,10 +22,10 @@ from discreet.algorithms.statistics.cells import (
     Counted,
     Histogram,
     Reckon,
-    above_by_chance,
     at_most,
     choose_tables,
     cost_of,
+    named_from,
     percent,
     usual_tables,
     whole,
@@ -151,6 +153,10 @@ class Themes(Statistic):
         """Return the standard deviation of the noise of each value's count, in units."""
         return self.histograms(budget)[1].deviation
 
+    def needs(self, budget: Budget) -> int:
+        """Return how many units must share a value so that it is named with probability 0.9."""
+        return named_from(self.histograms(budget)[1], self._cells[0])
+
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Charge the units of the population that can pay, count their groups and cells (3), and conclude (4)."""
         sizes, cells = self.histograms(account.budget)
@@ -185,7 +191,7 @@ class Themes(Statistic):
 
     def _table(self, total: Counted, found: Counted) -> tuple[str, list[Figure]]:
         """Return the count and the share of each value in each group, those of most units first (4)."""
-        lines, table = list[str](), list[Figure]()
+        lines, table, others = list[str](), list[Figure](), list[float]()
         for group, name in enumerate(self._names):
             of = total.figure(f"{name}: of" if name else "of", "count", Reckon([group]))
             start = group * len(self.values)
@@ -199,21 +205,23 @@ class Themes(Statistic):
                     (found.laws[0], total.laws[0]),
                     found.unable,
                 )
-                count = at_most(both.figure(value, "count", Reckon([0])), of)
-                share = both.figure(value, "share", Reckon([0], [1]))
+                count = at_most(both.of_table(value, "count", Reckon([0]), self._cells[0]), of)
+                share = both.of_table(value, "share", Reckon([0], [1]), self._cells[0])
                 table += [count, share]
-                said.append(f"{self.values[place]}: {percent(share)}" + ("" if name else f", {whole(count)}"))
+                if count.low:
+                    said.append(f"{self.values[place]}: {percent(share)}" + ("" if name else f", {whole(count)}"))
+                else:
+                    others.append(count.high)
             table.append(of)
-            lines += [f"{name}, of {whole(of)}: {'; '.join(said)}."] if name else [*said, f"Of {whole(of)}."]
-        return "\n".join([*lines, self._limits]), table
-
-    @property
-    def _limits(self) -> str:
-        """What the table leaves out, the values and groups of a unit beyond K and G; and what it shows by chance."""
+            there = "; ".join(said) or "no value named"
+            lines += [f"{name}, of {whole(of)}: {there}."] if name else [*said, f"Of {whole(of)}."]
         groups = f", in at most {self._sizes[1]} of the {len(self._names)} groups" if self.by else ""
-        number, each = self._cells
-        said = f"Each counts in at most {each} {'value' if each == 1 else 'values'}{groups}."
-        return f"{said} {above_by_chance(number, 'shares' if self.by else 'values')}" if number > 1 else said
+        each = self._cells[1]
+        lines.append(f"Each counts in at most {each} {'value' if each == 1 else 'values'}{groups}.")
+        if others:
+            ends = "" if math.isinf(max(others)) else f", each at most {max(others):,.0f}"
+            lines.append(f"Not named: {len(others):,} that may be none{ends}.")
+        return "\n".join(lines), table
 
 
 def _places(own: Sequence[str], known: Mapping[str, int]) -> list[int]:
