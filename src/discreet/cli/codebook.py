@@ -145,9 +145,11 @@ def fit_book(
     found = find_book(book)
     labelled = list(_labelled(labels, found))
     with doing("Fitting the thresholds"):
-        fitted = fit(found, labelled, EmbedderCoder(open_embedder(CODER)))
+        fitted = fit(found, labelled, EmbedderCoder(open_embedder(CODER)), measure=True)
     _write(written, fitted)
-    out.print(f"{written}: thresholds fitted on {counted(len(labelled), 'text')}.", markup=False)
+    f1 = ", ".join(f"{name} {one:.2f}" for name, one in fitted.f1.items())
+    said = f"thresholds fitted on {counted(len(labelled), 'text')}; F1 on those not fitted on: {f1 or 'none'}"
+    out.print(f"{written}: {said}.", markup=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,7 @@ class QuestionPriced(Sparse):
         value_needs: how many units must share a value of a list or table so that it is named with probability 0.9.
         open_questions: in how many default open questions a unit can take part that paid nothing before, and after this
             statistic; absent if in as many.
+        assumed: what the answer would take for granted about codes and earlier readings.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class QuestionPriced(Sparse):
     deviation: Unbounded | None = None
     value_needs: int | None = None
     open_questions: tuple[int, int] | None = None
+    assumed: tuple[str, ...] = ()
 
 
 def reads_before(vault: Vault, param: Sequence[str] | None, question: str = "") -> bool:
@@ -154,7 +156,9 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
     price = 0.0 if estimate.released else estimate.epsilon
     uses = times(grant, estimate.most) if price else None
     unit = unit_word(vault.settings.unit_field)
-    about = QuestionPriced(FACT, algorithm.name, price, grant.epsilon, uses, str(decision.request))
+    about = QuestionPriced(
+        FACT, algorithm.name, price, grant.epsilon, uses, str(decision.request), assumed=estimate.assumed
+    )
     if isinstance(algorithm, Statistic):
         about = replace(about, kind=algorithm.name, set=str(algorithm.members), deviation=algorithm.deviation(grant))
         about = replace(about, value_needs=algorithm.needs(grant))
@@ -172,6 +176,8 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
     if about.value_needs:
         needs = f"{about.value_needs:,} {unit}s must share a value so that it is named nine times in ten"
         out.print(f"Named are common values alone: {needs}.", markup=False)
+    for one in about.assumed:
+        out.print(f"Assumed, not checked: {one}.", markup=False)
     if not price:
         out.print("Price: nothing, since its answer was released before.")
         return

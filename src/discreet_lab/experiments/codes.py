@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import json
 import time
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -66,7 +67,7 @@ def measure_codes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
         "--fit",
         type=Path,
         metavar="BOOKS",
-        help="fit the packaged books on their test sets, and write them to a folder",
+        help="fit and measure the packaged books on their test sets, and write them to a folder",
     )
     add_csv_option(parser)
     given = parser.parse_args(arguments)
@@ -121,13 +122,13 @@ def _judge_all(coder: EmbedderCoder, chatdoctor: Path, number: int | None, ticke
 
 
 def write_thresholds(coder: EmbedderCoder, folder: Path) -> None:
-    """Write the packaged books, with thresholds that are fitted on their test sets, to a folder."""
+    """Write the packaged books to a folder, with thresholds that are fitted on their test sets, and the F1."""
     for name in packaged_books():
-        fitted = fit(_unfitted(find_book(name)), _labelled(read_test_set(name)), coder)
+        fitted = fit(_unfitted(find_book(name)), _labelled(read_test_set(name)), coder, measure=True)
         lines = []
         attribute = fitted.attributes[0]
         for line in (files("discreet") / "books" / f"{name}.yaml").read_text(encoding="utf-8").splitlines():
-            if line.lstrip().startswith("threshold:"):
+            if line.lstrip().startswith(("threshold:", "f1:", "f1_of:")):
                 continue
             lines.append(line)
             called = line.removeprefix("  ").removeprefix("- name: ")
@@ -137,6 +138,7 @@ def write_thresholds(coder: EmbedderCoder, folder: Path) -> None:
             elif line.startswith("  - name: "):
                 value = attribute.values[attribute.names.index(called)]
                 lines += [f"    threshold: {value.threshold:g}"] if value.threshold is not None else []
+        lines += [f"f1: {json.dumps(fitted.f1).replace(chr(34), '')}", f"f1_of: {fitted.f1_of}"]
         (folder / f"{name}.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
         assert find_book(folder / f"{name}.yaml") == fitted
 

@@ -312,7 +312,7 @@ class Counted(NoisyCounts):
     def of_table(self, name: str, kind: str, of: "Reckon", cells: int) -> Figure:
         """Return the number of a cell, one of so many of a table. Its interval leaves 0 only beyond `chance`.
 
-        Nobody asked for this cell beforehand, so the chance is that of the whole table. An interval that is taken down
+        No user asked for this cell beforehand, so the chance is that of the whole table. An interval that is taken down
         to 0 still covers.
         """
         figure, cell = self.figure(name, kind, of), next(iter(of.cells))
