@@ -322,11 +322,11 @@ def fit(book: Codebook, labelled: Labelled, coder: EmbedderCoder, *, measure: bo
 def _held_out(attribute: Attribute, likeness: Likeness, stated: NDArray[np.bool_]) -> float:
     coded, fold = np.zeros_like(stated), np.arange(len(stated)) % FOLDS
     for held in (fold == number for number in range(FOLDS)):
-        coded[held] = _coded(_fit_attribute(attribute, likeness[~held], stated[~held]), likeness[held])
+        coded[held] = coded_by(_fit_attribute(attribute, likeness[~held], stated[~held]), likeness[held])
     return round(_f1(coded, stated), 2)
 
 
-def _coded(attribute: Attribute, likeness: Likeness) -> NDArray[np.bool_]:
+def coded_by(attribute: Attribute, likeness: Likeness) -> NDArray[np.bool_]:
     """Return which values are codes of each text, shape (texts, values)."""
     coded = np.zeros(likeness.shape, dtype=np.bool_)
     np.put_along_axis(coded, *choose(attribute, likeness), -1)
@@ -346,7 +346,7 @@ def _fit_attribute(attribute: Attribute, likeness: Likeness, stated: NDArray[np.
         return attribute.model_copy(update={"threshold": usual, "values": tuple(values)})
 
     def f1(usual: float, own: Mapping[int, float]) -> float:
-        return _f1(_coded(with_thresholds(usual, own), likeness), stated)
+        return _f1(coded_by(with_thresholds(usual, own), likeness), stated)
 
     usual, own = max(GRID, key=lambda one: f1(one, {})), dict[int, float]()
     near = sorted(one for one in GRID if abs(one - usual) <= WITHIN)

@@ -80,6 +80,31 @@ class StatisticPrice:
         return Plan(budget_of(cost, self.budget.delta), cost, 1)
 
 
+def _least_noise(price: StatisticPrice, parts: Sequence[tuple[float, tuple[int, int]]]) -> tuple[Histogram, ...]:
+    """Return histograms of one kind of noise, the one with which the last of them has the least.
+
+    Args:
+        price: the price of all.
+        parts: of each, its part of the price, the number of its cells, and in how many of them a unit can be.
+
+    Raises:
+        UsageError: if the price pays for none.
+    """
+    rounded = 1 - 1e-12 if len(parts) == 1 else 1 - 1e-6  # several are each rounded up
+    epsilon = largest(lambda one: price.admits(Pure(one)), _LEAST, _MOST) * rounded
+    rho = largest(lambda one: price.admits(ZeroConcentrated(one)), _LEAST, _MOST) * rounded
+    makers: tuple[tuple[Callable[[float, int, Change, int], Histogram], float], ...]
+    makers = ((NoisyHistogram.calibrated, epsilon), (GaussianHistogram.calibrated, rho))
+    found = [
+        tuple(make(part * paid, number, ADD_REMOVE_ONE, each) for part, (number, each) in parts)
+        for make, paid in makers
+    ]
+    found = [one for one in found if price.admits(cost_of(*one))]
+    if not found:
+        raise UsageError("The price of the statistic is too small for any noise. Raise epsilon, or lower `uses`.")
+    return min(found, key=lambda one: one[-1].deviation)
+
+
 @lru_cache(maxsize=256)
 def choose_histogram(price: StatisticPrice, values: int) -> Histogram:
     """Return the histogram over `values` public cells with the least noise at a price.
@@ -87,16 +112,11 @@ def choose_histogram(price: StatisticPrice, values: int) -> Histogram:
     Raises:
         UsageError: if the price pays for none.
     """
-    epsilon = largest(lambda one: price.admits(Pure(one)), _LEAST, _MOST)
-    rho = largest(lambda one: price.admits(ZeroConcentrated(one)), _LEAST, _MOST)
-    found: list[Histogram] = []
-    if price.admits(Pure(epsilon)):
-        found.append(NoisyHistogram.calibrated(epsilon * (1 - 1e-12), values, ADD_REMOVE_ONE))
-    if price.admits(ZeroConcentrated(rho)):
-        found.append(GaussianHistogram.calibrated(rho, values, ADD_REMOVE_ONE))
-    if not found:
-        raise UsageError("The price of the statistic is too small for any noise. Raise epsilon, or lower `uses`.")
-    return min(found, key=lambda one: one.deviation)
+    return _least_noise(price, [(1.0, (values, 1))])[0]
+
+
+def _usual(fewest: int, most: int, are_precise: Callable[[int], bool]) -> int:
+    return max(fewest, how_many(lambda uses: uses < 1 or are_precise(uses), most))
 
 
 @lru_cache(maxsize=256)
@@ -104,19 +124,15 @@ def usual_counts(budget: Budget) -> int:
     """Return among how many counts a grant is divided by default: among as many as are precise enough to be of use."""
 
     def are_within(uses: int) -> bool:
-        return uses < 1 or choose_histogram(StatisticPrice(budget, uses=uses), 1).deviation <= WITHIN / _TWO_SIDED
+        return choose_histogram(StatisticPrice(budget, uses=uses), 1).deviation <= WITHIN / _TWO_SIDED
 
-    return max(FEWEST, how_many(are_within, MOST))
+    return _usual(FEWEST, MOST, are_within)
 
 
 @lru_cache(maxsize=256)
 def usual_lists(budget: Budget, each: int) -> int:
     """Return among how many lists a grant is divided by default, of whose values a unit has at most `each`."""
-
-    def are_shown(uses: int) -> bool:
-        return uses < 1 or value_needs(StatisticPrice(budget, uses=uses), each) <= SHARED
-
-    return max(FEWEST_LISTS, how_many(are_shown, LISTS))
+    return _usual(FEWEST_LISTS, LISTS, lambda uses: value_needs(StatisticPrice(budget, uses=uses), each) <= SHARED)
 
 
 def value_needs(price: StatisticPrice, each: int) -> int:
@@ -137,20 +153,8 @@ def choose_tables(price: StatisticPrice, sizes: tuple[int, int], cells: tuple[in
     Raises:
         UsageError: if the price pays for none.
     """
-
-    def both(make: Callable[[float, int, Change, int], Histogram], paid: float) -> tuple[Histogram, Histogram]:
-        ways = ((_SIZES_SHARE, sizes), (1 - _SIZES_SHARE, cells))
-        first, second = (make(share * paid, number, ADD_REMOVE_ONE, each) for share, (number, each) in ways)
-        return first, second
-
-    rounded = 1 - 1e-6  # both parts are rounded up
-    epsilon = largest(lambda one: price.admits(Pure(one)), _LEAST, _MOST) * rounded
-    rho = largest(lambda one: price.admits(ZeroConcentrated(one)), _LEAST, _MOST) * rounded
-    found = [both(NoisyHistogram.calibrated, epsilon), both(GaussianHistogram.calibrated, rho)]
-    found = [one for one in found if price.admits(cost_of(*one))]
-    if not found:
-        raise UsageError("The price of the statistic is too small for any noise. Raise epsilon, or lower `uses`.")
-    return min(found, key=lambda one: one[1].deviation)
+    first, second = _least_noise(price, [(_SIZES_SHARE, sizes), (1 - _SIZES_SHARE, cells)])
+    return first, second
 
 
 @lru_cache(maxsize=256)
@@ -158,10 +162,9 @@ def usual_tables(budget: Budget, sizes: tuple[int, int], cells: tuple[int, int])
     """Return among how many tables a grant is divided by default: among as many as are precise enough to be of use."""
 
     def are_within(uses: int) -> bool:
-        table = choose_tables(StatisticPrice(budget, uses=max(1, uses)), sizes, cells)
-        return uses < 1 or table[1].deviation <= WITHIN / _TWO_SIDED
+        return choose_tables(StatisticPrice(budget, uses=uses), sizes, cells)[1].deviation <= WITHIN / _TWO_SIDED
 
-    return max(FEWEST_LISTS, how_many(are_within, LISTS))
+    return _usual(FEWEST_LISTS, LISTS, are_within)
 
 
 @lru_cache(maxsize=256)
