@@ -156,12 +156,10 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
     price = 0.0 if estimate.released else estimate.epsilon
     uses = times(grant, estimate.most) if price else None
     unit = unit_word(vault.settings.unit_field)
-    about = QuestionPriced(
-        FACT, algorithm.name, price, grant.epsilon, uses, str(decision.request), assumed=estimate.assumed
-    )
+    about = QuestionPriced(FACT, algorithm.name, price, grant.epsilon, uses, str(decision.request))
     if isinstance(algorithm, Statistic):
         about = replace(about, kind=algorithm.name, set=str(algorithm.members), deviation=algorithm.deviation(grant))
-        about = replace(about, value_needs=algorithm.needs(grant))
+        about = replace(about, value_needs=algorithm.needs(grant), assumed=estimate.assumed)
         before, after = (open_questions_left(grant, paid) for paid in (Spending.nothing(), estimate.most))
         if price and after < before:
             about = replace(about, open_questions=(before, after))

@@ -269,8 +269,7 @@ class Codebook(_Part):
             about: all that the codes depend on beside the texts.
         """
         f1 = self.f1 if self.f1_of == coder_of(about) else {}
-        said = (f"{name} {f1[name]:.2f}" if name in f1 else f"{name} not measured" for name in names)
-        known = ", ".join(said)
+        known = ", ".join(f"{name} {f1[name]:.2f}" if name in f1 else f"{name} not measured" for name in names)
         return f"that the codes are right, which no interval covers; F1 of the coder on public labels: {known}"
 
     @property

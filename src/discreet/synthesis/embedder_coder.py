@@ -308,9 +308,8 @@ def fit(book: Codebook, labelled: Labelled, coder: EmbedderCoder, *, measure: bo
     for place, attribute in enumerate(book.coded):
         if any(attribute.name in labels for _, labels in labelled):
             likeness = np.array([own[place] for own in likenesses])
-            stated = np.array(
-                [[one in told.get(attribute.name, ()) for one in attribute.names] for _, told in labelled]
-            )
+            true = [told.get(attribute.name, ()) for _, told in labelled]
+            stated = np.array([[name in own for name in attribute.names] for own in true])
             fitted[attribute.name] = _fit_attribute(attribute, likeness, stated)
             if measure:
                 f1[attribute.name] = _held_out(attribute, likeness, stated)

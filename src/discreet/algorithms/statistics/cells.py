@@ -9,7 +9,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from statistics import NormalDist
 from typing import Self
 
@@ -22,7 +22,6 @@ from discreet.privacy.accounting import Budget, Spending, budget_of, how_many, l
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import GaussianHistogram, KeywordCounts, NoisyHistogram
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.privacy.private import Change
 from discreet.privacy.transcript import most_payers
 
 Histogram = NoisyHistogram | GaussianHistogram
@@ -93,11 +92,13 @@ def _least_noise(price: StatisticPrice, parts: Sequence[tuple[float, tuple[int, 
     rounded = 1 - 1e-12 if len(parts) == 1 else 1 - 1e-6  # several are each rounded up
     epsilon = largest(lambda one: price.admits(Pure(one)), _LEAST, _MOST) * rounded
     rho = largest(lambda one: price.admits(ZeroConcentrated(one)), _LEAST, _MOST) * rounded
-    makers: tuple[tuple[Callable[[float, int, Change, int], Histogram], float], ...]
-    makers = ((NoisyHistogram.calibrated, epsilon), (GaussianHistogram.calibrated, rho))
-    found = [
-        tuple(make(part * paid, number, ADD_REMOVE_ONE, each) for part, (number, each) in parts)
-        for make, paid in makers
+    paid: dict[type[NoisyHistogram] | type[GaussianHistogram], float] = {
+        NoisyHistogram: epsilon,
+        GaussianHistogram: rho,
+    }
+    found: list[tuple[Histogram, ...]] = [
+        tuple(kind.calibrated(part * whole, number, ADD_REMOVE_ONE, each) for part, (number, each) in parts)
+        for kind, whole in paid.items()
     ]
     found = [one for one in found if price.admits(cost_of(*one))]
     if not found:
@@ -142,7 +143,7 @@ def value_needs(price: StatisticPrice, each: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def choose_tables(price: StatisticPrice, sizes: tuple[int, int], cells: tuple[int, int]) -> tuple[Histogram, Histogram]:
+def choose_tables(price: StatisticPrice, sizes: tuple[int, int], cells: tuple[int, int]) -> tuple[Histogram, ...]:
     """Return the count of the units in public groups, and that of public cells, with the least noise at a price.
 
     Args:
@@ -153,8 +154,7 @@ def choose_tables(price: StatisticPrice, sizes: tuple[int, int], cells: tuple[in
     Raises:
         UsageError: if the price pays for none.
     """
-    first, second = _least_noise(price, [(_SIZES_SHARE, sizes), (1 - _SIZES_SHARE, cells)])
-    return first, second
+    return _least_noise(price, [(_SIZES_SHARE, sizes), (1 - _SIZES_SHARE, cells)])
 
 
 @lru_cache(maxsize=256)
@@ -195,6 +195,7 @@ def interval(
     deviations: Sequence[float],
     gaussian: bool | tuple[bool, ...],
     of: Callable[[Cells], Cells],
+    most: Callable[[Cells], Cells] | None = None,
     level: float = LEVEL,
 ) -> tuple[float, float]:
     """Return the interval of a number that follows from counts, with the coverage `level`.
@@ -208,11 +209,11 @@ def interval(
         gaussian: whether the noise is Gaussian, of all or of each; else Laplace.
         of: the function from counts, shape (points, cells), to the number, shape (points,). Single counts may be below
             0: to cut them before they are added up would make sums too large.
+        most: the same for the upper end, if the counts do not fix the number.
         level: the probability with which the interval covers.
     """
-    found = of(true_counts(tuple(counts), tuple(deviations), gaussian))
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    cells = true_counts(tuple(counts), tuple(deviations), gaussian)
+    return float(np.quantile(of(cells), (1 - level) / 2)), float(np.quantile((most or of)(cells), (1 + level) / 2))
 
 
 @lru_cache(maxsize=16)
@@ -305,9 +306,8 @@ class Counted(NoisyCounts):
 
     def figure(self, name: str, kind: str, of: "Reckon", level: float = LEVEL) -> Figure:
         """Return a number that follows from the counts. Its interval has room for units that are missing."""
-        missing = self.missing
-        low, _ = interval(self.counts, self.deviations, self.gaussian, lambda counts: of.least(counts, missing), level)
-        _, high = interval(self.counts, self.deviations, self.gaussian, lambda counts: of.most(counts, missing), level)
+        least, most = (partial(one, missing=self.missing) for one in (of.least, of.most))
+        low, high = interval(self.counts, self.deviations, self.gaussian, least, most, level)
         value = float(of(np.asarray([self.counts], dtype=np.float64))[0])
         low, high = (math.copysign(math.inf, end) if abs(end) > _ANY / 2 else end for end in (low, high))
         return Figure(name, kind, value, min(low, value), max(high, value))

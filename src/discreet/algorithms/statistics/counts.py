@@ -239,11 +239,9 @@ def _which(difference: Figure, groups: Sequence[str], *, points: bool = False) -
     more, less = groups if difference.value > 0 else groups[::-1]
     least, most = sorted(abs(end) * (100 if points else 1) for end in (difference.low, difference.high))
     than = f"more with {more} than with {less}"
-    return (
-        f"It is {than}, by {least:.0f} to {most:.0f} percentage points."
-        if points
-        else (f"There are {least:,.0f} to {most:,.0f} {than}.")
-    )
+    if points:
+        return f"It is {than}, by {least:.0f} to {most:.0f} percentage points."
+    return f"There are {least:,.0f} to {most:,.0f} {than}."
 
 
 # --- the shares of which a condition holds in two or more groups ------------------------------------------------------

@@ -12,9 +12,9 @@ sqrt(K) (Gaussian noise), whichever needs less noise.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from discreet.algorithms.base import Figure, GeneratedAnswer, Plan, Query
@@ -116,14 +116,6 @@ class Themes(Statistic):
         return Periods(self.by, self.since, self.until)
 
     @cached_property
-    def _value_places(self) -> dict[str, int]:
-        return {value.casefold(): place for place, value in enumerate(self.values)}
-
-    @cached_property
-    def _group_places(self) -> dict[str, int]:
-        return {value.casefold(): place for place, value in enumerate(self.groups)}
-
-    @cached_property
     def _sizes(self) -> tuple[int, int]:
         """The number of groups, and in how many of them a unit can be."""
         usual = USUAL_PERIODS_EACH if self.by in MONTHS else 1
@@ -135,7 +127,7 @@ class Themes(Statistic):
         number = len(self._names) * len(self.values)
         return number, max(1, min((self.each or 1) * self._sizes[1], number))
 
-    def histograms(self, budget: Budget) -> tuple[Histogram, Histogram]:
+    def histograms(self, budget: Budget) -> tuple[Histogram, ...]:
         """Return the mechanisms that count the groups and the cells (3)."""
         if not self.values:
             raise UsageError(f"The public values of '{self.attribute}' are not known. Name a code or a category.")
@@ -173,7 +165,7 @@ class Themes(Statistic):
         there: dict[int, list[int]] = {}
         for own in record.fields:
             if self.attribute in own:
-                values = _places(values_in(own, self.attribute), self._value_places)
+                values = _places(values_in(own, self.attribute), self.values)
                 for group in self._groups_of(own):
                     there.setdefault(group, []).extend(values)
         groups = _drawn(there, self._sizes[1], key)
@@ -185,7 +177,7 @@ class Themes(Statistic):
         if not self.by:
             return (0,)
         if self.by not in MONTHS:
-            return _places(values_in(own, self.by), self._group_places)
+            return _places(values_in(own, self.by), self.groups)
         days = (self._periods.place(day) for day in values_in(own, self.date_field))
         return [day for day in days if day is not None]
 
@@ -224,9 +216,15 @@ class Themes(Statistic):
         return "\n".join(lines), table
 
 
-def _places(own: Sequence[str], known: Mapping[str, int]) -> list[int]:
+def _places(own: Sequence[str], public: tuple[str, ...]) -> list[int]:
     """Return the places of a record's values among the public ones."""
+    known = _numbered(public)
     return [known[value] for value in map(str.casefold, own) if value in known]
+
+
+@lru_cache(256)
+def _numbered(public: tuple[str, ...]) -> dict[str, int]:
+    return {value.casefold(): place for place, value in enumerate(public)}
 
 
 def _drawn(places: Collection[int], most: int, key: bytes) -> tuple[int, ...]:

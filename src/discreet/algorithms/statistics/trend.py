@@ -161,6 +161,6 @@ class Trend(Count):
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the count of each period."""
-        named = ((self.periods.name(place), Reckon([place])) for place in range(self.cells))
-        table = [counted.of_table(name, "count", of, self.cells) for name, of in named]
+        name, all_ = self.periods.name, self.cells
+        table = [counted.of_table(name(place), "count", Reckon([place]), all_) for place in range(all_)]
         return "\n".join(f"{figure.name}: {whole(figure)}" for figure in table), table
