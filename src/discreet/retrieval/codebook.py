@@ -187,6 +187,9 @@ class Codebook(_Part):
     f1: dict[Name, Annotated[float, Field(ge=0, le=1)]] = {}
     f1_of: Annotated[str, Field(max_length=_LONGEST)] = ""
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.attributes, self.changed, self.f1_of))  # a dict has no hash
+
     @model_validator(mode="after")
     def _check_words(self) -> "Codebook":
         _check_once((word for one in self.attributes for word in one.called), "two attributes")
