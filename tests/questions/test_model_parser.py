@@ -1,13 +1,13 @@
 """The model parser, with replies of two styles of models: JSON alone, or with prose, a fence or thoughts around it.
 
-The replies in `model_replies` are written by hand, in forms in which such models write: where these tests were made, no
-real model could be asked.
+The replies in `clean.json` and `prose.json` are written by hand, in forms in which large models write. Those in the
+files of JSON lines are what small models really wrote to the same prompt, about wordings of another hand.
 """
 
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,6 +23,7 @@ from discreet.generation.remote.endpoint import KEY, PARSER_KEY
 from discreet.generation.toy import ToyModel
 from discreet.questions import model_parser
 from discreet.questions.model_parser import FILE, VARIABLE, text_form_in
+from discreet.questions.request import parse_request
 from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Document
 from discreet.server.config import ServeConfig, ServedVault
@@ -30,6 +31,7 @@ from discreet.server.keeper.served import Served
 from discreet.server.wire import Question
 from discreet.vault import Vault
 
+REPLIES = Path(__file__).parent / "model_replies"
 STYLES = ("clean", "prose")
 UNDERSTOOD = {
     "Is Winter Hand something the patients have more often than they have Glass Knee?": 'difference: "Winter Hand" '
@@ -116,7 +118,7 @@ def serving(recorded: Recorded) -> Iterator[str]:
 
 @pytest.fixture(params=STYLES)
 def recorded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorded]:
-    file = Path(__file__).parent / "model_replies" / f"{request.param}.json"
+    file = REPLIES / f"{request.param}.json"
     found = Recorded(json.loads(file.read_text(encoding="utf-8")))
     with serving(found) as name:
         monkeypatch.setenv(VARIABLE, name)
@@ -163,6 +165,22 @@ def test_reply_that_is_no_sound_request_is_refused_unpaid(
             vault.ask(question)
         assert why in refused.value.advice
     assert len(recorded.bodies) == 1
+    assert not vault.ledger.questions()
+
+
+@pytest.mark.parametrize("file", sorted(REPLIES.glob("*.jsonl")), ids=lambda file: file.stem)
+def test_real_replies_are_sound_requests_or_refused_unpaid(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    said = {one["text"]: {"choices": [{"message": {"content": one["reply"]}}]} for one in lines}
+    with serving(Recorded(said)) as name:
+        monkeypatch.setenv(VARIABLE, name)
+        asked = opened(vault.path)
+        for question in said:
+            with suppress(UsageError):  # a refusal in words, and never another error
+                assert parse_request(str(asked.decide(question).request))
+    assert len(lines) >= 30
     assert not vault.ledger.questions()
 
 

@@ -1,5 +1,6 @@
 """Coding beside a server: it waits while a question is answered; `add` codes what it adds."""
 
+import csv
 import json
 import threading
 from collections.abc import Sequence
@@ -10,10 +11,10 @@ from typer.testing import CliRunner
 
 from discreet.cli.app import app
 from discreet.errors import UsageError
-from discreet.retrieval.codebook import Codebook
+from discreet.retrieval.codebook import Codebook, coder_of, find_book, packaged_books
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors
-from discreet.synthesis.embedder_coder import EmbedderCoder
+from discreet.synthesis.embedder_coder import EmbedderCoder, fit
 from discreet.system.sharing import answering, wait_for_answers
 from discreet.vault import Vault
 from discreet.vault import reading as vault_reading
@@ -171,3 +172,49 @@ def test_changed_book_is_marked_whatever_way_it_takes(vault: Vault) -> None:
     receipt = vault.ask("themes: topic").receipt
     assert receipt is not None
     assert "not declared" in " ".join(receipt.assumed)
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_number_by_codes_says_what_is_known_of_the_coder(vault: Vault, measured: bool) -> None:
+    """In data, in words, in a plan, in a repeated answer and in one that follows; a count of a phrase says nothing."""
+    coder = EmbedderCoder(Bag())
+    labels = [(text, {"complaint": [one]}) for text, one in (("A rash.", "skin"), ("A cough.", "breathing"))] * 5
+    book = fit(BOOK, labels, coder, measure=True) if measured else BOOK
+    vault.use_book(book, made_without_records=True)
+    vault.code(coder=coder)
+    known = f"complaint {book.f1['complaint']:.2f}" if measured else "complaint not measured"
+    said = f"that the codes are right, which no interval covers; F1 of the coder on public labels: {known}"
+    asked = "themes: complaint", "count: complaint = skin", "count: all", "count: not complaint = skin"
+    answers = [vault.ask(one).describe()["receipt"] for one in (*asked, asked[0], 'count: "rash"')]
+    assert [one.get("assumed", []).count(said) for one in answers] == [1, 1, 0, 1, 1, 0]
+    assert [one["payment"] for one in answers[3:5]] == ["nobody", "nobody"]
+    plan = CliRunner().invoke(app, ["ask", str(vault.path), asked[0], "--plan"])
+    assert f"Assumed, not checked: {said}." in " ".join(plan.stdout.split())
+
+
+def about(book: Codebook, embedder: str = "minilm") -> tuple[object, ...]:
+    """Return what codes under a book depend on, with the name of another embedder."""
+    part = book.part(coded=True)
+    assert part is not None
+    kind, version, _, said, digest = EmbedderCoder(Bag()).about(part)
+    return kind, version, embedder, said, digest
+
+
+def test_f1_is_of_the_coder_and_book_that_were_measured() -> None:
+    """The same for a book whose values were changed since, or another version of the coder, is unknown."""
+    book = find_book("support-ticket")
+    measured = about(book)
+    assert book.trusted(["topic"], measured).endswith(f": topic {book.f1['topic']:.2f}")
+    changed = about(book.model_copy(update={"attributes": book.attributes[:1]}))
+    for other in (changed, about(book, "bag"), (measured[0], 2, *measured[2:])):
+        assert book.trusted(["topic"], other).endswith(": topic not measured")
+
+
+@pytest.mark.parametrize("name", packaged_books())
+def test_packaged_f1_is_that_of_the_results(name: str) -> None:
+    """Each fifth of the test set, by thresholds that are fitted on the others."""
+    book = find_book(name)
+    assert book.f1_of == coder_of(about(book))
+    rows = csv.reader((Path(__file__).parents[2] / "docs/results/data/codes.csv").open(encoding="utf-8"))
+    fitted = {row[1]: float(row[4]) for row in rows if row[0] == f"{name}, test set" and row[3] == "4 of 5 parts"}
+    assert book.f1 == fitted

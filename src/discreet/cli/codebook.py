@@ -1,6 +1,7 @@
 """`discreet codebook`: make, show, fit and check the public book under which records are coded."""
 
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -145,9 +146,11 @@ def fit_book(
     found = find_book(book)
     labelled = list(_labelled(labels, found))
     with doing("Fitting the thresholds"):
-        fitted = fit(found, labelled, EmbedderCoder(open_embedder(CODER)))
+        fitted = fit(found, labelled, EmbedderCoder(open_embedder(CODER)), measure=True)
     _write(written, fitted)
-    out.print(f"{written}: thresholds fitted on {counted(len(labelled), 'text')}.", markup=False)
+    f1 = ", ".join(f"{name} {one:.2f}" for name, one in fitted.f1.items())
+    said = f"thresholds fitted on {counted(len(labelled), 'text')}; F1 on those not fitted on: {f1 or 'none'}"
+    out.print(f"{written}: {said}.", markup=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,8 +195,7 @@ def check(
     given = dict(_labelled(labels, book)) if labels else None
     coded = [one for one in owned if lookup.coded(*one) is not None and (given is None or one[1] in given)]
     some = sorted(coded, key=lambda _: secrets.token_bytes(16))[:sample]
-    tally: dict[str, dict[str, int]] = {"found": {}, "missed": {}, "wrong": {}}
-    done = 0
+    tally, done = {kind: Counter[str]() for kind in ("found", "missed", "wrong")}, 0
     for number, (unit, text) in enumerate(some, 1):
         true = given[text] if given is not None else _ask(book, text, number, len(some))
         if true is None:
@@ -203,9 +205,7 @@ def check(
             own = set((lookup.coded(unit, text) or {})[attribute.name.replace(" ", "_")])
             right = set(true.get(attribute.name, ()))
             for kind, values in (("found", own & right), ("missed", right - own), ("wrong", own - right)):
-                for value in values:
-                    name = f"{attribute.name}: {value}"
-                    tally[kind][name] = tally[kind].get(name, 0) + 1
+                tally[kind].update(f"{attribute.name}: {value}" for value in values)
     found, missed, wrong = (sum(one.values()) for one in tally.values())
     f1 = 2 * found / (2 * found + missed + wrong) if found + missed + wrong else None
     result = CodesChecked(records=done, **tally, f1=f1)
@@ -213,7 +213,7 @@ def check(
         print_json(result)
         return
     for name in sorted(set().union(*tally.values())):
-        out.print(f"{name}: {', '.join(f'{tally[kind].get(name, 0)} {kind}' for kind in tally)}", markup=False)
+        out.print(f"{name}: {', '.join(f'{tally[kind][name]} {kind}' for kind in tally)}", markup=False)
     score = "no value in them" if f1 is None else f"F1 {f1:.2f}"
     out.print(f"{counted(done, 'record')}: {score}. This is for you alone: no answer depends on it.")
 

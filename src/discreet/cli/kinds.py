@@ -6,7 +6,6 @@ from typing import Any
 
 from discreet.algorithms.base import Algorithm
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.values import ValueCounts
 from discreet.cli.output import err, out, print_json
 from discreet.cli.parameters import choose_algorithm, parse_for_any
 from discreet.errors import UnknownName
@@ -38,9 +37,10 @@ class QuestionPriced(Sparse):
         request: what is asked, in its text form.
         set: the set of units, in words; absent for a fact.
         deviation: the standard deviation of the noise, in units; absent for a fact.
-        value_needs: how many units must share a value of a list so that it is shown with probability 0.9.
+        value_needs: how many units must share a value of a list or table so that it is named with probability 0.9.
         open_questions: in how many default open questions a unit can take part that paid nothing before, and after this
             statistic; absent if in as many.
+        assumed: what the answer would take for granted about codes and earlier readings.
     """
 
     kind: str
@@ -53,6 +53,7 @@ class QuestionPriced(Sparse):
     deviation: Unbounded | None = None
     value_needs: int | None = None
     open_questions: tuple[int, int] | None = None
+    assumed: tuple[str, ...] = ()
 
 
 def reads_before(vault: Vault, param: Sequence[str] | None, question: str = "") -> bool:
@@ -158,11 +159,10 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
     about = QuestionPriced(FACT, algorithm.name, price, grant.epsilon, uses, str(decision.request))
     if isinstance(algorithm, Statistic):
         about = replace(about, kind=algorithm.name, set=str(algorithm.members), deviation=algorithm.deviation(grant))
+        about = replace(about, value_needs=algorithm.needs(grant), assumed=estimate.assumed)
         before, after = (open_questions_left(grant, paid) for paid in (Spending.nothing(), estimate.most))
         if price and after < before:
             about = replace(about, open_questions=(before, after))
-    if isinstance(algorithm, ValueCounts):
-        about = replace(about, value_needs=algorithm.needs(grant))
     if as_json:
         print_json(about)
         return
@@ -172,8 +172,10 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
         out.print(f"Set: {about.set}. Only {unit}s in it pay.", markup=False)
         out.print(f"Noise of each count: a standard deviation of {about.deviation:.3g} {unit}s.", markup=False)
     if about.value_needs:
-        needs = f"{about.value_needs:,} {unit}s must share a value so that it is shown nine times in ten"
-        out.print(f"Shown are common values alone: {needs}.", markup=False)
+        needs = f"{about.value_needs:,} {unit}s must share a value so that it is named nine times in ten"
+        out.print(f"Named are common values alone: {needs}.", markup=False)
+    for one in about.assumed:
+        out.print(f"Assumed, not checked: {one}.", markup=False)
     if not price:
         out.print("Price: nothing, since its answer was released before.")
         return

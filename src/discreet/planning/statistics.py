@@ -7,7 +7,7 @@ from functools import lru_cache
 from discreet.algorithms.statistics.cells import Counted
 from discreet.algorithms.statistics.counts import Count, Share
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.values import ListValues, ValueCounts
+from discreet.algorithms.statistics.values import ListValues
 from discreet.errors import UsageError
 from discreet.planning.prices import price, times, usual_charge
 from discreet.privacy.accounting import Budget, Spending, how_many
@@ -56,9 +56,7 @@ def _row(kind: Statistic, what: str, budget: Budget, people: int) -> StatisticRo
 def _within(kind: Statistic, budget: Budget, people: int) -> float:
     if isinstance(kind, Share):
         return share_within(budget, people, kind.usual_uses(budget))
-    if isinstance(kind, ValueCounts):
-        return float(kind.needs(budget))
-    return count_within(budget, kind.usual_uses(budget))
+    return kind.needs(budget) or count_within(budget, kind.usual_uses(budget))
 
 
 def count_within(budget: Budget, uses: int) -> float:

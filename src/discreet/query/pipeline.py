@@ -171,11 +171,13 @@ class Price:
         most: the most that a new answer may cost a unit; nothing if the algorithm is free.
         released: whether the answer was released before, and is free.
         epsilon: what `most` amounts to by itself.
+        assumed: what the answer takes for granted about codes and earlier readings.
     """
 
     most: Spending
     released: bool
     epsilon: float = 0.0
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,8 @@ class QueryPipeline:
         released = self._recall(request) is not None
         if admit and request.plan is not None and not released:
             self._admit(request)
-        return Price(most, released, request.plan.price(self._parts.ledger.budget) if request.plan else 0.0)
+        alone = request.plan.price(self._parts.ledger.budget) if request.plan else 0.0
+        return Price(most, released, alone, self._assumed(request.algorithm))
 
     def simulate(
         self,
@@ -411,15 +414,14 @@ class QueryPipeline:
         return self._parts.history.related(request.question, RELATED, ALIKE, others=others)
 
     def _assumed(self, algorithm: Algorithm) -> tuple[str, ...]:
-        """Return what the guarantee takes for granted about the model that read the documents, if that is used."""
+        """Return what the answer takes for granted about what read or coded the documents, if that is used."""
         parts, book = self._parts, self._parts.codes.schema
         tested = algorithm.fields_tested if isinstance(algorithm, Statistic) else ()
         listed = algorithm.attributes if isinstance(algorithm, Statistic) else ()
-        names = book.fields if book else ()
-        coded = any(name in tested or any(matches(name, one) for one in listed) for name in names)
-        return (parts.readings.assumed if algorithm.spec.needs_readings else ()) + (
-            parts.codes.assumed if coded else ()
-        )
+        fields = {one.name.replace(" ", "_"): one.name for one in (book.coded if book else ())}
+        coded = [name for own, name in fields.items() if own in tested or any(matches(own, one) for one in listed)]
+        codes = (*parts.codes.assumed, book.trusted(coded, parts.codes.done.about)) if book and coded else ()
+        return (parts.readings.assumed if algorithm.spec.needs_readings else ()) + codes
 
     def _corpus(self, algorithm: Algorithm) -> SealedCorpus:
         """Return the documents for an algorithm: readable in the clear only if it promises nothing."""

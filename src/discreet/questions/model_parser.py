@@ -39,7 +39,8 @@ PATIENCE = 30.0
 """Seconds to wait for a reply."""
 REST = 60.0
 """Seconds in which a server that did not reply in time is not asked again: else each question would wait for it."""
-_NONE = "none"
+NONE = "none"
+"""The text form of no request."""
 _MOST_KEPT, _MOST_TOKENS, _LONGEST_REPLY = 1000, 1000, 20_000
 _REFUSED = (400, 422)
 """Statuses of a server that does not know a part of what is sent."""
@@ -110,7 +111,7 @@ class ModelParser:
             made = self._made.get(asked) or self._read_file(asked)
         if made is None:
             made = self._keep(asked, text_form_in(self._reply_in_time(asked, instructions)))
-        return parse_request(made) if made != _NONE else None
+        return parse_request(made) if made != NONE else None
 
     def _reply_in_time(self, question: str, instructions: str) -> str:
         begun = time.monotonic()
@@ -164,7 +165,7 @@ class ModelParser:
     def _keep(self, question: str, made: str) -> str:
         """Keep what was made of a question, if nothing was yet; return what is kept."""
         with self._turn:
-            if self._file is not None and made != _NONE:
+            if self._file is not None and made != NONE:
                 try:
                     with self._file.open("a", encoding="utf-8") as file:
                         file.write(json.dumps({"question": question, "request": made}) + "\n")
@@ -180,7 +181,7 @@ class ModelParser:
             return None
         lines = self._file.read_text(encoding="utf-8", errors="replace").splitlines()
         kept = (next(_objects(line), {}) for line in lines)  # the first is the line: a question may hold another one
-        return next((str(one.get("request", _NONE)) for one in kept if one.get("question") == question), None)
+        return next((str(one.get("request", NONE)) for one in kept if one.get("question") == question), None)
 
 
 def text_form_in(reply: str) -> str:
@@ -190,7 +191,7 @@ def text_form_in(reply: str) -> str:
     """
     spoken = reply[:_LONGEST_REPLY].rpartition("</think>")[2]
     made = {_text_form(one) for one in _objects(spoken) if "kind" in one}
-    return made.pop() if len(made) == 1 else _NONE
+    return made.pop() if len(made) == 1 else NONE
 
 
 _NUMBERS_AS_TEXT = json.JSONDecoder(parse_int=str, parse_float=str)
@@ -212,14 +213,14 @@ def _objects(text: str, part: str = "kind", decoder: json.JSONDecoder = _NUMBERS
 def _text_form(content: Mapping[str, Any]) -> str:
     try:
         text = str(Request.model_validate({name: one for name, one in content.items() if one is not None}))
-        return text if str(parse_request(text)) == text else _NONE
+        return text if str(parse_request(text)) == text else NONE
     except (ValueError, UsageError, RecursionError):
-        return _NONE
+        return NONE
 
 
 @cache
 def _response_format() -> dict[str, Any]:
     """Return the JSON schema of a request, or of none."""
     schema = Request.model_json_schema()
-    schema["properties"]["kind"]["enum"] = [*schema["properties"]["kind"]["enum"], _NONE]
+    schema["properties"]["kind"]["enum"] = [*schema["properties"]["kind"]["enum"], NONE]
     return {"type": "json_schema", "json_schema": {"name": "request", "schema": schema}}

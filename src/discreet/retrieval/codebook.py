@@ -27,6 +27,7 @@ VAULT/codebook.yaml    the codebook of the vault, in this form
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
@@ -176,11 +177,18 @@ class Codebook(_Part):
         attributes: the attributes.
         changed: "declared" or "not declared" if the book was changed after records were coded: whether the custodian
             declares that the change was made without a look at them. Empty if it was not changed.
+        f1: of each attribute that was measured, the F1 of its codes on public labels (`codebook fit`).
+        f1_of: the coder and the book that were measured (`coder_of`): the F1 of another one is unknown.
     """
 
     name: Text = ""
     attributes: tuple[Attribute, ...] = Field(min_length=1, max_length=MOST_ATTRIBUTES)
     changed: Literal["", "declared", "not declared"] = ""
+    f1: dict[Name, Annotated[float, Field(ge=0, le=1)]] = {}
+    f1_of: Annotated[str, Field(max_length=_LONGEST)] = ""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.attributes, self.changed, self.f1_of))  # a dict has no hash
 
     @model_validator(mode="after")
     def _check_words(self) -> "Codebook":
@@ -256,10 +264,26 @@ class Codebook(_Part):
         said = "the codebook was changed after records were coded; that this was done without a look at them: {}"
         return (said.format(self.changed),) if self.changed else ()
 
+    def trusted(self, names: Iterable[str], about: Sequence[object]) -> str:
+        """Return what a number by the codes of some attributes takes for granted, with what is known of their errors.
+
+        Args:
+            names: the attributes.
+            about: all that the codes depend on beside the texts.
+        """
+        f1 = self.f1 if self.f1_of == coder_of(about) else {}
+        known = ", ".join(f"{name} {f1[name]:.2f}" if name in f1 else f"{name} not measured" for name in names)
+        return f"that the codes are right, which no interval covers; F1 of the coder on public labels: {known}"
+
     @property
     def fields(self) -> dict[str, str]:
         """Its codes as fields of a record, in the form of declared fields: "category(breathing=cough/wheeze)"."""
         return {one.name.replace(" ", "_"): _as_field(one) for one in self.coded}
+
+
+def coder_of(about: Sequence[object]) -> str:
+    """Return the coder, its version, its embedder and the book, without how a machine rounds."""
+    return " ".join(map(str, (*about[:3], *about[-1:])))
 
 
 def _as_field(attribute: Attribute) -> str:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.text.phrases import is_denied, is_of_another, sentences_of, tongue_of, window_of, words_in
-from discreet.retrieval.codebook import Attribute, Codebook, CodedValue
+from discreet.retrieval.codebook import Attribute, Codebook, CodedValue, coder_of
 from discreet.retrieval.embedding import Embedder, meaning
 from discreet.retrieval.unit_records import UnitRecord
 from discreet.retrieval.vectors import scale_of, whole_numbers
@@ -48,6 +48,8 @@ BLOCK = 256
 """So many texts are cut and embedded in one call, at most."""
 KEPT = 100_000
 """So many clauses are kept with their likenesses, at most."""
+FOLDS = 5
+"""F1 is measured in so many parts of the labelled texts, each by thresholds that are fitted on the others."""
 GRID = tuple(round(0.1 + 0.01 * step, 2) for step in range(61))
 """The thresholds that are tried."""
 ENOUGH, WITHIN = 30, 0.1
@@ -290,7 +292,7 @@ def _negates(text: str) -> bool:
     return not tongue_of("").negations.isdisjoint(words_in(text.casefold()))
 
 
-def fit(book: Codebook, labelled: Labelled, coder: EmbedderCoder) -> Codebook:
+def fit(book: Codebook, labelled: Labelled, coder: EmbedderCoder, *, measure: bool = False) -> Codebook:
     """Return the book with the thresholds by which public labels are met best, by F1.
 
     An attribute with labels gets a threshold. A value gets one of its own if enough texts state it.
@@ -299,20 +301,42 @@ def fit(book: Codebook, labelled: Labelled, coder: EmbedderCoder) -> Codebook:
         book: the book.
         labelled: texts with labels. They must be public: what thresholds say of them is not protected.
         coder: the coder.
+        measure: whether the book gets the F1, too (`FOLDS`).
     """
     likenesses = list(coder.likenesses([text for text, _ in labelled], book))
-    fitted = {
-        attribute.name: _fit_attribute(attribute, np.array([own[place] for own in likenesses]), labelled)
-        for place, attribute in enumerate(book.coded)
-        if any(attribute.name in labels for _, labels in labelled)
-    }
+    fitted, f1 = dict[str, Attribute](), dict[str, float]()
+    for place, attribute in enumerate(book.coded):
+        if any(attribute.name in labels for _, labels in labelled):
+            likeness = np.array([own[place] for own in likenesses])
+            true = [told.get(attribute.name, ()) for _, told in labelled]
+            stated = np.array([[name in own for name in attribute.names] for own in true])
+            fitted[attribute.name] = _fit_attribute(attribute, likeness, stated)
+            if measure:
+                f1[attribute.name] = _held_out(attribute, likeness, stated)
     attributes = tuple(fitted.get(attribute.name, attribute) for attribute in book.attributes)
-    return book.model_copy(update={"attributes": attributes})
+    found = book.model_copy(update={"attributes": attributes, "f1": f1})
+    return found.model_copy(update={"f1_of": coder_of(coder.about(found.part(coded=True) or found))}) if f1 else found
 
 
-def _fit_attribute(attribute: Attribute, likeness: Likeness, labelled: Labelled) -> Attribute:
-    stated = np.array([[name in told.get(attribute.name, ()) for name in attribute.names] for _, told in labelled])
+def _held_out(attribute: Attribute, likeness: Likeness, stated: NDArray[np.bool_]) -> float:
+    coded, fold = np.zeros_like(stated), np.arange(len(stated)) % FOLDS
+    for held in (fold == number for number in range(FOLDS)):
+        coded[held] = coded_by(_fit_attribute(attribute, likeness[~held], stated[~held]), likeness[held])
+    return round(_f1(coded, stated), 2)
 
+
+def coded_by(attribute: Attribute, likeness: Likeness) -> NDArray[np.bool_]:
+    """Return which values are codes of each text, shape (texts, values)."""
+    coded = np.zeros(likeness.shape, dtype=np.bool_)
+    np.put_along_axis(coded, *choose(attribute, likeness), -1)
+    return coded
+
+
+def _f1(coded: NDArray[np.bool_], stated: NDArray[np.bool_]) -> float:
+    return 2 * float((coded & stated).sum()) / max(1, int(coded.sum() + stated.sum()))
+
+
+def _fit_attribute(attribute: Attribute, likeness: Likeness, stated: NDArray[np.bool_]) -> Attribute:
     def with_thresholds(usual: float, own: Mapping[int, float]) -> Attribute:
         values = (
             value.model_copy(update={"threshold": None if own.get(place) == usual else own.get(place)})
@@ -321,10 +345,7 @@ def _fit_attribute(attribute: Attribute, likeness: Likeness, labelled: Labelled)
         return attribute.model_copy(update={"threshold": usual, "values": tuple(values)})
 
     def f1(usual: float, own: Mapping[int, float]) -> float:
-        order, counts = choose(with_thresholds(usual, own), likeness)
-        coded = np.zeros_like(stated)
-        np.put_along_axis(coded, order, counts, -1)
-        return 2 * float((coded & stated).sum()) / max(1, int(coded.sum() + stated.sum()))
+        return _f1(coded_by(with_thresholds(usual, own), likeness), stated)
 
     usual, own = max(GRID, key=lambda one: f1(one, {})), dict[int, float]()
     near = sorted(one for one in GRID if abs(one - usual) <= WITHIN)

@@ -4,7 +4,6 @@ import argparse
 import itertools
 import time
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from unittest import mock
 
@@ -16,7 +15,7 @@ from discreet.numerics import has_bfloat16_instructions
 from discreet.retrieval import embedding
 from discreet.retrieval.codebook import Attribute, Codebook, find_book, packaged_books
 from discreet.retrieval.embedding import Embedder, MiniLM
-from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, Likeness, choose, fit
+from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, Likeness, coded_by, fit
 from discreet.synthesis.readings import by_model
 from discreet_lab.experiments.clinic import make_clinic
 from discreet_lab.experiments.coded_texts import (
@@ -62,21 +61,12 @@ def measure_codes(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     parser.add_argument("--tickets", type=int, default=2_000, help="how many tickets are judged, of 20,000")
     parser.add_argument("--model", type=int, default=100, help="how many dialogues the language model codes, too")
     parser.add_argument("--speed", action="store_true", help="print the second table alone")
-    parser.add_argument(
-        "--fit",
-        type=Path,
-        metavar="BOOKS",
-        help="fit the packaged books on their test sets, and write them to a folder",
-    )
     add_csv_option(parser)
     given = parser.parse_args(arguments)
     import torch
 
     torch.set_num_threads(1)
     coder = EmbedderCoder(_Remembering(MiniLM()))
-    if given.fit:
-        write_thresholds(coder, given.fit)
-        return
     if not given.speed:
         table = TableWriter(COLUMNS, given.csv)
         for row in _judge_all(coder, given.chatdoctor, given.dialogues, given.tickets):
@@ -118,27 +108,6 @@ def _judge_all(coder: EmbedderCoder, chatdoctor: Path, number: int | None, ticke
         yield from _judge_folds(coder, name)
     yield from _judge(coder, "chatdoctor", body, judged, dialogues[:most])
     yield from _judge(coder, "clinic", find_book("medical-visit"), code_clinic(make_clinic()), ())
-
-
-def write_thresholds(coder: EmbedderCoder, folder: Path) -> None:
-    """Write the packaged books, with thresholds that are fitted on their test sets, to a folder."""
-    for name in packaged_books():
-        fitted = fit(_unfitted(find_book(name)), _labelled(read_test_set(name)), coder)
-        lines = []
-        attribute = fitted.attributes[0]
-        for line in (files("discreet") / "books" / f"{name}.yaml").read_text(encoding="utf-8").splitlines():
-            if line.lstrip().startswith("threshold:"):
-                continue
-            lines.append(line)
-            called = line.removeprefix("  ").removeprefix("- name: ")
-            if line.startswith("- name: "):
-                attribute = fitted.attributes[fitted.names.index(called)]
-                lines += [f"  threshold: {attribute.threshold:g}"] if attribute.threshold is not None else []
-            elif line.startswith("  - name: "):
-                value = attribute.values[attribute.names.index(called)]
-                lines += [f"    threshold: {value.threshold:g}"] if value.threshold is not None else []
-        (folder / f"{name}.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
-        assert find_book(folder / f"{name}.yaml") == fitted
 
 
 def _with_values(book: Codebook, names: Sequence[str]) -> Codebook:
@@ -221,10 +190,7 @@ def _labelled(texts: Texts) -> list[tuple[str, dict[str, tuple[str, ...]]]]:
 def _codes(attribute: Attribute, likenesses: Sequence[Likeness], texts: Texts) -> tuple[Counts, Counts]:
     """Return which values are coded in each text, and which hold."""
     stated = np.array([[name in one.codes.get(attribute.name, ()) for name in attribute.names] for one in texts])
-    coded = np.zeros_like(stated)
-    order, counts = choose(attribute, np.array(likenesses))
-    np.put_along_axis(coded, order, counts, -1)
-    return coded.astype(np.int64), stated.astype(np.int64)
+    return coded_by(attribute, np.array(likenesses)).astype(np.int64), stated.astype(np.int64)
 
 
 def _figures(coded: Counts, stated: Counts) -> list[str]:

@@ -2,19 +2,23 @@
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from discreet.config import VaultConfig
 from discreet.questions import kinds
+from discreet.questions.model_parser import NONE, text_form_in
+from discreet.questions.request import parse_request
 from discreet.questions.router import Router
-from discreet_lab.evaluation.wordings import FIELDS, group_of, judge, kind_of, read_wordings, train_kinds
+from discreet_lab.evaluation.wordings import FIELDS, group_of, is_right, judge, kind_of, read_wordings, train_kinds
 from discreet_lab.experiments.catalogue import ROOT
-from discreet_lab.experiments.common import add_csv_option, write_table
+from discreet_lab.experiments.common import add_csv_option, name_part, write_table
 
+MODELS = ("model", "replies", "sound requests", "right", "other requests")
 COLUMNS = "wordings of, language, number, kind, request, other request, refused, asked of voters".split(", ")
 _WORDINGS = ROOT / "tests" / "questions" / "wordings.jsonl"
+_REPLIES = _WORDINGS.with_name("model_replies")
 _WEIGHTS = Path(kinds.__file__).with_name("kinds.json")
 _MOST_FACTS = 150
 
@@ -30,6 +34,8 @@ def measure_kinds(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     other request     the part that would be paid as another request
     refused           the part that is refused unpaid
     asked of voters   the part that would be paid as a fact
+
+    The second table has recorded replies of models to the prompt of the model parser, about some wordings of `judge`.
     """
     parser.add_argument("--wordings", type=Path, default=_WORDINGS)
     parser.add_argument(
@@ -52,6 +58,18 @@ def measure_kinds(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
         own = [one for one in told if one["source"] == source and one.get("language", "") == language]
         rows.append([source, language or "en", str(len(own)), *_judge(own, by_kind=not language)])
     write_table(COLUMNS, rows, given.csv)
+    print()
+    write_table(MODELS, list(_judge_replies(told)), name_part(given.csv, "models"))
+
+
+def _judge_replies(wordings: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
+    """Yield what the parser makes of the replies of each model that was recorded."""
+    wanted = {one["text"]: one["request"] for one in wordings if one.get("request")}
+    for path in sorted(_REPLIES.glob("*.jsonl")):
+        made = [(wanted[one["text"]], text_form_in(one["reply"])) for one in read_wordings(path)]
+        sound = [is_right(parse_request(form), requests) for requests, form in made if form != NONE]
+        right = sum(sound)
+        yield [path.stem, *map(str, (len(made), len(sound), right, len(sound) - right))]
 
 
 def _judge(wordings: Sequence[Mapping[str, Any]], *, by_kind: bool) -> list[str]:

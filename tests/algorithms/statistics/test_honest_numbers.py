@@ -1,12 +1,17 @@
 """A number does not contradict another one that is shown with it, and says what its interval leaves out."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from discreet.algorithms.statistics.cells import Counted
+from discreet.algorithms.statistics import cells as cells_module
+from discreet.algorithms.statistics.cells import LEVEL, Counted, Reckon
 from discreet.algorithms.statistics.counts import Share
-from discreet.registry import Compare, Difference, Trend
+from discreet.privacy.accounting import Budget
+from discreet.privacy.mechanisms.counting import GaussianHistogram
+from discreet.privacy.noise import InsecureSeededNoise
+from discreet.registry import Compare, Difference, Themes, Trend
 
 
 def test_difference_is_that_of_the_shown_counts() -> None:
@@ -24,22 +29,50 @@ def test_difference_is_that_of_the_shown_shares() -> None:
     assert less.value == pytest.approx(ash.value - oak.value)
 
 
-def test_trend_says_what_chance_does() -> None:
-    asked = Trend(condition="fever", since="2024-01", until="2025-12")
-    text = asked.conclude(Counted((0,) * 24, (3.0,) * 24))[0]
-    assert text.endswith("Of 24 periods without any, at most about 0.6 have an interval above 0 by chance.")
-    one = Trend(condition="fever", by="year", since="2025", until="2025").conclude(Counted((0,), (3.0,)))[0]
-    assert "by chance" not in one
+VALUES = tuple(f"value {number}" for number in range(90))
+TABLE = Themes(attribute="complaint", values=VALUES, each=3, epsilon=2.0, most=1)  # the first decides
+MONTHS = Trend(condition="fever", since="2024-01", until="2025-12", uses=40)
+BY_QUARTER = replace(TABLE, values=VALUES[:8], by="quarter", since="2025-01", until="2025-12", spread=3)
+BUDGET, DRAWS = Budget(10.0, 1e-6, 5e-7), 200
 
 
-def test_chance_is_the_rate_at_which_empty_periods_are_above_0() -> None:
-    """Over the law of the noise, without a draw."""
-    asked, deviation = Trend(condition="fever", by="year", since="2025", until="2025"), 3.0
-    weights = {noise: math.exp(-(noise**2) / (2 * deviation**2)) for noise in range(-30, 31)}
-    above = sum(
-        weight for noise, weight in weights.items() if asked.conclude(Counted((noise,), (deviation,)))[1][0].low > 0
-    )
-    assert 0.01 < above / sum(weights.values()) <= 0.025
+def draws_that_name_one(asked: Themes | Trend, budget: Budget) -> int:
+    """Return in how many draws of a table of nobody a value or a period has an interval above 0."""
+    noise, named = InsecureSeededNoise(7), 0
+    cells = asked.histogram(budget) if isinstance(asked, Trend) else asked.histograms(budget)[1]
+    number = asked.cells if isinstance(asked, Trend) else asked._cells[0]
+    sample = noise.gaussian if isinstance(cells, GaussianHistogram) else lambda one: noise.laplace(one / math.sqrt(2))
+    for _ in range(DRAWS):
+        counted = Counted.by(cells, tuple(sample(cells.deviation) for _ in range(number)))
+        if isinstance(asked, Trend):
+            table = asked.conclude(counted)[1]
+        else:
+            sizes = asked.histograms(budget)[0]
+            table = asked._table(Counted.by(sizes, (300,) * len(asked._names)), counted)[1]
+        named += any(one.low > 0 for one in table if not one.name.endswith("of"))
+    return named
+
+
+@pytest.mark.parametrize("asked", [TABLE, MONTHS, BY_QUARTER])
+@pytest.mark.parametrize("budget", [BUDGET, Budget(10.0, 0.0, 0.0)])  # Gaussian and Laplace noise
+def test_what_nobody_has_is_named_with_the_stated_chance(
+    asked: Themes | Trend, budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the twin with the threshold of a single cell names something in most tables."""
+    expected = DRAWS * (1 - LEVEL)
+    assert draws_that_name_one(asked, budget) <= expected + 3 * math.sqrt(expected)
+    sound = cells_module.chance
+    monkeypatch.setattr(cells_module, "chance", lambda deviation, gaussian, _: sound(deviation, gaussian, 1))
+    assert draws_that_name_one(asked, budget) > DRAWS / 4
+
+
+def test_value_that_enough_have_is_named_in_nine_of_ten_tables() -> None:
+    cells, noise = TABLE.histograms(BUDGET)[1], InsecureSeededNoise(3)
+    sample = noise.gaussian if isinstance(cells, GaussianHistogram) else lambda one: noise.laplace(one / math.sqrt(2))
+    there = TABLE.needs(BUDGET)
+    counts = [Counted.by(cells, (there + sample(cells.deviation), 0)) for _ in range(DRAWS)]
+    named = sum(one.of_table("cough", "count", Reckon([0]), len(VALUES)).low > 0 for one in counts)
+    assert 0.8 * DRAWS < named < DRAWS
 
 
 @pytest.mark.parametrize(("condition", "words"), [("numb thumbs", True), ("age >= 60", False)])

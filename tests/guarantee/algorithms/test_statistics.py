@@ -430,7 +430,7 @@ def test_statistic_with_half_of_its_noise_is_caught(tmp_path: Path, monkeypatch:
     """The twin: a histogram that charges half of what it costs, and so has half of the noise at a price."""
     monkeypatch.setattr(NoisyHistogram, "cost", lambda self, change: Pure(0.5 / self.scale))
     choose_histogram.cache_clear()
-    half = staticmethod(lambda epsilon, values, change: NoisyHistogram(values, 0.5 / epsilon))
+    half = staticmethod(lambda epsilon, values, change, each: NoisyHistogram(values, 0.5 / epsilon))
     monkeypatch.setattr(NoisyHistogram, "calibrated", half)
     assert largest_loss(tmp_path, Share(condition="rash", epsilon=2.0)) > 3.5
     choose_histogram.cache_clear()

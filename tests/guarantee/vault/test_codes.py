@@ -229,8 +229,11 @@ def receipts(vault: Vault) -> list[Answer]:
 
 
 def marks(answer: Answer) -> str:
+    """What is said of the book. That codes may be wrong is said of each number that reads one."""
     assert answer.receipt is not None
-    return " ".join(answer.receipt.assumed)
+    about_codes = [one for one in answer.receipt.assumed if one.startswith("that the codes are right")]
+    assert len(about_codes) == ("complaint" in answer.understood)
+    return " ".join(one for one in answer.receipt.assumed if one not in about_codes)
 
 
 def check_changed_book_is_marked(vault: Vault, said: str, change: Callable[[], object]) -> None:

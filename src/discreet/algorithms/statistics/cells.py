@@ -9,7 +9,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from statistics import NormalDist
 from typing import Self
 
@@ -22,7 +22,6 @@ from discreet.privacy.accounting import Budget, Spending, budget_of, how_many, l
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import GaussianHistogram, KeywordCounts, NoisyHistogram
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.privacy.private import Change
 from discreet.privacy.transcript import most_payers
 
 Histogram = NoisyHistogram | GaussianHistogram
@@ -80,6 +79,33 @@ class StatisticPrice:
         return Plan(budget_of(cost, self.budget.delta), cost, 1)
 
 
+def _least_noise(price: StatisticPrice, parts: Sequence[tuple[float, tuple[int, int]]]) -> tuple[Histogram, ...]:
+    """Return histograms of one kind of noise, the one with which the last of them has the least.
+
+    Args:
+        price: the price of all.
+        parts: of each, its part of the price, the number of its cells, and in how many of them a unit can be.
+
+    Raises:
+        UsageError: if the price pays for none.
+    """
+    rounded = 1 - 1e-12 if len(parts) == 1 else 1 - 1e-6  # several are each rounded up
+    epsilon = largest(lambda one: price.admits(Pure(one)), _LEAST, _MOST) * rounded
+    rho = largest(lambda one: price.admits(ZeroConcentrated(one)), _LEAST, _MOST) * rounded
+    paid: dict[type[NoisyHistogram] | type[GaussianHistogram], float] = {
+        NoisyHistogram: epsilon,
+        GaussianHistogram: rho,
+    }
+    found: list[tuple[Histogram, ...]] = [
+        tuple(kind.calibrated(part * whole, number, ADD_REMOVE_ONE, each) for part, (number, each) in parts)
+        for kind, whole in paid.items()
+    ]
+    found = [one for one in found if price.admits(cost_of(*one))]
+    if not found:
+        raise UsageError("The price of the statistic is too small for any noise. Raise epsilon, or lower `uses`.")
+    return min(found, key=lambda one: one[-1].deviation)
+
+
 @lru_cache(maxsize=256)
 def choose_histogram(price: StatisticPrice, values: int) -> Histogram:
     """Return the histogram over `values` public cells with the least noise at a price.
@@ -87,16 +113,11 @@ def choose_histogram(price: StatisticPrice, values: int) -> Histogram:
     Raises:
         UsageError: if the price pays for none.
     """
-    epsilon = largest(lambda one: price.admits(Pure(one)), _LEAST, _MOST)
-    rho = largest(lambda one: price.admits(ZeroConcentrated(one)), _LEAST, _MOST)
-    found: list[Histogram] = []
-    if price.admits(Pure(epsilon)):
-        found.append(NoisyHistogram.calibrated(epsilon * (1 - 1e-12), values, ADD_REMOVE_ONE))
-    if price.admits(ZeroConcentrated(rho)):
-        found.append(GaussianHistogram.calibrated(rho, values, ADD_REMOVE_ONE))
-    if not found:
-        raise UsageError("The price of the statistic is too small for any noise. Raise epsilon, or lower `uses`.")
-    return min(found, key=lambda one: one.deviation)
+    return _least_noise(price, [(1.0, (values, 1))])[0]
+
+
+def _usual(fewest: int, most: int, are_precise: Callable[[int], bool]) -> int:
+    return max(fewest, how_many(lambda uses: uses < 1 or are_precise(uses), most))
 
 
 @lru_cache(maxsize=256)
@@ -104,19 +125,15 @@ def usual_counts(budget: Budget) -> int:
     """Return among how many counts a grant is divided by default: among as many as are precise enough to be of use."""
 
     def are_within(uses: int) -> bool:
-        return uses < 1 or choose_histogram(StatisticPrice(budget, uses=uses), 1).deviation <= WITHIN / _TWO_SIDED
+        return choose_histogram(StatisticPrice(budget, uses=uses), 1).deviation <= WITHIN / _TWO_SIDED
 
-    return max(FEWEST, how_many(are_within, MOST))
+    return _usual(FEWEST, MOST, are_within)
 
 
 @lru_cache(maxsize=256)
 def usual_lists(budget: Budget, each: int) -> int:
     """Return among how many lists a grant is divided by default, of whose values a unit has at most `each`."""
-
-    def are_shown(uses: int) -> bool:
-        return uses < 1 or value_needs(StatisticPrice(budget, uses=uses), each) <= SHARED
-
-    return max(FEWEST_LISTS, how_many(are_shown, LISTS))
+    return _usual(FEWEST_LISTS, LISTS, lambda uses: value_needs(StatisticPrice(budget, uses=uses), each) <= SHARED)
 
 
 def value_needs(price: StatisticPrice, each: int) -> int:
@@ -126,7 +143,7 @@ def value_needs(price: StatisticPrice, each: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def choose_tables(price: StatisticPrice, sizes: tuple[int, int], cells: tuple[int, int]) -> tuple[Histogram, Histogram]:
+def choose_tables(price: StatisticPrice, sizes: tuple[int, int], cells: tuple[int, int]) -> tuple[Histogram, ...]:
     """Return the count of the units in public groups, and that of public cells, with the least noise at a price.
 
     Args:
@@ -137,20 +154,7 @@ def choose_tables(price: StatisticPrice, sizes: tuple[int, int], cells: tuple[in
     Raises:
         UsageError: if the price pays for none.
     """
-
-    def both(make: Callable[[float, int, Change, int], Histogram], paid: float) -> tuple[Histogram, Histogram]:
-        ways = ((_SIZES_SHARE, sizes), (1 - _SIZES_SHARE, cells))
-        first, second = (make(share * paid, number, ADD_REMOVE_ONE, each) for share, (number, each) in ways)
-        return first, second
-
-    rounded = 1 - 1e-6  # both parts are rounded up
-    epsilon = largest(lambda one: price.admits(Pure(one)), _LEAST, _MOST) * rounded
-    rho = largest(lambda one: price.admits(ZeroConcentrated(one)), _LEAST, _MOST) * rounded
-    found = [both(NoisyHistogram.calibrated, epsilon), both(GaussianHistogram.calibrated, rho)]
-    found = [one for one in found if price.admits(cost_of(*one))]
-    if not found:
-        raise UsageError("The price of the statistic is too small for any noise. Raise epsilon, or lower `uses`.")
-    return min(found, key=lambda one: one[1].deviation)
+    return _least_noise(price, [(_SIZES_SHARE, sizes), (1 - _SIZES_SHARE, cells)])
 
 
 @lru_cache(maxsize=256)
@@ -158,10 +162,9 @@ def usual_tables(budget: Budget, sizes: tuple[int, int], cells: tuple[int, int])
     """Return among how many tables a grant is divided by default: among as many as are precise enough to be of use."""
 
     def are_within(uses: int) -> bool:
-        table = choose_tables(StatisticPrice(budget, uses=max(1, uses)), sizes, cells)
-        return uses < 1 or table[1].deviation <= WITHIN / _TWO_SIDED
+        return choose_tables(StatisticPrice(budget, uses=uses), sizes, cells)[1].deviation <= WITHIN / _TWO_SIDED
 
-    return max(FEWEST_LISTS, how_many(are_within, LISTS))
+    return _usual(FEWEST_LISTS, LISTS, are_within)
 
 
 @lru_cache(maxsize=256)
@@ -192,6 +195,7 @@ def interval(
     deviations: Sequence[float],
     gaussian: bool | tuple[bool, ...],
     of: Callable[[Cells], Cells],
+    most: Callable[[Cells], Cells] | None = None,
     level: float = LEVEL,
 ) -> tuple[float, float]:
     """Return the interval of a number that follows from counts, with the coverage `level`.
@@ -205,11 +209,11 @@ def interval(
         gaussian: whether the noise is Gaussian, of all or of each; else Laplace.
         of: the function from counts, shape (points, cells), to the number, shape (points,). Single counts may be below
             0: to cut them before they are added up would make sums too large.
+        most: the same for the upper end, if the counts do not fix the number.
         level: the probability with which the interval covers.
     """
-    found = of(true_counts(tuple(counts), tuple(deviations), gaussian))
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    cells = true_counts(tuple(counts), tuple(deviations), gaussian)
+    return float(np.quantile(of(cells), (1 - level) / 2)), float(np.quantile((most or of)(cells), (1 + level) / 2))
 
 
 @lru_cache(maxsize=16)
@@ -302,12 +306,38 @@ class Counted(NoisyCounts):
 
     def figure(self, name: str, kind: str, of: "Reckon", level: float = LEVEL) -> Figure:
         """Return a number that follows from the counts. Its interval has room for units that are missing."""
-        missing = self.missing
-        low, _ = interval(self.counts, self.deviations, self.gaussian, lambda counts: of.least(counts, missing), level)
-        _, high = interval(self.counts, self.deviations, self.gaussian, lambda counts: of.most(counts, missing), level)
+        least, most = (partial(one, missing=self.missing) for one in (of.least, of.most))
+        low, high = interval(self.counts, self.deviations, self.gaussian, least, most, level)
         value = float(of(np.asarray([self.counts], dtype=np.float64))[0])
         low, high = (math.copysign(math.inf, end) if abs(end) > _ANY / 2 else end for end in (low, high))
         return Figure(name, kind, value, min(low, value), max(high, value))
+
+    def of_table(self, name: str, kind: str, of: "Reckon", cells: int) -> Figure:
+        """Return the number of a cell, one of so many of a table. Its interval leaves 0 only beyond `chance`.
+
+        No user asked for this cell beforehand, so the chance is that of the whole table. An interval that is taken down
+        to 0 still covers.
+        """
+        figure, cell = self.figure(name, kind, of), next(iter(of.cells))
+        is_named = self.counts[cell] >= chance(self.deviations[cell], self.laws[cell], cells)
+        return figure if is_named else replace(figure, low=0.0)
+
+
+@lru_cache(maxsize=256)
+def chance(deviation: float, gaussian: bool, cells: int) -> float:
+    """Return the count that noise alone gives in any of so many empty cells with probability 1 - `LEVEL` at most.
+
+    By the union bound, however the cells depend on each other. Counts are whole numbers, so half of one is added.
+    """
+    tail = (1 - LEVEL) / cells
+    beyond = -NormalDist().inv_cdf(tail) if gaussian else math.sqrt(0.5) * -math.log(2 * tail)
+    return deviation * beyond + 0.5
+
+
+def named_from(histogram: Histogram, cells: int) -> int:
+    """Return how many units must be in one of so many cells so that it is named with probability 0.9."""
+    sigma = histogram.deviation
+    return math.ceil(chance(sigma, isinstance(histogram, GaussianHistogram), cells) + _SURELY * sigma)
 
 
 class Reckon:
@@ -410,12 +440,6 @@ def at_most(part: Figure, of: Figure) -> Figure:
     """Return the count of a part of some units, no larger than theirs. Its interval still covers."""
     value = min(part.value, of.value)
     return replace(part, value=value, low=min(part.low, value))
-
-
-def above_by_chance(number: int, what: str) -> str:
-    """Return how many of so many counts of nothing have an interval above 0, in words: half of those that miss."""
-    above = (1 - LEVEL) / 2 * number
-    return f"Of {number} {what} without any, at most about {above:.1f} have an interval above 0 by chance."
 
 
 def less(one: Figure, other: Figure, difference: Figure) -> Figure:

@@ -234,15 +234,19 @@ def say_difference(counted: Counted, groups: Sequence[str], parts: tuple[Weights
     difference = counted.figure("difference", "difference", ReckonedDifference(*map(Reckon, parts)))
     table.append(less(table[0], table[1], difference))
     said = "; ".join(f"{figure.name}: {whole(figure)}" for figure in table[:2])
-    return f"{said}. {_which_count(table[2], groups)}", table
+    return f"{said}. {_which(table[2], groups)}", table
 
 
-def _which_count(difference: Figure, groups: Sequence[str]) -> str:
+def _which(difference: Figure, groups: Sequence[str], *, points: bool = False) -> str:
+    """Return what a difference of counts, or of shares in percentage `points`, says: nothing, if it may be 0."""
     if difference.low <= 0 <= difference.high:
         return "The noise does not let them be told apart."
     more, less = groups if difference.value > 0 else groups[::-1]
-    least, most = sorted(abs(end) for end in (difference.low, difference.high))
-    return f"There are {least:,.0f} to {most:,.0f} more with {more} than with {less}."
+    least, most = sorted(abs(end) * (100 if points else 1) for end in (difference.low, difference.high))
+    than = f"more with {more} than with {less}"
+    if points:
+        return f"It is {than}, by {least:.0f} to {most:.0f} percentage points."
+    return f"There are {least:,.0f} to {most:,.0f} {than}."
 
 
 # --- the shares of which a condition holds in two or more groups ------------------------------------------------------
@@ -338,13 +342,4 @@ def say_shares(
     if len(shares) > 2:
         return said, shares
     difference = less(shares[0], shares[1], counted.figure("difference", "difference", ReckonedDifference(*reckons)))
-    return f"{said} {_which_share(difference, groups)}", [*shares, difference]
-
-
-def _which_share(difference: Figure, groups: Sequence[str]) -> str:
-    """Return what the difference says: nothing, if its interval holds 0."""
-    if difference.low <= 0 <= difference.high:
-        return "The noise does not let them be told apart."
-    more, less = groups if difference.value > 0 else groups[::-1]
-    points = sorted(abs(100 * end) for end in (difference.low, difference.high))
-    return f"It is more with {more} than with {less}, by {points[0]:.0f} to {points[1]:.0f} percentage points."
+    return f"{said} {_which(difference, groups, points=True)}", [*shares, difference]

@@ -328,8 +328,7 @@ class Widened(Counted):
 
     def figure(self, name: str, kind: str, of: Reckon, level: float = NOISE) -> Figure:
         """Return a number with the interval that covers the true one."""
-        found = super().figure(name, kind, self._wide(of, TAIL), level)
-        return Figure(name, kind, found.value, found.low, found.high)
+        return super().figure(name, kind, self._wide(of, TAIL), level)
 
     def _wide(self, of: Reckon, tail: float) -> Reckon:
         if isinstance(of, ReckonedDifference):

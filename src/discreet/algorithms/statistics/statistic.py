@@ -138,6 +138,10 @@ class Statistic(Algorithm):
         """Return among how many such statistics a grant is divided if neither `epsilon` nor `uses` is given."""
         return usual_counts(budget)
 
+    def needs(self, budget: Budget) -> int | None:
+        """Return how many units must share a value so that it is named with probability 0.9; None if none is named."""
+        return None
+
     @property
     def dates_read(self) -> tuple[str, ...]:
         """The names of the declared dates that it reads."""

@@ -6,13 +6,15 @@
     4  the shares follow from the noisy counts alone                                            `_table`
 
 The values are public before any record is seen (the codebook, or the declared category). So there is no threshold, and
-a value that no unit has is shown, too. A unit that comes or goes changes at most K cells by one, and G groups: a
-distance of K (Laplace noise) or sqrt(K) (Gaussian noise), whichever needs less noise.
+the data have a value that no unit has, too. The text names those alone that stand above what chance gives in the whole
+table. A unit that comes or goes changes at most K cells by one, and G groups: a distance of K (Laplace noise) or
+sqrt(K) (Gaussian noise), whichever needs less noise.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from discreet.algorithms.base import Figure, GeneratedAnswer, Plan, Query
@@ -20,10 +22,10 @@ from discreet.algorithms.statistics.cells import (
     Counted,
     Histogram,
     Reckon,
-    above_by_chance,
     at_most,
     choose_tables,
     cost_of,
+    named_from,
     percent,
     usual_tables,
     whole,
@@ -114,14 +116,6 @@ class Themes(Statistic):
         return Periods(self.by, self.since, self.until)
 
     @cached_property
-    def _value_places(self) -> dict[str, int]:
-        return {value.casefold(): place for place, value in enumerate(self.values)}
-
-    @cached_property
-    def _group_places(self) -> dict[str, int]:
-        return {value.casefold(): place for place, value in enumerate(self.groups)}
-
-    @cached_property
     def _sizes(self) -> tuple[int, int]:
         """The number of groups, and in how many of them a unit can be."""
         usual = USUAL_PERIODS_EACH if self.by in MONTHS else 1
@@ -133,7 +127,7 @@ class Themes(Statistic):
         number = len(self._names) * len(self.values)
         return number, max(1, min((self.each or 1) * self._sizes[1], number))
 
-    def histograms(self, budget: Budget) -> tuple[Histogram, Histogram]:
+    def histograms(self, budget: Budget) -> tuple[Histogram, ...]:
         """Return the mechanisms that count the groups and the cells (3)."""
         if not self.values:
             raise UsageError(f"The public values of '{self.attribute}' are not known. Name a code or a category.")
@@ -151,6 +145,10 @@ class Themes(Statistic):
         """Return the standard deviation of the noise of each value's count, in units."""
         return self.histograms(budget)[1].deviation
 
+    def needs(self, budget: Budget) -> int:
+        """Return how many units must share a value so that it is named with probability 0.9."""
+        return named_from(self.histograms(budget)[1], self._cells[0])
+
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Charge the units of the population that can pay, count their groups and cells (3), and conclude (4)."""
         sizes, cells = self.histograms(account.budget)
@@ -167,7 +165,7 @@ class Themes(Statistic):
         there: dict[int, list[int]] = {}
         for own in record.fields:
             if self.attribute in own:
-                values = _places(values_in(own, self.attribute), self._value_places)
+                values = _places(values_in(own, self.attribute), self.values)
                 for group in self._groups_of(own):
                     there.setdefault(group, []).extend(values)
         groups = _drawn(there, self._sizes[1], key)
@@ -179,13 +177,13 @@ class Themes(Statistic):
         if not self.by:
             return (0,)
         if self.by not in MONTHS:
-            return _places(values_in(own, self.by), self._group_places)
+            return _places(values_in(own, self.by), self.groups)
         days = (self._periods.place(day) for day in values_in(own, self.date_field))
         return [day for day in days if day is not None]
 
     def _table(self, total: Counted, found: Counted) -> tuple[str, list[Figure]]:
         """Return the count and the share of each value in each group, those of most units first (4)."""
-        lines, table = list[str](), list[Figure]()
+        lines, table, others = list[str](), list[Figure](), list[float]()
         for group, name in enumerate(self._names):
             of = total.figure(f"{name}: of" if name else "of", "count", Reckon([group]))
             start = group * len(self.values)
@@ -199,26 +197,34 @@ class Themes(Statistic):
                     (found.laws[0], total.laws[0]),
                     found.unable,
                 )
-                count = at_most(both.figure(value, "count", Reckon([0])), of)
-                share = both.figure(value, "share", Reckon([0], [1]))
+                count = at_most(both.of_table(value, "count", Reckon([0]), self._cells[0]), of)
+                share = both.of_table(value, "share", Reckon([0], [1]), self._cells[0])
                 table += [count, share]
-                said.append(f"{self.values[place]}: {percent(share)}" + ("" if name else f", {whole(count)}"))
+                if count.low:
+                    said.append(f"{self.values[place]}: {percent(share)}" + ("" if name else f", {whole(count)}"))
+                else:
+                    others.append(count.high)
             table.append(of)
-            lines += [f"{name}, of {whole(of)}: {'; '.join(said)}."] if name else [*said, f"Of {whole(of)}."]
-        return "\n".join([*lines, self._limits]), table
-
-    @property
-    def _limits(self) -> str:
-        """What the table leaves out, the values and groups of a unit beyond K and G; and what it shows by chance."""
+            there = "; ".join(said) or "no value named"
+            lines += [f"{name}, of {whole(of)}: {there}."] if name else [*said, f"Of {whole(of)}."]
         groups = f", in at most {self._sizes[1]} of the {len(self._names)} groups" if self.by else ""
-        number, each = self._cells
-        said = f"Each counts in at most {each} {'value' if each == 1 else 'values'}{groups}."
-        return f"{said} {above_by_chance(number, 'shares' if self.by else 'values')}" if number > 1 else said
+        each = self._cells[1]
+        lines.append(f"Each counts in at most {each} {'value' if each == 1 else 'values'}{groups}.")
+        if others:
+            ends = "" if math.isinf(max(others)) else f", each at most {max(others):,.0f}"
+            lines.append(f"Not named: {len(others):,} that may be none{ends}.")
+        return "\n".join(lines), table
 
 
-def _places(own: Sequence[str], known: Mapping[str, int]) -> list[int]:
+def _places(own: Sequence[str], public: tuple[str, ...]) -> list[int]:
     """Return the places of a record's values among the public ones."""
+    known = _numbered(public)
     return [known[value] for value in map(str.casefold, own) if value in known]
+
+
+@lru_cache(256)
+def _numbered(public: tuple[str, ...]) -> dict[str, int]:
+    return {value.casefold(): place for place, value in enumerate(public)}
 
 
 def _drawn(places: Collection[int], most: int, key: bytes) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from discreet.algorithms.base import Figure
-from discreet.algorithms.statistics.cells import Counted, Reckon, above_by_chance, whole
+from discreet.algorithms.statistics.cells import Counted, Reckon, whole
 from discreet.algorithms.statistics.conditions import ALL, Condition, Known, period_of
 from discreet.algorithms.statistics.counts import Count
 from discreet.algorithms.statistics.statistic import OUTSIDE
@@ -161,8 +161,6 @@ class Trend(Count):
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the count of each period."""
-        table = [counted.figure(self.periods.name(place), "count", Reckon([place])) for place in range(self.cells)]
-        lines = [f"{figure.name}: {whole(figure)}" for figure in table]
-        if len(table) > 1:
-            lines.append(above_by_chance(len(table), "periods"))
-        return "\n".join(lines), table
+        name, all_ = self.periods.name, self.cells
+        table = [counted.of_table(name(place), "count", Reckon([place]), all_) for place in range(all_)]
+        return "\n".join(f"{figure.name}: {whole(figure)}" for figure in table), table

@@ -6,7 +6,6 @@ the mean, follow from the noisy counts. A unit with several numbers brings the m
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median_low
 from typing import ClassVar, Literal
@@ -98,12 +97,9 @@ class Typical(CellStatistic):
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the number or numbers that are asked."""
-        wanted = QUANTILES if self.what == "quartiles" else {self.what: QUANTILES.get(self.what, math.nan)}
+        wanted = QUANTILES if self.what == "quartiles" else {self.what: QUANTILES.get(self.what)}
         edges = np.linspace(*self.range, self.bins + 1)
-        table = [
-            counted.figure(name, "number", _Middle(_Mean(edges) if math.isnan(part) else _Quantile(edges, part), edges))
-            for name, part in wanted.items()
-        ]
+        table = [counted.figure(name, "number", _Middle(edges, part)) for name, part in wanted.items()]
         table.append(counted.figure("units with a number", "count", Reckon(range(self.bins))))
         note = "" if table[-1].low else f" {MAY_BE_NONE}"
         said = "; ".join(map(self._in_words, table[:-1]))
@@ -118,52 +114,40 @@ class Typical(CellStatistic):
 class _Middle(Reckon):
     """A number of the range that follows from the counts of bins. If there may be no unit, it may be any."""
 
-    def __init__(self, of: Callable[[Cells], Cells], edges: Cells) -> None:
+    def __init__(self, edges: Cells, part: float | None) -> None:
         super().__init__(())
-        self._of_bins, self._edges = of, edges
+        self._edges, self._part = edges, part  # the mean, if it is no quantile
 
     def _number(self, counts: Cells, missing: float, *, most: bool) -> Cells:
         if missing:  # all of them may lie at one end
             counts = counts.copy()
             counts[:, -1 if most else 0] += missing
         there = counts.sum(axis=1) > 0
-        found: Cells = np.where(there, self._of_bins(counts), self._edges[-1] if most else self._edges[0])
+        number = _mean(self._edges, counts) if self._part is None else _quantile(self._edges, self._part, counts)
+        found: Cells = np.where(there, number, self._edges[-1] if most else self._edges[0])
         return found
 
 
-class _Quantile:
-    """The number below which a part of the units lies; within a bin, they lie evenly."""
-
-    def __init__(self, edges: Cells, part: float) -> None:
-        self._edges, self._part = edges, part
-
-    def __call__(self, counts: Cells) -> Cells:
-        """Return the number, shape (points,)."""
-        sums = np.concatenate([np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)], axis=1)
-        below = np.maximum.accumulate(sums, axis=1)
-        wanted = self._part * np.maximum(sums[:, -1], 0.0)
-        rising = below + 1e-9 * np.arange(below.shape[1])
-        # As np.interp, for all rows at once: `wanted` is at most the largest sum, and the sums rise.
-        points, last = np.arange(len(counts)), below.shape[1] - 2
-        place = np.minimum((rising <= wanted[:, None]).sum(axis=1) - 1, last)
-        low, high = rising[points, place], rising[points, place + 1]
-        found: Cells = np.diff(self._edges)[place] / (high - low) * (wanted - low) + self._edges[place]
-        return found
+def _quantile(edges: Cells, part: float, counts: Cells) -> Cells:
+    """Return the number below which a part of the units lies, shape (points,); within a bin, they lie evenly."""
+    sums = np.concatenate([np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)], axis=1)
+    below = np.maximum.accumulate(sums, axis=1)
+    wanted = part * np.maximum(sums[:, -1], 0.0)
+    rising = below + 1e-9 * np.arange(below.shape[1])
+    # As np.interp, for all rows at once: `wanted` is at most the largest sum, and the sums rise.
+    points, last = np.arange(len(counts)), below.shape[1] - 2
+    place = np.minimum((rising <= wanted[:, None]).sum(axis=1) - 1, last)
+    low, high = rising[points, place], rising[points, place + 1]
+    found: Cells = np.diff(edges)[place] / (high - low) * (wanted - low) + edges[place]
+    return found
 
 
-class _Mean:
-    """The mean of the middles of the bins."""
-
-    def __init__(self, edges: Cells) -> None:
-        self._middles = (edges[1:] + edges[:-1]) / 2
-
-    def __call__(self, counts: Cells) -> Cells:
-        """Return the mean, shape (points,)."""
-        total = counts.sum(axis=1)
-        sums = counts @ self._middles
-        mean = np.divide(sums, total, out=np.full_like(total, self._middles.mean()), where=total > 0)
-        found: Cells = np.clip(mean, self._middles[0], self._middles[-1])
-        return found
+def _mean(edges: Cells, counts: Cells) -> Cells:
+    """Return the mean of the middles of the bins, shape (points,)."""
+    middles, total = (edges[1:] + edges[:-1]) / 2, counts.sum(axis=1)
+    mean = np.divide(counts @ middles, total, out=np.full_like(total, middles.mean()), where=total > 0)
+    found: Cells = np.clip(mean, middles[0], middles[-1])
+    return found
 
 
 def _number(value: str | float) -> float | None:
