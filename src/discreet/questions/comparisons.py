@@ -13,7 +13,6 @@ from discreet.questions.sentences import FLAGS, Nouns, entry, pattern, table
 from discreet.questions.statements import (
     AND,
     Slots,
-    Statement,
     condition_first,
     counted,
     group,
@@ -56,9 +55,9 @@ def _by_value(text: str, each: re.Match[str], nouns: Nouns) -> Slots | None:
     if found is None:
         return None
     values, who = tuple(re.findall(MARKED, each[1])), f"{found.of} {found.among}".strip()
-    if not (found.denied or re.sub(rf"\b(?:in|and|{nouns.people})\b|{MARKED}|[ ,]", "", who, flags=FLAGS)):
+    if not re.sub(rf"\b(?:in|and|{nouns.people})\b|{MARKED}|[ ,]", "", who, flags=FLAGS):
         return Slots("list", attribute=values[0], among=who)  # tests alone
-    return _in_groups(found.of or found.among, values, found.among if found.of else "", denied=found.denied)
+    return _in_groups(found.of or found.among, values, found.among if found.of else "")
 
 
 def _compared(found: re.Match[str], nouns: Nouns) -> Slots | None:
@@ -69,22 +68,22 @@ def _compared(found: re.Match[str], nouns: Nouns) -> Slots | None:
     of = parts.get("thing") or parts.get("of") or parts.get("first", "")
     if "said" in parts:  # "do women have fever more often than men?"
         held = statement(with_verb(parts["said"]), nouns)
-        if held is None or not (held.who and held.holds):
+        if held is None or not (held.among and held.of):
             return _pair((_SEEN.sub("", parts["said"]), parts["b"]), nouns, less=less)
         if not re.search(rf"\b{nouns.counted}\b|{_OF_UNITS}", parts["b"], FLAGS):
-            return _pair((held.holds, parts["b"]), nouns, held.who, less=less)
-        return _in_groups(held.holds, _groups((held.who, parts["b"]), nouns), denied=held.denied)
-    what, denied = holds(without_closing(_SEEN.sub("", of), nouns))
+            return _pair((held.of, parts["b"]), nouns, held.among, less=less)
+        return _in_groups(held.of, _groups((held.among, parts["b"]), nouns))
+    what = holds(without_closing(_SEEN.sub("", of), nouns))
     if re.fullmatch(_NO_THING.replace("COUNTED", nouns.counted), what, FLAGS):
         return _pair(sides, nouns, less=less)
     if "thing" not in parts and (held := statement(what, nouns)):
-        return _pair(sides, nouns, held.who) if "first" in parts else None
-    return _in_groups(what, _groups(sides, nouns), denied=denied)
+        return _pair(sides, nouns, held.among) if "first" in parts else None
+    return _in_groups(what, _groups(sides, nouns))
 
 
-def _in_groups(of: str, groups: tuple[str, ...], among: str = "", *, denied: bool = False) -> Slots | None:
+def _in_groups(of: str, groups: tuple[str, ...], among: str = "") -> Slots | None:
     of = _RATE.sub("", of)
-    return Slots("compare", of, denied, among, groups) if of and len(groups) > 1 and all(groups) else None
+    return Slots("compare", of, among, groups) if of and len(groups) > 1 and all(groups) else None
 
 
 def _groups(sides: Sequence[str], nouns: Nouns) -> tuple[str, ...]:
@@ -111,15 +110,11 @@ def _side(text: str, nouns: Nouns) -> tuple[str, str]:
     """Return one side of a difference: the thing, and what else narrows the units."""
     text = _NUMBER.sub("", text.strip(" ,"))
     text = _NOTED.sub("", text) or text
-    held = statement(with_verb(text), nouns)
-    if held is None and (first := condition_first("count", text, nouns)):
-        held = Statement(first.among, first.of)
+    held = statement(with_verb(text), nouns) or condition_first(text, nouns)
     if held is None:
-        said, denied = holds(_BARE.sub("", text))
-        return f"not {said}" if denied else said, ""
-    said = f"not {held.holds}" if held.denied else held.holds
-    thing, *more = (one for one in (*said.split(AND), *held.who.split(AND), "") if one or not said + held.who)
-    return thing, AND.join(filter(None, more))
+        return holds(_BARE.sub("", text)), ""
+    thing, *more = filter(None, (*held.of.split(AND), *held.among.split(AND)))
+    return thing, AND.join(more)
 
 
 def _several(text: str) -> tuple[str, ...]:

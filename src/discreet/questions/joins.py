@@ -90,7 +90,7 @@ def _read(part: str, language: str, question: str, things: Collection[str] = ())
     denied = [re.match(rf"(?:{joins.denies})(?:\s+|(?<='))(?=\w)", one.strip(), re.IGNORECASE) for one in parts]
     pieces = [_bare(one.strip()[no.end() if no else 0 :], joins) for one, no in zip(parts, denied, strict=True)]
     if not language:
-        pieces = [holds(one)[0] or one for one in pieces]
+        pieces = [holds(one).removeprefix("not ") or one for one in pieces]
     if not all(pieces) or not sign or (denied[0] and not all(denied) and sign != "or"):
         raise _Said(whole, parts, between, sign, question, language).refusal()
     longer = len(pieces[-1].split()) > len(pieces[0].split()) and not denied[-1]

@@ -25,7 +25,7 @@ from discreet.errors import CannotAnswer, EngineFailed, UsageError
 from discreet.questions import kinds
 from discreet.questions.foreign import is_foreign
 from discreet.questions.kinds import Guess, guess_kind
-from discreet.questions.lists import SUMMED, VAGUE, split_groups
+from discreet.questions.lists import ALL_SAY, VAGUE, split_groups
 from discreet.questions.model_parser import ModelParser, instruct
 from discreet.questions.request import (
     FACT,
@@ -238,8 +238,8 @@ class Router:
         # In its own words first: "complaints of patients with breathing problems" names its attribute.
         texts = dict.fromkeys((text, VAGUE.sub(first, text, 1) if vague else text))
         asked = list(product(texts, forms))
-        if kind == "summary" and SUMMED.match(text):  # what all say of themselves, before what is said of a population
-            asked.insert(0, (SUMMED.sub("what do ", text), "list"))
+        if kind == "summary" and ALL_SAY.match(text):  # what all say of themselves, before what is said of a population
+            asked.insert(0, (ALL_SAY.sub("what do ", text), "list"))
         for text, form in asked:
             with suppress(UsageError):
                 found = read_request(text, form, self.settings.fields, self._nouns)

@@ -13,7 +13,7 @@ from discreet.algorithms.base import Algorithm
 from discreet.algorithms.retrieval import change_vote
 from discreet.algorithms.text.normalize import claim_of, plain_question, without_choices
 from discreet.algorithms.text.phrases import NO, YES
-from discreet.errors import UsageError
+from discreet.errors import CannotAnswer, UsageError
 from discreet.system.words import is_unicode
 
 LONGEST = 300
@@ -47,6 +47,11 @@ def pattern(name: str) -> re.Pattern[str]:
 def table(name: str) -> dict[str, str]:
     """Return the entries of a table by their names."""
     return {one: entry(f"{name}.{one}") for one in look(name)}
+
+
+def refusal(name: str, kind: str = "", **said: object) -> CannotAnswer:
+    """Return a refusal in the words of an entry such as "unsure.lost": of the kind before the point, or a given one."""
+    return CannotAnswer(kind or name.partition(".")[0], entry(f"refusals.{name}").format(**said))
 
 
 _PEOPLE = entry("sentences.people").split()

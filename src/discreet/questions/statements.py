@@ -17,33 +17,52 @@ AND = "\n"
 """Stands between parts that hold together: each of them is whole."""
 
 
-_DETERMINED = pattern("statements.determined")
-_ALL_THE = pattern("statements.all_the")
-_LEADS = pattern("statements.leads")
-_LIKELY = pattern("statements.likely")
+Kind = Literal["count", "share", "difference", "compare", "trend", "typical", "list", "summary"]
+"""The kinds of statistics."""
 
 
 @dataclass(frozen=True)
-class Statement:
-    """A statement about units.
+class Slots:
+    """The parts of a question, in its own words.
 
     Attributes:
-        who: what narrows the units, before the verb.
-        holds: what holds of them.
-        denied: whether it must not hold.
-        said: whether the statement has a verb; without, `holds` is empty.
+        kind: the kind of the statistic.
+        of: what is counted; a part that must not hold begins with "not ".
+        among: who is counted; "" for all.
+        groups: what a difference or a comparison compares.
+        attribute: what is listed or measured.
+        by: "month", "quarter" or "year" of a trend.
+        what: "mean", "median" or "quartiles" of a typical number.
+        most: how many values are listed; 0 if the question does not say.
+        language: the language of the phrases; English if empty.
     """
 
-    who: str = ""
-    holds: str = ""
-    denied: bool = False
-    said: bool = True
+    kind: Kind
+    of: str = ""
+    among: str = ""
+    groups: tuple[str, ...] = ()
+    attribute: str = ""
+    by: str = ""
+    what: str = ""
+    most: int = 0
+    language: str = ""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """All its phrases."""
+        return (self.of, self.among, *self.groups, self.attribute)
+
+
+_DETERMINED = pattern("statements.determined")
+_ALL_THE = pattern("statements.all_the")
+_LEADS = pattern("statements.leads")
+_LIKELY, _TO_DO = pattern("statements.likely"), re.compile(r"\bto (?=\w+)", FLAGS)
 
 
 _WITH = entry("statements.with")
 _CONNECT = entry("statements.connect")
 _PASSIVE_FIRST = pattern("statements.passive_first")
-_DROPPED = re.compile(rf"(?:{_WITH}|in(?! (?:[a-z]+ )?\d{{4}}\b))\s+", FLAGS)
+_DROPPED = re.compile(rf"^(?:{_WITH}|in(?! (?:[a-z]+ )?\d{{4}}\b))\s+", FLAGS)
 AUXILIARY = frozenset(entry("statements.auxiliary").split())
 VERBS = frozenset(entry("statements.verbs").split())
 _ADVERBS = frozenset("also ever still then later already usually often actually".split())
@@ -59,28 +78,19 @@ _NO = re.compile(r"(?:(?:with |having )?no|neither|lack(?:s|ed|ing)?|without|fre
 _THERE = pattern("statements.there")
 
 
-def statement(text: str, nouns: Nouns) -> Statement | None:
-    """Return the statement about units that a text makes, or None if it names no units first."""
+def statement(text: str, nouns: Nouns) -> Slots | None:
+    """Return what a statement about units says, and who narrows them; None if it names no units first."""
     found = _head(nouns).match(text)
     if found is None:
         return None
-    before = phrase(found["mod"] or "")
     narrow = found["noun"] if re.fullmatch(nouns.narrow, found["noun"], FLAGS) else ""
     rest = found["rest"].strip()
     while (shorter := _THERE.sub("", rest)) != rest:
         rest = shorter
     qualifier, predicate = _split(rest)
-    named = " ".join(filter(None, (before, narrow)))
-    who = AND.join(filter(None, (named, _narrowing(qualifier))))
-    if predicate:
-        held, denied = holds(predicate)
-        return Statement(who, held, denied)
-    if named:
-        return Statement(holds=who)
-    if AND in qualifier:
-        return Statement(holds=_narrowing(qualifier))
-    held, denied = _of_qualifier(qualifier)
-    return Statement("", held, denied, said=bool(qualifier))
+    named = " ".join(filter(None, (phrase(found["mod"] or ""), narrow)))
+    who = joined(named, *map(_of_qualifier, qualifier.split(AND)))
+    return Slots("count", holds(predicate), among=who) if predicate else Slots("count", who)
 
 
 @lru_cache(32)
@@ -138,89 +148,32 @@ def _main_verb(words: list[str], start: int) -> int:
     return next(iter(auxiliaries or verbs or past), 0)
 
 
-def _narrowing(qualifier: str) -> str:
+def _of_qualifier(qualifier: str) -> str:
     """Return a population: "Winter Hand" for "with Winter Hand"; a denial stays in it."""
-    found = []
-    for one in filter(None, qualifier.split(AND)):
-        held, denied = _of_qualifier(one)
-        found.append(f"not {held}" if denied else held)
-    return AND.join(found)
-
-
-def _of_qualifier(qualifier: str) -> tuple[str, bool]:
     if none := _NO.match(qualifier):
-        return phrase(qualifier[none.end() :]), True
-    relative = re.match(r"(?:who|that|which|whose)\s+", qualifier, FLAGS)
-    if relative:
+        return f"not {phrase(qualifier[none.end() :])}"
+    if relative := re.match(r"(?:who|that|which|whose)\s+", qualifier, FLAGS):
         return holds(qualifier[relative.end() :])
-    return phrase(_DROPPED.sub("", qualifier, count=1) if _DROPPED.match(qualifier) else qualifier), False
+    return phrase(_DROPPED.sub("", qualifier))
 
 
-def holds(predicate: str) -> tuple[str, bool]:
-    """Return what a predicate says, and whether it is denied: "had no fever" gives ("fever", True)."""
+def holds(predicate: str) -> str:
+    """Return what a predicate says: "had no fever" gives "not fever"."""
     lead = _LEAD.match(predicate)
     begin = lead.end() if lead else 0
-    denied = bool(_NOT.search(predicate[:begin]))
-    rest = predicate[begin:]
-    if not rest:
-        return "", denied
-    rest = _LIGHT.sub("", rest, count=1) if _LIGHT.match(rest) and _LIGHT.sub("", rest, count=1) else rest
-    rest = re.sub(r"^been\s+", "", rest, flags=FLAGS)
+    denied, rest = bool(_NOT.search(predicate[:begin])), predicate[begin:]
+    rest = re.sub(r"^been\s+", "", (_LIGHT.sub("", rest, count=1) if _LIGHT.match(rest) else "") or rest, flags=FLAGS)
     if none := _NO.match(rest):
         rest, denied = rest[none.end() :], not denied
-    elif dropped := _DROPPED.match(rest):
-        rest = rest[dropped.end() :]
-    return re.sub(r"\bnor\b", "or", phrase(rest)), denied
+    rest = re.sub(r"\bnor\b", "or", phrase(_DROPPED.sub("", rest) if none is None else rest))
+    return f"not {rest}" if denied and rest else rest
 
 
 def group(text: str, nouns: Nouns) -> str:
     """Return the phrase of a group: "Winter Hand" for "in patients with Winter Hand", "women" for "women"."""
-    text = re.sub(r"^(?:among|in|for|with|at|of|by|to|from|on)\s+(?!\u16d7)", "", text.strip(), flags=FLAGS)
+    text = re.sub(rf"^(?:among|in|for|with|at|of|by|to|from|on)\s+(?!{MARKED})", "", text.strip(), flags=FLAGS)
     found = statement(text, nouns)
-    if found is None or not found.said:
-        held, denied = _of_qualifier(text)
-        return f"not {held}" if denied else held
-    if found.who:
-        return AND.join(filter(None, (found.who, f"not {found.holds}" if found.denied else found.holds)))
-    return f"not {found.holds}" if found.denied else found.holds
-
-
-Kind = Literal["count", "share", "difference", "compare", "trend", "typical", "list", "summary"]
-"""The kinds of statistics."""
-
-
-@dataclass(frozen=True)
-class Slots:
-    """The parts of a question, in its own words.
-
-    Attributes:
-        kind: the kind of the statistic.
-        of: what is counted.
-        denied: whether it must not hold.
-        among: who is counted; "" for all.
-        groups: what a difference or a comparison compares.
-        attribute: what is listed or measured.
-        by: "month", "quarter" or "year" of a trend.
-        what: "mean", "median" or "quartiles" of a typical number.
-        most: how many values are listed; 0 if the question does not say.
-        language: the language of the phrases; English if empty.
-    """
-
-    kind: Kind
-    of: str = ""
-    denied: bool = False
-    among: str = ""
-    groups: tuple[str, ...] = ()
-    attribute: str = ""
-    by: str = ""
-    what: str = ""
-    most: int = 0
-    language: str = ""
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """All its phrases."""
-        return (self.of, self.among, *self.groups, self.attribute)
+    return (joined(found.among, found.of) if found else "") or _of_qualifier(text)
 
 
 # --- counts and shares ------------------------------------------------------------------------------------------------
@@ -237,28 +190,19 @@ _CLOSING = pattern("statements.closing")
 _VERB_WORDS = "|".join(sorted(AUXILIARY | VERBS, key=len, reverse=True))
 _PLAIN_VERBS = "|".join(sorted({"have", *(one for one in VERBS if not one.endswith("s") or one == "miss")}))
 _VERB_FIRST = re.compile(rf"(?:{_VERB_WORDS}|\w+ed)\b", FLAGS)
+_BY_NAME = re.compile(rf"(?P<who>(?!(?:{_VERB_WORDS}) )[\w-]+s) (?P<holds>(?:{_VERB_WORDS})\b.*)", FLAGS)
+"""Units by another name: "diabetics have ulcers"."""
 
 
 def counted(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
-    """Return the slots of a count or a share: the words before its lead, and those after it."""
-    if last := re.fullmatch(r"(?P<rest>.+?), (?:among|of|in|for|just|only) (?P<who>.+)", text, FLAGS):
-        found = statement(last["who"], nouns) and counted(kind, re.sub(r"\bof them\b ?", "", last["rest"]), nouns)
-        if found:
-            return replace(found, among=joined(found.among, whom(last["who"], nouns)))
+    """Return the slots of a count or a share: of what stands after its lead, or before it if nothing does."""
     lead = re.search(_COUNT_LEAD if kind == "count" else f"{_SHARE_LEAD}|{_COUNT_LEAD}", text, FLAGS)
     if lead is None:
         return stated(kind, text, nouns) if kind == "share" or statement(text, nouns) else None
     before, after = text[: lead.start()].strip(" ,:-"), text[lead.end() :].strip(" ,:-")
-    found = stated(kind, without_closing(after, nouns), nouns) if after else None
-    if not after:  # "patients with fever: how many?"
-        return stated(kind, without_closing(before, nouns), nouns)
-    if _FRAME.fullmatch(before):
-        return found
-    if found is None or statement(before, nouns) is None:
+    if after and not _FRAME.fullmatch(before):
         return None
-    if found.among or found.of:
-        return replace(found, among=joined(whom(before, nouns), found.among))
-    return replace(found, of=whom(before, nouns))
+    return stated(kind, without_closing(after or before, nouns), nouns)
 
 
 def joined(*parts: str) -> str:
@@ -276,40 +220,28 @@ def without_closing(text: str, nouns: Nouns) -> str:
 
 def stated(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a statement, in one of its orders. A test before its verb is of its subject."""
-    verbs = r"(?:is|are|was|were|has|have|had|do|does|did)\b"
-    text = re.sub(rf"^(?=in {MARKED} {verbs})", f"{nouns.plural} ", text, flags=FLAGS)
+    text = re.sub(rf"^(?=in {MARKED} (?:is|are|was|were|has|have|had|do|does|did)\b)", f"{nouns.plural} ", text)
     lead = re.sub(r"^(?:is|are|was|were|do|does|did|has|have|had|the|it) (?=\w+ )", "", text, flags=FLAGS)
-    for one in (text, lead):
-        held = statement(one, nouns)
-        if held is not None and (held.said or not held.holds):
-            return Slots(kind, held.holds, held.denied, held.who)
-    first = condition_first(kind, lead, nouns)
-    if first is not None:
-        return first
-    named = re.fullmatch(rf"(?P<who>[\w-]+s) (?P<holds>(?:{_VERB_WORDS})\b.+|(?:{_VERB_WORDS}))", text, FLAGS)
-    if named and not re.match(
-        rf"(?:{_VERB_WORDS})$", named["who"], FLAGS
-    ):  # units by another name: "diabetics have ulcers"
-        condition, denied = holds(named["holds"])
-        return Slots(kind, condition, denied, named["who"])
-    if _VERB_FIRST.match(text):
+    held = statement(text, nouns) or statement(lead, nouns) or condition_first(lead, nouns)
+    if held is None and (named := _BY_NAME.fullmatch(text)):
+        held = Slots(kind, holds(named["holds"]), among=named["who"])
+    if held is None and _VERB_FIRST.match(text):
         held = statement(f"{nouns.plural} {text}", nouns)
-        if held is not None:
-            return Slots(kind, held.holds, held.denied, held.who)
-    condition, denied = holds(lead)
-    return Slots(kind, condition, denied) if condition else None
+    if held is None and (of := holds(lead)):
+        held = Slots(kind, of)
+    return held and replace(held, kind=kind)
 
 
-def condition_first(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
+def condition_first(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of "fever among patients with Winter Hand"."""
     text, noted = re.subn(rf" (?:been )?{NOTED}(?= {AMONG} )", "", text, count=1, flags=FLAGS)
     text = re.sub(rf" (?:been )?{NOTED} (?:to|by)(?= )", " among", text, count=1, flags=FLAGS)
-    for found in re.finditer(rf"(?<=\w) {AMONG} ", text, FLAGS):  # the first may be inside: "pain in the chest"
+    for found in re.finditer(rf"(?<=\w),? {AMONG} ", text, FLAGS):  # the first may be inside: "pain in the chest"
         who = text[found.end() :]
         named = noted or statement(re.sub(r"^(?:an?|all|the|our|those|any)\s+", "", who, flags=FLAGS), nouns)
         if named or re.match(MARKED, who):
-            condition, denied = holds(text[: found.start()])
-            return Slots(kind, condition, denied, whom(who, nouns)) if condition else None
+            of = holds(text[: found.start()])
+            return Slots("count", of, among=whom(who, nouns)) if of else None
     return None
 
 
@@ -321,15 +253,12 @@ def whom(text: str, nouns: Nouns) -> str:
 
 def share(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a share."""
-    leads = _LEADS.fullmatch(text)
-    if leads:
+    if leads := _LEADS.fullmatch(text):
         return Slots("share", phrase(leads["what"]), among=whom(leads["who"], nouns))
-    likely = _LIKELY.fullmatch(text)
-    if likely:
-        rest = re.sub(r"^(?:an?|the|it for|it that) ", "", likely["rest"], flags=FLAGS)
-        held = statement(with_verb(re.sub(r"\bto (?=\w+)", "do ", rest, count=1, flags=FLAGS)), nouns)
-        if held and held.holds:
-            return Slots("share", held.holds, held.denied, held.who)
+    if likely := _LIKELY.fullmatch(text):
+        held = statement(with_verb(_TO_DO.sub("do ", likely["rest"], count=1)), nouns)
+        if held and held.of and held.among:
+            return replace(held, kind="share")
     return counted("share", text, nouns)
 
 
