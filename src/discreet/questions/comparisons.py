@@ -47,7 +47,7 @@ def compare(text: str, nouns: Nouns) -> Slots | None:
 
 
 def _by_value(text: str, each: re.Match[str], nouns: Nouns) -> Slots | None:
-    """Return the slots of "fever by ward": a comparison of the values of a field; a list of these if nothing is said."""
+    """Return the slots of "fever by ward": a comparison of a field's values; a list of these if nothing is said."""
     if re.match(rf"(?:and|&|by)\b(?! in {MARKED})", text[each.end() :], FLAGS):
         raise CannotAnswer("two-things", "Groups are of one field, and it asks by another one, too. Ask by one.")
     rest = _BY.sub("", f"{text[: each.start()]} {text[each.end() :]}".strip(" ,:"))
