@@ -5,9 +5,9 @@ statements sees one form for all of them, and no number or date is left to be se
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, product
 from typing import cast
 
 from discreet.algorithms.statistics.conditions import FieldTest, Relation
@@ -32,7 +32,9 @@ _BESIDE = pattern("marks.beside")
 """What makes of a date another one: "two weeks before March 2026", "the first half of 2026"."""
 _TIMES, _RELATIONS = table("marks.times"), table("marks.relations")
 _LABELS, _EVERY = table("marks.labels"), entry("marks.every")
-_RANGES, _BOUNDS, _AGED = (list(table(f"marks.{one}").values()) for one in ("ranges", "bounds", "ages"))
+_NAMED, _AGED = table("marks.named"), table("marks.aged")
+_OF_RELATIONS = re.compile("WORDS|BOUND")
+"""The forms of tests of a number, and those of an age that need no name."""
 _IS_AGE, _QUANTITY, _THINGS = pattern("marks.is_age"), pattern("marks.quantity"), pattern("marks.things")
 _FOREIGN_LABELS = {one: said.split("|") for one, said in table("marks.foreign_labels").items()}
 _FOREIGN_TIMES, _FOREIGN_AGES = table("marks.foreign_times"), table("marks.foreign_ages")
@@ -190,35 +192,26 @@ def _any_form(words: Iterable[str]) -> str:
 
 def _mark_numbers(marks: Marks, names: Sequence[str], nouns: Nouns) -> None:
     """Mark the tests that name their field, "satisfaction below 3", and then those of an age that need no name."""
-    for aged in (False, True):
-        for name in names if not aged else [one for one in names if one.casefold() in AGES]:
-            for relation, form in _numbers(name, nouns, aged=aged):
-                for one in iter(lambda: _first(form, marks.text, nouns, aged=aged), None):
+    ages = [one for one in names if one.casefold() in AGES]
+    for forms, known in ((_NAMED, names), (_AGED, ages)):
+        for name, form in product(known, forms.values()):
+            said = {"FIELD": re.escape(_plain(name)), "PEOPLE": nouns.people}
+            said["OWN"] = _filled(entry("marks.own"), **said) + (entry("marks.of_an_age") if name in ages else "")
+            for relation, words in _RELATIONS.items() if _OF_RELATIONS.search(form) else (("=", ""),):
+                test = re.compile(
+                    rf"(?<![\w-])(?:{_filled(form, WORDS=words, BOUND=words if relation != '=' else '', **said)})",
+                    FLAGS,
+                )
+                while one := _first(test, marks.text, nouns, aged=forms is _AGED):
                     found = one.groupdict()
                     sign = ">=" if found.get("up") else "<=" if found.get("down") else relation
                     value = f"{found['n']}..{found['to']}" if "to" in found else found["n"]
-                    test = FieldTest(field=name, relation=cast(Relation, sign), value=value)
-                    marks.put(one.start(), one.end(), test, people="who" in found)
+                    held = FieldTest(field=name, relation=cast(Relation, sign), value=value)
+                    marks.put(one.start(), one.end(), held, people="who" in found)
 
 
-def _numbers(name: str, nouns: Nouns, *, aged: bool) -> Iterator[tuple[str, str]]:
-    """Yield patterns of tests of a number, with their relations."""
-    said = {"FIELD": re.escape(_plain(name)), "PEOPLE": nouns.people}
-    said["OWN"] = _filled(entry("marks.own"), **said) + (entry("marks.aged") if name.casefold() in AGES else "")
-    for form in _RANGES[1:] if aged else _RANGES[:1]:
-        yield "=", _filled(form, **said)
-    for relation, words in _RELATIONS.items():
-        for form in (
-            (_BOUNDS[2:] if aged else _BOUNDS[:2]) if relation != "=" else _BOUNDS[3:] if aged else _BOUNDS[1:2]
-        ):
-            yield relation, _filled(form, WORDS=words, **said)
-    for form in _AGED if aged else ():
-        yield "=", _filled(form, **said)
-
-
-def _first(form: str, text: str, nouns: Nouns, *, aged: bool) -> re.Match[str] | None:
-    some = re.finditer(rf"(?<![\w-])(?:{form})", text, FLAGS)
-    return next((one for one in some if not (aged and _is_of_another(one, nouns))), None)
+def _first(test: re.Pattern[str], text: str, nouns: Nouns, *, aged: bool) -> re.Match[str] | None:
+    return next((one for one in test.finditer(text) if not (aged and _is_of_another(one, nouns))), None)
 
 
 def _is_of_another(found: re.Match[str], nouns: Nouns) -> bool:
