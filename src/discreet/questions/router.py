@@ -25,7 +25,6 @@ from discreet.errors import CannotAnswer, EngineFailed, UsageError
 from discreet.questions import kinds
 from discreet.questions.foreign import is_foreign
 from discreet.questions.kinds import Guess, guess_kind
-from discreet.questions.lists import ALL_SAY, VAGUE, split_groups
 from discreet.questions.model_parser import ModelParser, instruct
 from discreet.questions.request import (
     FACT,
@@ -48,6 +47,7 @@ from discreet.questions.sentences import (
     sentence_of,
     table,
 )
+from discreet.questions.statements import ALL_SAY, VAGUE, split_groups
 from discreet.questions.understanding import check_whole, read_condition, read_foreign, read_request
 from discreet.questions.vocabulary import check_spelling, quoted_in, widen
 from discreet.retrieval.codebook import Codebook

@@ -1,17 +1,18 @@
-"""Who is counted, and what holds of them: "patients with Winter Hand were given cold tea"; counts and shares of it.
+"""The slots of a question: who is counted, and what holds of them; and what is compared, listed, measured, or followed.
 
 A sentence is read from the outside to the inside. What frames it goes first ("how many", "what share of"). Then a
 statement about units is left. Tests of fields are marks by then. What no frame takes stays in a phrase, so that no word
-is lost. The other kinds of statistics are read with it.
+is lost. The kinds of statistics are forms of it, in `words.toml`, and each part of a form is read as a statement.
 """
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 from discreet.questions.marks import MARKED
-from discreet.questions.sentences import FLAGS, Nouns, entry, pattern, phrase
+from discreet.questions.sentences import FLAGS, Nouns, entry, is_plural, pattern, phrase, refusal, table
 
 AND = "\n"
 """Stands between parts that hold together: each of them is whole."""
@@ -267,3 +268,270 @@ def with_verb(rest: str) -> str:
     return (
         rest if " do " in rest.casefold() else re.sub(rf" (?=(?:{_PLAIN_VERBS})\b)", " do ", rest, count=1, flags=FLAGS)
     )
+
+
+# --- lists, and typical numbers ---------------------------------------------------------------------------------------
+
+_RANK, _LIST_LEAD, _SINGLE, _OFTEN = (pattern(f"lists.{one}") for one in ("rank", "list_lead", "single", "often"))
+_KINDS_OF, _STOP, _WHO_LEADS, _REASONS = (pattern(f"lists.{one}") for one in ("kinds_of", "stop", "leads", "reasons"))
+_LIST_CLOSING = re.compile(rf"(?: {entry('lists.list_verbs')})+$", FLAGS)
+_NUMBER_FRAME, _ACTION, _NOISE = pattern("lists.frame_of_number"), entry("lists.action"), entry("lists.noise")
+_ACTIONS, _WHAT = table("lists.actions"), table("lists.what")
+_MEASURES = {name: re.compile(one, FLAGS) for name, one in table("lists.measures").items()}
+_NUMBERS = {word: int(number) for number, said in table("lists.numbers").items() for word in said.split("|")}
+VAGUE, ALL_SAY = pattern("lists.vague"), pattern("lists.all_say")
+"""What a question asks for if it does not know what the book calls it; what begins a summary of what all say."""
+
+
+def _head_and_who(text: str, nouns: Nouns) -> tuple[str, str]:
+    """Return what is listed or measured, and of whom: "drugs do patients with gout take" gives ("drugs", "gout")."""
+    text = _KINDS_OF.sub("", text)
+    reasons = _REASONS.fullmatch(text)
+    if reasons and not (statement(reasons["thing"], nouns) or re.match(MARKED, reasons["thing"])):
+        return reasons["what"], whom(reasons["who"] or "", nouns)
+    stop = _STOP.search(text)
+    if stop is None:
+        return phrase(text), ""
+    head, who = phrase(text[: stop.start()]), _WHO_LEADS.sub("", text[stop.start() :].strip(" ,"))
+    who = _LIST_CLOSING.sub("", who).strip()
+    held = statement(who, nouns)
+    if held and held.among and len(held.of.split()) == 1:  # the verb of what is listed, or a test that it would lose
+        return head, held.among
+    first = None if held else condition_first(who, nouns)
+    return head, joined(first.of, first.among) if first else whom(who, nouns)
+
+
+def split_groups(text: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return a question without its groups, and what these are by: "complaints by ward" gives ("complaints", "ward").
+
+    Args:
+        text: the question.
+        names: the words for what may be grouped by, beside months, quarters and years.
+
+    Raises:
+        CannotAnswer: if it is by two things.
+    """
+    some = "|".join(("month", "quarter", "year", *map(re.escape, sorted(names, key=len, reverse=True))))
+    found = re.search(entry("lists.groups").replace("NAMES", some), text, FLAGS)
+    if found is None:
+        return text, ""
+    if found["more"]:
+        raise refusal("two-things.by_two")
+    rest = " ".join(f"{text[: found.start()]} {text[found.end() :]}".split()).replace(" ,", ",")
+    return rest, (found["by"] or "month").casefold()
+
+
+def list_values(text: str, nouns: Nouns) -> Slots | None:
+    """Return the slots of "What do patients complain about most?" and "the 5 most common symptoms of Zonkitis"."""
+    text = _RANK.sub("", text)
+    for attribute, verb in _ACTIONS.items():
+        if found := re.fullmatch(_ACTION.replace("VERB", verb), text, FLAGS):
+            return Slots(
+                "list", among=joined(whom(found["who"], nouns), phrase(found["more"] or "")), attribute=attribute
+            )
+    lead = _LIST_LEAD.match(text)
+    rest = " ".join(_OFTEN.sub("", text[lead.end() :] if lead else text).split())
+    number = next((lead[one].casefold() for one in "nkm" if lead[one]), "") if lead else ""
+    attribute, who = _head_and_who(rest, nouns)
+    if not attribute or len(attribute.split()) > (6 if _REASONS.match(attribute) else 4):
+        return None
+    if not is_plural(re.split(" (?:of|for) ", attribute)[0]):
+        attribute = re.sub("([^aeiou])ys$", r"\1ies", re.sub("iss$", "es", f"{attribute}s"))
+    single = lead is not None and _SINGLE.match(lead[0]) is not None
+    most = int(number) if number.isdecimal() else _NUMBERS.get(number, int(single))
+    return Slots("list", among=who, attribute=attribute, most=most)
+
+
+def typical(text: str, nouns: Nouns) -> Slots | None:
+    """Return the slots of a typical number; the median if the question names none."""
+    named = ((one.start(), name) for name, said in _WHAT.items() if (one := re.search(rf"\b(?:{said})\b", text, FLAGS)))
+    what = min(named, default=(0, "median"))[1]
+    plain = " ".join(re.sub(_NOISE.replace("WHAT", "|".join(_WHAT.values())), "", text, flags=FLAGS).split()).strip(
+        " ,-"
+    )
+    plain = _NUMBER_FRAME.sub("", plain)
+    for name, measure in _MEASURES.items():
+        if found := measure.fullmatch(plain):
+            attribute, who = name, whom(found[found.lastgroup] if found.lastgroup else "", nouns)
+            break
+    else:
+        attribute, who = _head_and_who(plain, nouns)
+    if not attribute or len(attribute.split()) > 4:
+        return None
+    return Slots("typical", among=who, attribute=nouns.field(attribute) or attribute, what=what)
+
+
+# --- differences and comparisons --------------------------------------------------------------------------------------
+# A form of `words.toml` finds the two sides, and what is said of them: of groups of units it is a comparison of how often
+# one thing holds; else it is the difference of two counts.
+
+_FORMS = tuple(re.compile(one, FLAGS) for one in table("comparisons.forms").values())
+"""The first one that fits has the sides, `a` and `b` or `some`, and `of` or `said`: what is compared."""
+_THEN, _TAIL, _ASKED, _BY = (pattern(f"comparisons.{one}") for one in ("then", "tail", "asked", "by"))
+_SEEN, _RATE, _NUMBER, _NOTED = (pattern(f"comparisons.{one}") for one in ("seen", "rate", "number", "noted"))
+_SIDE, _BARE, _OTHERS = (pattern(f"comparisons.{one}") for one in ("side", "bare", "others"))
+_NO_THING, _OF_UNITS = entry("comparisons.no_thing"), entry("comparisons.of_units")
+_LESS = re.compile(r"\b(?:fewer|less|rarer|lower|smaller)\b", FLAGS)
+_BETWEEN = (r"\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or|versus|vs)\s+", r"\s+(?:to|against)\s+", r"\s+with\s+")
+_EACH_VALUE = re.compile(rf"[\s,:]*\bacross((?: in {MARKED})+) apart\b[\s,:]*")
+
+
+def compare(text: str, nouns: Nouns) -> Slots | None:
+    """Return the slots of a comparison: of two counts, or of how often one thing holds in several groups."""
+    if each := _EACH_VALUE.search(text):
+        return _by_value(text, each, nouns)
+    text = _ASKED.sub("", _THEN.sub(r"\1 than", _TAIL.sub("", text).strip(" ,")))
+    for form in _FORMS:
+        if (found := form.fullmatch(text)) and (slots := _compared(found, nouns)):
+            return slots
+    return None
+
+
+def _by_value(text: str, each: re.Match[str], nouns: Nouns) -> Slots | None:
+    """Return the slots of "fever by ward": a comparison of a field's values; a list of these if nothing is said."""
+    if re.match(rf"(?:and|&|by)\b(?! in {MARKED})", text[each.end() :], FLAGS):
+        raise refusal("two-things.by")
+    rest = _BY.sub("", f"{text[: each.start()]} {text[each.end() :]}".strip(" ,:"))
+    found = counted("share", rest, nouns) or counted("count", rest, nouns) or stated("share", rest, nouns)
+    if found is None:
+        return None
+    values, who = tuple(re.findall(MARKED, each[1])), f"{found.of} {found.among}".strip()
+    if not re.sub(rf"\b(?:in|and|{nouns.people})\b|{MARKED}|[ ,]", "", who, flags=FLAGS):
+        return Slots("list", attribute=values[0], among=who)  # tests alone
+    return _in_groups(found.of or found.among, values, found.among if found.of else "")
+
+
+def _compared(found: re.Match[str], nouns: Nouns) -> Slots | None:
+    """Return the slots of the parts of a form."""
+    parts = found.groupdict("")
+    sides = _several(parts["some"]) if "some" in parts else (parts.get("a", ""), parts["b"])
+    less = "b" in parts and _LESS.search(found.string[: found.start("b")]) is not None
+    of = parts.get("thing") or parts.get("of") or parts.get("first", "")
+    if "said" in parts:  # "do women have fever more often than men?"
+        held = statement(with_verb(parts["said"]), nouns)
+        if held is None or not (held.among and held.of):
+            return _pair((_SEEN.sub("", parts["said"]), parts["b"]), nouns, less=less)
+        if not re.search(rf"\b{nouns.counted}\b|{_OF_UNITS}", parts["b"], FLAGS):
+            return _pair((held.of, parts["b"]), nouns, held.among, less=less)
+        return _in_groups(held.of, _groups((held.among, parts["b"]), nouns))
+    what = holds(without_closing(_SEEN.sub("", of), nouns))
+    if re.fullmatch(_NO_THING.replace("COUNTED", nouns.counted), what, FLAGS):
+        return _pair(sides, nouns, less=less)
+    if "thing" not in parts and (held := statement(what, nouns)):
+        return _pair(sides, nouns, held.among) if "first" in parts else None
+    return _in_groups(what, _groups(sides, nouns))
+
+
+def _in_groups(of: str, groups: tuple[str, ...], among: str = "") -> Slots | None:
+    of = _RATE.sub("", of)
+    return Slots("compare", of, among, groups) if of and len(groups) > 1 and all(groups) else None
+
+
+def _groups(sides: Sequence[str], nouns: Nouns) -> tuple[str, ...]:
+    """Return the groups of the sides; one that is all others is those of which the first does not hold."""
+    first, *others = (group(_SIDE.sub("", one.strip()), nouns) for one in (*sides, "")[: max(1, len(sides))])
+    return (first, *(f"not {first}" if _OTHERS.fullmatch(one.strip()) else one for one in others))
+
+
+def _pair(sides: Sequence[str], nouns: Nouns, among: str = "", *, less: bool = False) -> Slots | None:
+    """Return the difference of two counts, with what both share as the population."""
+    if len(sides) != 2:
+        return None
+    (a, shared), (b, own) = (_side(one, nouns) for one in sides)
+    a, b = _SIDE.sub("", a), _SIDE.sub("", b)
+    if not a or not b or a == b:
+        return None
+    if all(re.search(MARKED, one) for one in sides) or (shared and own and shared != own):
+        # Of two groups by tests, what is said of one alone is meant of both: `understanding` parts it.
+        a, b, shared, own = joined(a, shared), joined(b, own), "", ""
+    return Slots("difference", among=joined(among, shared or own), groups=(b, a) if less else (a, b))
+
+
+def _side(text: str, nouns: Nouns) -> tuple[str, str]:
+    """Return one side of a difference: the thing, and what else narrows the units."""
+    text = _NUMBER.sub("", text.strip(" ,"))
+    text = _NOTED.sub("", text) or text
+    held = statement(with_verb(text), nouns) or condition_first(text, nouns)
+    if held is None:
+        return holds(_BARE.sub("", text)), ""
+    thing, *more = filter(None, (*held.of.split(AND), *held.among.split(AND)))
+    return thing, AND.join(more)
+
+
+def _several(text: str) -> tuple[str, ...]:
+    parts = ([part for part in re.split(one, text, flags=FLAGS) if part.strip()] for one in _BETWEEN)
+    return tuple(next((some for some in parts if len(some) > 1), ()))
+
+
+# --- the slots of a kind ----------------------------------------------------------------------------------------------
+
+_FRONT = pattern("understanding.front")
+"""A population at the front: "among women, is gout commoner than arthritis?"."""
+_PERIOD, _ADJECTIVE, _COURSE = (pattern(f"understanding.{one}") for one in ("period", "adjective", "course"))
+_A_YEAR = re.compile(r" an? (?P<by>month|quarter|year)$", FLAGS)
+_NAMED = {"yr": "year", "mont": "month", "quar": "quarter", "year": "year", "annu": "year"}
+_SHOW, _CHANGES, _SHOWN = (pattern(f"understanding.{one}") for one in ("asked", "changes", "shown"))
+_CASES, _ALL_UNITS = pattern("understanding.cases"), pattern("understanding.all_units")
+_AT_ENDS = re.compile(rf"^in (?P<first>{MARKED})\b[ ,]*|[ ,]*\bin (?P<last>{MARKED})$")
+_SUMMARY, _SUMMED = pattern("understanding.summary"), pattern("understanding.summed")
+
+
+def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
+    """Return the slots of a sentence that is of a kind; None if it has another form.
+
+    Args:
+        text: the sentence, without polite words, with its tests as marks.
+        kind: the kind that is asked for.
+        nouns: the words for units.
+    """
+    by, found = "", _PERIOD.search(text) or _ADJECTIVE.search(text)
+    if found := found or (_A_YEAR.search(text) if kind == "trend" else None):
+        by = _NAMED[next(filter(None, found.groups()))[:4].casefold()]
+        text = " ".join(f"{text[: found.start()]} {text[found.end() :]}".split()).strip(" ,:")
+    if _EACH_VALUE.search(text):
+        if by or kind in ("typical", "summary") or _COURSE.search(text):
+            raise refusal("two-things.groups")
+        kind = "compare"
+    read = partial(_trend, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind]
+    front = _FRONT.fullmatch(text) if kind not in ("trend", "summary") else None
+    if front and (slots := read(front["rest"], nouns)):
+        slots = replace(slots, among=joined(whom(front["who"] or front["mark"], nouns), slots.among))
+    else:
+        slots = read(text, nouns)
+    return slots and replace(slots, by=by)
+
+
+def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
+    bare = _COURSE.sub("", text).strip(" ,:")
+    timed, marks = timed or bare != text.strip(" ,:"), []
+    while found := _AT_ENDS.search(bare):  # periods stand before or after what they are of
+        marks.append(found["first"] or found["last"])
+        bare = f"{bare[: found.start()]}{bare[found.end() :]}".strip(" ,")
+    lead = _SHOW.match(bare)
+    asked = lead[0] if lead else ""
+    what = changed = bare[len(asked) :]
+    while (shorter := _CHANGES.sub("", changed, count=1)) != changed:
+        changed = shorter
+    if not (changed != what or timed or marks or _SHOWN.search(asked)):
+        return None
+    what = _CASES.sub("", without_closing(changed, nouns))
+    slots = counted("share", what, nouns) or stated("trend", what, nouns) if what else Slots("trend")
+    if slots is None:
+        return None
+    of = "" if _ALL_UNITS.fullmatch(slots.of) else slots.of
+    return replace(slots, kind="trend", of=of, among=joined(slots.among, *marks))
+
+
+def _summary(text: str, nouns: Nouns) -> Slots:
+    return Slots("summary", among=whom(_SUMMED.sub("", _SUMMARY.sub("", text)), nouns))
+
+
+_READ: dict[Kind, Callable[[str, Nouns], Slots | None]] = {
+    "count": partial(counted, "count"),
+    "share": share,
+    "compare": compare,
+    "trend": _trend,
+    "typical": typical,
+    "list": list_values,
+    "summary": _summary,
+}

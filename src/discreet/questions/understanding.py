@@ -1,20 +1,16 @@
 """A question in words as a request: the slots of its kind, and these as conditions."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from datetime import date as day
 from datetime import timedelta
-from functools import partial
 from typing import Any, cast
 
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
 from discreet.config import field_values
 from discreet.errors import UsageError
-from discreet.questions.comparisons import EACH_VALUE, compare
 from discreet.questions.foreign import foreign_slots
 from discreet.questions.joins import as_condition, check_words
-from discreet.questions.lists import list_values, typical
 from discreet.questions.marks import AGES, MARKED, Marks, mark
 from discreet.questions.request import Request, parts_of_kind
 from discreet.questions.sentences import (
@@ -28,7 +24,7 @@ from discreet.questions.sentences import (
     sentence_of,
     sentences_of,
 )
-from discreet.questions.statements import AND, Kind, Slots, counted, joined, share, stated, whom, without_closing
+from discreet.questions.statements import AND, Kind, Slots, slots_of, whom
 
 _NOTHING = pattern("understanding.nothing")
 """Words that say nothing beside the test of a field."""
@@ -278,77 +274,3 @@ def _beside(date: str, steps: int) -> str:
         return str(day(*parts) + timedelta(days=steps))
     months = parts[0] * 12 + (parts[1] - 1 + steps if len(parts) == 2 else 12 * steps)
     return f"{months // 12}-{months % 12 + 1:02d}" if len(parts) == 2 else f"{months // 12}"
-
-
-# --- the slots of a kind ----------------------------------------------------------------------------------------------
-
-_FRONT = pattern("understanding.front")
-"""A population at the front: "among women, is gout commoner than arthritis?"."""
-_PERIOD, _ADJECTIVE, _COURSE = (pattern(f"understanding.{one}") for one in ("period", "adjective", "course"))
-_A_YEAR = re.compile(r" an? (?P<by>month|quarter|year)$", FLAGS)
-_NAMED = {"yr": "year", "mont": "month", "quar": "quarter", "year": "year", "annu": "year"}
-_ASKED, _CHANGES, _SHOWN = (pattern(f"understanding.{one}") for one in ("asked", "changes", "shown"))
-_CASES, _ALL_UNITS = pattern("understanding.cases"), pattern("understanding.all_units")
-_AT_ENDS = re.compile(rf"^in (?P<first>{MARKED})\b[ ,]*|[ ,]*\bin (?P<last>{MARKED})$")
-_SUMMARY, _SUMMED = pattern("understanding.summary"), pattern("understanding.summed")
-
-
-def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
-    """Return the slots of a sentence that is of a kind; None if it has another form.
-
-    Args:
-        text: the sentence, without polite words, with its tests as marks.
-        kind: the kind that is asked for.
-        nouns: the words for units.
-    """
-    by, found = "", _PERIOD.search(text) or _ADJECTIVE.search(text)
-    if found := found or (_A_YEAR.search(text) if kind == "trend" else None):
-        by = _NAMED[next(filter(None, found.groups()))[:4].casefold()]
-        text = " ".join(f"{text[: found.start()]} {text[found.end() :]}".split()).strip(" ,:")
-    if EACH_VALUE.search(text):
-        if by or kind in ("typical", "summary") or _COURSE.search(text):
-            raise refusal("two-things.groups")
-        kind = "compare"
-    read = partial(_trend, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind]
-    front = _FRONT.fullmatch(text) if kind not in ("trend", "summary") else None
-    if front and (slots := read(front["rest"], nouns)):
-        slots = replace(slots, among=joined(whom(front["who"] or front["mark"], nouns), slots.among))
-    else:
-        slots = read(text, nouns)
-    return slots and replace(slots, by=by)
-
-
-def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
-    bare = _COURSE.sub("", text).strip(" ,:")
-    timed, marks = timed or bare != text.strip(" ,:"), []
-    while found := _AT_ENDS.search(bare):  # periods stand before or after what they are of
-        marks.append(found["first"] or found["last"])
-        bare = f"{bare[: found.start()]}{bare[found.end() :]}".strip(" ,")
-    lead = _ASKED.match(bare)
-    asked = lead[0] if lead else ""
-    what = changed = bare[len(asked) :]
-    while (shorter := _CHANGES.sub("", changed, count=1)) != changed:
-        changed = shorter
-    if not (changed != what or timed or marks or _SHOWN.search(asked)):
-        return None
-    what = _CASES.sub("", without_closing(changed, nouns))
-    slots = counted("share", what, nouns) or stated("trend", what, nouns) if what else Slots("trend")
-    if slots is None:
-        return None
-    of = "" if _ALL_UNITS.fullmatch(slots.of) else slots.of
-    return replace(slots, kind="trend", of=of, among=joined(slots.among, *marks))
-
-
-def _summary(text: str, nouns: Nouns) -> Slots:
-    return Slots("summary", among=whom(_SUMMED.sub("", _SUMMARY.sub("", text)), nouns))
-
-
-_READ: dict[Kind, Callable[[str, Nouns], Slots | None]] = {
-    "count": partial(counted, "count"),
-    "share": share,
-    "compare": compare,
-    "trend": _trend,
-    "typical": typical,
-    "list": list_values,
-    "summary": _summary,
-}
