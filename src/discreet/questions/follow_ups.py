@@ -13,19 +13,14 @@ from discreet.errors import CannotAnswer, DiscreetError
 from discreet.questions.kinds import guess_kind
 from discreet.questions.request import Request
 from discreet.questions.router import Router
-from discreet.questions.sentences import FLAGS, entry, pattern, sentence_of
+from discreet.questions.sentences import FLAGS, Section, entry, sentence_of
 from discreet.questions.understanding import parts_of, together
 
-_LEAD = pattern("follow_ups.lead")
+_FOLLOW_UPS = Section("follow_ups")
+
 _THEM = entry("follow_ups.them")
-_SHARE = pattern("follow_ups.share")
 _COUNT = re.compile(rf"(?:(?:how many|what number|as a (?:count|number)|in numbers){_THEM})", FLAGS)
-_PERIOD = pattern("follow_ups.period")
-_OF_THEM = pattern("follow_ups.of_them")
-_ONLY = pattern("follow_ups.only")
 _AMONG = re.compile(r"(?:only |just )?(?:among|amongst|in|for|of) (?:the |those )?(?P<who>.+)", FLAGS)
-_VAGUE = pattern("follow_ups.vague")
-"""What names no thing of its own."""
 
 
 _WITH = re.compile(r"(?:\w+ )?(?:with|who|having)\b|(?:patients|people)\b", FLAGS)
@@ -59,9 +54,9 @@ _PREPOSITION = re.compile(r"(?P<lead>against|for|of|with|in|to|from|at|on|by) (?
 
 def _with_another(question: str, earlier: str) -> str:
     """Return a question for voters with another thing after its last preposition: "And against gout?"."""
-    led = _LEAD.match(question.strip())
-    found = _PREPOSITION.fullmatch(_LEAD.sub("", sentence_of(question), count=1)) if led else None
-    if found is None or _VAGUE.fullmatch(found["what"]):
+    led = _FOLLOW_UPS.lead.match(question.strip())
+    found = _PREPOSITION.fullmatch(_FOLLOW_UPS.lead.sub("", sentence_of(question), count=1)) if led else None
+    if found is None or _FOLLOW_UPS.vague.fullmatch(found["what"]):
         return ""
     last = rf"\b({found['lead']}) [^?.,]+(?=[?.]*$)"
     made = re.sub(last, lambda one: f"{one[1]} {found['what']}", earlier, flags=FLAGS)
@@ -71,7 +66,7 @@ def _with_another(question: str, earlier: str) -> str:
 def is_follow_up(question: str) -> bool:
     """Return whether a question refers to an earlier one."""
     words = sentence_of(question)
-    led = _LEAD.match(question.strip())
+    led = _FOLLOW_UPS.lead.match(question.strip())
     return guess_kind(question).kind == "follow-up" or bool(led and len(words.split()) < 7)
 
 
@@ -85,18 +80,18 @@ def _request_of(question: str, router: Router) -> Request | None:
 def _resume(question: str, earlier: Request, router: Router) -> Request | None:
     """Return the earlier request with what a follow-up changes; None if it changes nothing for certain."""
     text = sentence_of(question)
-    led = _LEAD.match(question.strip())
-    text = text[found.end() :] if (found := _LEAD.match(text)) else text
+    led = _FOLLOW_UPS.lead.match(question.strip())
+    text = text[found.end() :] if (found := _FOLLOW_UPS.lead.match(text)) else text
     if not text:
         return None
     own = {name: getattr(earlier, name) for name in earlier.model_fields_set}
-    if (period := _PERIOD.fullmatch(text)) and earlier.kind in ("count", "share", "trend"):
+    if (period := _FOLLOW_UPS.period.fullmatch(text)) and earlier.kind in ("count", "share", "trend"):
         return _remade(own | {"kind": "trend", "by": (period["by"] or period["ly"]).casefold()})
-    if _SHARE.fullmatch(text) and earlier.kind == "count" and earlier.of:
+    if _FOLLOW_UPS.share.fullmatch(text) and earlier.kind == "count" and earlier.of:
         return _remade(own | {"kind": "share"})
     if _COUNT.fullmatch(text) and earlier.kind == "share":
         return _remade(own | {"kind": "count"})
-    if them := _OF_THEM.fullmatch(text):
+    if them := _FOLLOW_UPS.of_them.fullmatch(text):
         asked = _request_of(f"{them['head']} of the {router.plural} {them['rest']}?", router)
         if asked is None or earlier.kind not in ("count", "share"):
             return None
@@ -112,8 +107,8 @@ def _resume(question: str, earlier: Request, router: Router) -> Request | None:
 
 def _changed(text: str, own: dict[str, Any], earlier: Request, router: Router) -> Request | None:
     """Return the earlier request with another thing, or another population."""
-    named = _ONLY.fullmatch(text)
-    if named is None or _VAGUE.fullmatch(named["what"]):
+    named = _FOLLOW_UPS.only.fullmatch(text)
+    if named is None or _FOLLOW_UPS.vague.fullmatch(named["what"]):
         return None
     try:
         found = router.condition(named["what"])

@@ -13,22 +13,12 @@ from discreet.algorithms.statistics.conditions import Condition, all_of, any_of,
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
 from discreet.questions.marks import MONTHS
-from discreet.questions.sentences import FLAGS, pattern, refusal, table
+from discreet.questions.sentences import FLAGS, Section, refusal, table
 from discreet.questions.statements import holds
 
-_MEASURED = pattern("joins.measured")
-"""A comparison with a number or a date, or a division by something that is no declared field: no phrase of a text."""
-_PEOPLE = pattern("joins.people")
-_PLAIN = pattern("joins.plain")
-"""A piece that says the same alone as beside others: names of things, and nothing that may belong to another piece."""
-_LOST = pattern("joins.lost")
-_DENIED = pattern("joins.denied")
-_ASKS = pattern("joins.asks")
-_OTHER_JOINS = pattern("joins.other_joins")
+_JOINS = Section("joins")
 
 
-_BEGUN = pattern("joins.begun")
-"""What begins a piece that lacks no word of the piece before it: "numb thumbs and a weak grip"."""
 _LANGUAGES = {name: table(f"joins.languages.{name or 'en'}") for name in ("", "de", "fr", "es")}
 """The words of a language that join things, as patterns; `other` are those that no condition is made of."""
 
@@ -39,7 +29,7 @@ def check_words(part: str, question: str) -> None:
     Raises:
         CannotAnswer: if it has one.
     """
-    if lost := _LOST.search(part):
+    if lost := _JOINS.lost.search(part):
         raise _left_out(lost[0], question)
 
 
@@ -85,7 +75,7 @@ def _read(part: str, language: str, question: str, things: Collection[str] = ())
     if not all(pieces) or not sign or (denied[0] and not all(denied) and sign != "or"):
         raise doubt(parts, between, sign)
     longer = len(pieces[-1].split()) > len(pieces[0].split()) and not denied[-1]
-    if language or denied[0] or longer or not all(_BEGUN.match(one.strip()) for one in parts[1:]):
+    if language or denied[0] or longer or not all(_JOINS.begun.match(one.strip()) for one in parts[1:]):
         if not (found := sure(pieces, sign)):
             raise doubt(pieces, between, sign)
         pieces = found
@@ -125,10 +115,10 @@ def _doubt(
         sign: "or" or "and"; "" if they are of both kinds, or join in another way.
     """
     some, at = _readings(pieces), f"@{language}" if language else ""
-    asked = [one if _ASKS.match(one) else question.replace(whole, one) for one in some[0]]
+    asked = [one if _JOINS.asks.match(one) else question.replace(whole, one) for one in some[0]]
     offered = [one for one in some if sign and len(one) > 1 and all(len(word) > 1 for word in one)]
     requests = [f" {sign} ".join(f'"{word}"{at}' for word in one) for one in offered]
-    if _DENIED.search(whole) or not offered:
+    if _JOINS.denied.search(whole) or not offered:
         requests = ['"thing A" and not ("thing B" or "thing C")']
     return refusal(
         "two-things.joined",
@@ -152,7 +142,7 @@ def _certain_things(language: str, things: Collection[str], pieces: Sequence[str
     names = [one for one in pieces if all(word[0].isupper() for word in one.split())]
     named = 0 < len(names) < len(pieces) and all(one in names for one in pieces if " " in one)
     one_name = not language and len(names) == len(pieces) and lengths == {1} and sign == "and"
-    plain = all(language or _PLAIN.fullmatch(one) for one in pieces)
+    plain = all(language or _JOINS.plain.fullmatch(one) for one in pieces)
     cut = any(len(one.split()[0]) < 2 or one[0].isdigit() for one in pieces[1:])  # "factor 5 or 8 deficiency"
     return [] if cut or one_name or not plain or not (len(lengths) == 1 or named) else list(pieces)
 
@@ -179,11 +169,11 @@ def check_plain(statistic: Statistic, question: str) -> None:
 
 def _check_phrase(part: str, language: str, question: str) -> None:
     """Refuse what no text says in these words."""
-    if _MEASURED.search(part) or (language and re.search(r"\d", part)):
+    if _JOINS.measured.search(part) or (language and re.search(r"\d", part)):
         raise refusal("left-out.measured", part=part)
-    if not language and (who := _PEOPLE.search(part)):
+    if not language and (who := _JOINS.people.search(part)):
         raise refusal("population.who", who=who[1])
-    if joined := _OTHER_JOINS.search(part) or re.search(_LANGUAGES[language]["other"], part, FLAGS):
+    if joined := _JOINS.other_joins.search(part) or re.search(_LANGUAGES[language]["other"], part, FLAGS):
         pieces, sign = (part[: joined.start()], part[joined.end() :]), "or" if joined[0] in "/;" else ""
         raise _doubt(part, language, question, pieces, [joined[0]], sign)
     for word in re.findall(r"\w+", part):

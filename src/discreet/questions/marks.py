@@ -13,7 +13,9 @@ from typing import cast
 from discreet.algorithms.statistics.conditions import FieldTest, Relation
 from discreet.config import field_type, field_values
 from discreet.errors import UsageError
-from discreet.questions.sentences import FLAGS, Nouns, entry, nouns_of, pattern, refusal, table
+from discreet.questions.sentences import FLAGS, Nouns, Section, entry, nouns_of, pattern, refusal, table
+
+_MARKS = Section("marks")
 
 MARK = "\u16d7"
 """A rune: a letter, so that a mark is a word, and no letter of a question."""
@@ -26,10 +28,7 @@ _QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _DATES = tuple(
     re.compile(rf"{entry('marks.day_lead')}(?:{one})(?![\w-]|[./]\d)", FLAGS) for one in table("marks.dates").values()
 )
-_BETWEEN, _TO, _ONE_DATE, _ONWARDS = (pattern(f"marks.{one}") for one in ("between", "to", "one_date", "onwards"))
 _A_MONTH = re.compile(rf"{entry('marks.month')}(?!\w)", FLAGS)
-_BESIDE = pattern("marks.beside")
-"""What makes of a date another one: "two weeks before March 2026", "the first half of 2026"."""
 _TIMES, _RELATIONS = table("marks.times"), table("marks.relations")
 _LABELS, _EVERY = table("marks.labels"), entry("marks.every")
 _NAMED, _AGED = table("marks.named"), table("marks.aged")
@@ -232,11 +231,11 @@ def _is_of_another(found: re.Match[str], nouns: Nouns) -> bool:
 
 def _range(text: str) -> tuple[int, int, str, str] | None:
     """Return the place, relation and value of the first range of dates in a text."""
-    for lead in _BETWEEN.finditer(text):
+    for lead in _MARKS.between.finditer(text):
         first = _date(text, lead.end())
         if first is None and (bare := _A_MONTH.match(text, lead.end())):
             first = f"{_number_of(bare['name']):02d}", bare.end()
-        join = first and _TO.match(text, first[1])
+        join = first and _MARKS.to.match(text, first[1])
         last = join and _date(text, join.end())
         if first and last:
             begin = first[0] if len(first[0]) > 3 else f"{last[0][:4]}-{first[0]}"
@@ -246,13 +245,13 @@ def _range(text: str) -> tuple[int, int, str, str] | None:
 
 def _moment(text: str) -> tuple[int, int, str, str] | None:
     """Return the place, relation and value of the first date in a text."""
-    for lead in _ONE_DATE.finditer(text):
+    for lead in _MARKS.one_date.finditer(text):
         if (date := _date(text, lead.end())) is None:
             continue
-        if part := _BESIDE.search(f"{text[: lead.start()]}{lead['how'].casefold()} "):
+        if part := _MARKS.beside.search(f"{text[: lead.start()]}{lead['how'].casefold()} "):
             raise refusal("unsure.date", part=part[0].strip())
         value, end = date
-        onwards = _ONWARDS.match(text, end)
+        onwards = _MARKS.onwards.match(text, end)
         sign = next((sign for sign, words in _TIMES.items() if re.fullmatch(words, lead["how"], FLAGS)), "=")
         sign = ">=" if onwards and lead["how"].casefold() == "from" else sign
         bound = {"=": value, "<": value.split("..")[0], ">=": value.split("..")[0]}.get(sign, value.split("..")[-1])

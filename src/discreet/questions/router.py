@@ -40,10 +40,10 @@ from discreet.questions.request import (
 from discreet.questions.sentences import (
     LONGEST,
     Nouns,
+    Section,
     named_choices,
     normalize_question,
     nouns_of,
-    pattern,
     sentence_of,
     table,
 )
@@ -52,9 +52,9 @@ from discreet.questions.understanding import check_whole, read_condition, read_f
 from discreet.questions.vocabulary import check_spelling, quoted_in, widen
 from discreet.retrieval.codebook import Codebook
 
+_ROUTER = Section("router")
+
 _ADVICE: dict[str, str] = table("router.advice")
-_ANOTHER = pattern("router.another")
-"""What stands between two questions in one sentence."""
 NAMES = tuple(_ADVICE)
 """The kinds of refusals."""
 _NAMES = {
@@ -370,7 +370,7 @@ class Router:
 
     def _parts(self, question: str) -> Iterator[str]:
         """Yield the questions in a sentence that is two: as requests, where they are understood."""
-        for part in _ANOTHER.split(sentence_of(question)):
+        for part in _ROUTER.another.split(sentence_of(question)):
             found = None
             with suppress(UsageError):
                 found = self.understand(part)

@@ -12,7 +12,12 @@ from functools import lru_cache, partial
 from typing import Literal
 
 from discreet.questions.marks import MARKED
-from discreet.questions.sentences import FLAGS, Nouns, entry, is_plural, pattern, phrase, refusal, table
+from discreet.questions.sentences import FLAGS, Nouns, Section, entry, is_plural, pattern, phrase, refusal, table
+
+_STATEMENTS = Section("statements")
+_UNDERSTANDING = Section("understanding")
+_LISTS = Section("lists")
+_COMPARISONS = Section("comparisons")
 
 AND = "\n"
 """Stands between parts that hold together: each of them is whole."""
@@ -54,15 +59,11 @@ class Slots:
         return (self.of, self.among, *self.groups, self.attribute)
 
 
-_DETERMINED = pattern("statements.determined")
-_ALL_THE = pattern("statements.all_the")
-_LEADS = pattern("statements.leads")
 _LIKELY, _TO_DO = pattern("statements.likely"), re.compile(r"\bto (?=\w+)", FLAGS)
 
 
 _WITH = entry("statements.with")
 _CONNECT = entry("statements.connect")
-_PASSIVE_FIRST = pattern("statements.passive_first")
 _DROPPED = re.compile(rf"^(?:{_WITH}|in(?! (?:[a-z]+ )?\d{{4}}\b))\s+", FLAGS)
 AUXILIARY = frozenset(entry("statements.auxiliary").split())
 VERBS = frozenset(entry("statements.verbs").split())
@@ -73,10 +74,7 @@ _AFTER_PAST = frozenset("a an the their his her its with for of from in by to on
 _HELPERS = "|".join(sorted({*AUXILIARY, *_ADVERBS, *entry("statements.helpers").split()}, key=len, reverse=True))
 _LEAD = re.compile(rf"(?:(?:{_HELPERS})\b\s*)*", FLAGS)
 _NOT = re.compile(r"\b(?:not|never|cannot)\b|n't\b|\bcan't\b", FLAGS)
-_LIGHT = pattern("statements.light")
-"""Verbs that add nothing to the thing that they are about."""
 _NO = re.compile(r"(?:(?:with |having )?no|neither|lack(?:s|ed|ing)?|without|free of)\s+(?:an? |any )?", FLAGS)
-_THERE = pattern("statements.there")
 
 
 def statement(text: str, nouns: Nouns) -> Slots | None:
@@ -86,7 +84,7 @@ def statement(text: str, nouns: Nouns) -> Slots | None:
         return None
     narrow = found["noun"] if re.fullmatch(nouns.narrow, found["noun"], FLAGS) else ""
     rest = found["rest"].strip()
-    while (shorter := _THERE.sub("", rest)) != rest:
+    while (shorter := _STATEMENTS.there.sub("", rest)) != rest:
         rest = shorter
     qualifier, predicate = _split(rest)
     named = " ".join(filter(None, (phrase(found["mod"] or ""), narrow)))
@@ -119,7 +117,7 @@ def _split(rest: str) -> tuple[str, str]:
 def _split_words(rest: str) -> tuple[str, str]:
     words = rest.split(" ")
     relative = words[0].casefold() in ("who", "that", "which", "whose")
-    treated = _PASSIVE_FIRST.match(rest)
+    treated = _STATEMENTS.passive_first.match(rest)
     if not relative and not treated and not re.match(rf"{_CONNECT}\b", rest, FLAGS):
         return "", rest
     start = 1 if relative else 2
@@ -163,7 +161,12 @@ def holds(predicate: str) -> str:
     lead = _LEAD.match(predicate)
     begin = lead.end() if lead else 0
     denied, rest = bool(_NOT.search(predicate[:begin])), predicate[begin:]
-    rest = re.sub(r"^been\s+", "", (_LIGHT.sub("", rest, count=1) if _LIGHT.match(rest) else "") or rest, flags=FLAGS)
+    rest = re.sub(
+        r"^been\s+",
+        "",
+        (_STATEMENTS.light.sub("", rest, count=1) if _STATEMENTS.light.match(rest) else "") or rest,
+        flags=FLAGS,
+    )
     if none := _NO.match(rest):
         rest, denied = rest[none.end() :], not denied
     rest = re.sub(r"\bnor\b", "or", phrase(_DROPPED.sub("", rest) if none is None else rest))
@@ -187,7 +190,6 @@ _FRAME = re.compile(rf"(?:{FRAME_WORDS}\b[\s,:.-]*)*", FLAGS)
 """Words before what is asked for, which say nothing of it."""
 AMONG = entry("statements.among")
 NOTED = entry("statements.noted")
-_CLOSING = pattern("statements.closing")
 _VERB_WORDS = "|".join(sorted(AUXILIARY | VERBS, key=len, reverse=True))
 _PLAIN_VERBS = "|".join(sorted({"have", *(one for one in VERBS if not one.endswith("s") or one == "miss")}))
 _VERB_FIRST = re.compile(rf"(?:{_VERB_WORDS}|\w+ed)\b", FLAGS)
@@ -213,8 +215,8 @@ def joined(*parts: str) -> str:
 
 def without_closing(text: str, nouns: Nouns) -> str:
     """Return a text without words that close it and say nothing."""
-    text = _DETERMINED.sub("", text)
-    while (shorter := _CLOSING.sub("", text)) != text and shorter:
+    text = _STATEMENTS.determined.sub("", text)
+    while (shorter := _STATEMENTS.closing.sub("", text)) != text and shorter:
         text = shorter
     return text
 
@@ -248,13 +250,13 @@ def condition_first(text: str, nouns: Nouns) -> Slots | None:
 
 def whom(text: str, nouns: Nouns) -> str:
     """Return the population that a phrase names; "" for all units."""
-    bare = _ALL_THE.sub("", text.strip(" ,"))
+    bare = _STATEMENTS.all_the.sub("", text.strip(" ,"))
     return "" if re.fullmatch(nouns.people, bare, FLAGS) else group(bare, nouns)
 
 
 def share(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a share."""
-    if leads := _LEADS.fullmatch(text):
+    if leads := _STATEMENTS.leads.fullmatch(text):
         return Slots("share", phrase(leads["what"]), among=whom(leads["who"], nouns))
     if likely := _LIKELY.fullmatch(text):
         held = statement(with_verb(_TO_DO.sub("do ", likely["rest"], count=1)), nouns)
@@ -272,8 +274,6 @@ def with_verb(rest: str) -> str:
 
 # --- lists, and typical numbers ---------------------------------------------------------------------------------------
 
-_RANK, _LIST_LEAD, _SINGLE, _OFTEN = (pattern(f"lists.{one}") for one in ("rank", "list_lead", "single", "often"))
-_KINDS_OF, _STOP, _WHO_LEADS, _REASONS = (pattern(f"lists.{one}") for one in ("kinds_of", "stop", "leads", "reasons"))
 _LIST_CLOSING = re.compile(rf"(?: {entry('lists.list_verbs')})+$", FLAGS)
 _NUMBER_FRAME, _ACTION, _NOISE = pattern("lists.frame_of_number"), entry("lists.action"), entry("lists.noise")
 _ACTIONS, _WHAT = table("lists.actions"), table("lists.what")
@@ -285,14 +285,14 @@ VAGUE, ALL_SAY = pattern("lists.vague"), pattern("lists.all_say")
 
 def _head_and_who(text: str, nouns: Nouns) -> tuple[str, str]:
     """Return what is listed or measured, and of whom: "drugs do patients with gout take" gives ("drugs", "gout")."""
-    text = _KINDS_OF.sub("", text)
-    reasons = _REASONS.fullmatch(text)
+    text = _LISTS.kinds_of.sub("", text)
+    reasons = _LISTS.reasons.fullmatch(text)
     if reasons and not (statement(reasons["thing"], nouns) or re.match(MARKED, reasons["thing"])):
         return reasons["what"], whom(reasons["who"] or "", nouns)
-    stop = _STOP.search(text)
+    stop = _LISTS.stop.search(text)
     if stop is None:
         return phrase(text), ""
-    head, who = phrase(text[: stop.start()]), _WHO_LEADS.sub("", text[stop.start() :].strip(" ,"))
+    head, who = phrase(text[: stop.start()]), _LISTS.leads.sub("", text[stop.start() :].strip(" ,"))
     who = _LIST_CLOSING.sub("", who).strip()
     held = statement(who, nouns)
     if held and held.among and len(held.of.split()) == 1:  # the verb of what is listed, or a test that it would lose
@@ -323,21 +323,21 @@ def split_groups(text: str, names: Sequence[str]) -> tuple[str, str]:
 
 def list_values(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of "What do patients complain about most?" and "the 5 most common symptoms of Zonkitis"."""
-    text = _RANK.sub("", text)
+    text = _LISTS.rank.sub("", text)
     for attribute, verb in _ACTIONS.items():
         if found := re.fullmatch(_ACTION.replace("VERB", verb), text, FLAGS):
             return Slots(
                 "list", among=joined(whom(found["who"], nouns), phrase(found["more"] or "")), attribute=attribute
             )
-    lead = _LIST_LEAD.match(text)
-    rest = " ".join(_OFTEN.sub("", text[lead.end() :] if lead else text).split())
+    lead = _LISTS.list_lead.match(text)
+    rest = " ".join(_LISTS.often.sub("", text[lead.end() :] if lead else text).split())
     number = next((lead[one].casefold() for one in "nkm" if lead[one]), "") if lead else ""
     attribute, who = _head_and_who(rest, nouns)
-    if not attribute or len(attribute.split()) > (6 if _REASONS.match(attribute) else 4):
+    if not attribute or len(attribute.split()) > (6 if _LISTS.reasons.match(attribute) else 4):
         return None
     if not is_plural(re.split(" (?:of|for) ", attribute)[0]):
         attribute = re.sub("([^aeiou])ys$", r"\1ies", re.sub("iss$", "es", f"{attribute}s"))
-    single = lead is not None and _SINGLE.match(lead[0]) is not None
+    single = lead is not None and _LISTS.single.match(lead[0]) is not None
     most = int(number) if number.isdecimal() else _NUMBERS.get(number, int(single))
     return Slots("list", among=who, attribute=attribute, most=most)
 
@@ -367,9 +367,6 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
 
 _FORMS = tuple(re.compile(one, FLAGS) for one in table("comparisons.forms").values())
 """The first one that fits has the sides, `a` and `b` or `some`, and `of` or `said`: what is compared."""
-_THEN, _TAIL, _ASKED, _BY = (pattern(f"comparisons.{one}") for one in ("then", "tail", "asked", "by"))
-_SEEN, _RATE, _NUMBER, _NOTED = (pattern(f"comparisons.{one}") for one in ("seen", "rate", "number", "noted"))
-_SIDE, _BARE, _OTHERS = (pattern(f"comparisons.{one}") for one in ("side", "bare", "others"))
 _NO_THING, _OF_UNITS = entry("comparisons.no_thing"), entry("comparisons.of_units")
 _LESS = re.compile(r"\b(?:fewer|less|rarer|lower|smaller)\b", FLAGS)
 _BETWEEN = (r"\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or|versus|vs)\s+", r"\s+(?:to|against)\s+", r"\s+with\s+")
@@ -380,7 +377,7 @@ def compare(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a comparison: of two counts, or of how often one thing holds in several groups."""
     if each := _EACH_VALUE.search(text):
         return _by_value(text, each, nouns)
-    text = _ASKED.sub("", _THEN.sub(r"\1 than", _TAIL.sub("", text).strip(" ,")))
+    text = _COMPARISONS.asked.sub("", _COMPARISONS.then.sub(r"\1 than", _COMPARISONS.tail.sub("", text).strip(" ,")))
     for form in _FORMS:
         if (found := form.fullmatch(text)) and (slots := _compared(found, nouns)):
             return slots
@@ -391,7 +388,7 @@ def _by_value(text: str, each: re.Match[str], nouns: Nouns) -> Slots | None:
     """Return the slots of "fever by ward": a comparison of a field's values; a list of these if nothing is said."""
     if re.match(rf"(?:and|&|by)\b(?! in {MARKED})", text[each.end() :], FLAGS):
         raise refusal("two-things.by")
-    rest = _BY.sub("", f"{text[: each.start()]} {text[each.end() :]}".strip(" ,:"))
+    rest = _COMPARISONS.by.sub("", f"{text[: each.start()]} {text[each.end() :]}".strip(" ,:"))
     found = counted("share", rest, nouns) or counted("count", rest, nouns) or stated("share", rest, nouns)
     if found is None:
         return None
@@ -410,11 +407,11 @@ def _compared(found: re.Match[str], nouns: Nouns) -> Slots | None:
     if "said" in parts:  # "do women have fever more often than men?"
         held = statement(with_verb(parts["said"]), nouns)
         if held is None or not (held.among and held.of):
-            return _pair((_SEEN.sub("", parts["said"]), parts["b"]), nouns, less=less)
+            return _pair((_COMPARISONS.seen.sub("", parts["said"]), parts["b"]), nouns, less=less)
         if not re.search(rf"\b{nouns.counted}\b|{_OF_UNITS}", parts["b"], FLAGS):
             return _pair((held.of, parts["b"]), nouns, held.among, less=less)
         return _in_groups(held.of, _groups((held.among, parts["b"]), nouns))
-    what = holds(without_closing(_SEEN.sub("", of), nouns))
+    what = holds(without_closing(_COMPARISONS.seen.sub("", of), nouns))
     if re.fullmatch(_NO_THING.replace("COUNTED", nouns.counted), what, FLAGS):
         return _pair(sides, nouns, less=less)
     if "thing" not in parts and (held := statement(what, nouns)):
@@ -423,14 +420,16 @@ def _compared(found: re.Match[str], nouns: Nouns) -> Slots | None:
 
 
 def _in_groups(of: str, groups: tuple[str, ...], among: str = "") -> Slots | None:
-    of = _RATE.sub("", of)
+    of = _COMPARISONS.rate.sub("", of)
     return Slots("compare", of, among, groups) if of and len(groups) > 1 and all(groups) else None
 
 
 def _groups(sides: Sequence[str], nouns: Nouns) -> tuple[str, ...]:
     """Return the groups of the sides; one that is all others is those of which the first does not hold."""
-    first, *others = (group(_SIDE.sub("", one.strip()), nouns) for one in (*sides, "")[: max(1, len(sides))])
-    return (first, *(f"not {first}" if _OTHERS.fullmatch(one.strip()) else one for one in others))
+    first, *others = (
+        group(_COMPARISONS.side.sub("", one.strip()), nouns) for one in (*sides, "")[: max(1, len(sides))]
+    )
+    return (first, *(f"not {first}" if _COMPARISONS.others.fullmatch(one.strip()) else one for one in others))
 
 
 def _pair(sides: Sequence[str], nouns: Nouns, among: str = "", *, less: bool = False) -> Slots | None:
@@ -438,7 +437,7 @@ def _pair(sides: Sequence[str], nouns: Nouns, among: str = "", *, less: bool = F
     if len(sides) != 2:
         return None
     (a, shared), (b, own) = (_side(one, nouns) for one in sides)
-    a, b = _SIDE.sub("", a), _SIDE.sub("", b)
+    a, b = _COMPARISONS.side.sub("", a), _COMPARISONS.side.sub("", b)
     if not a or not b or a == b:
         return None
     if all(re.search(MARKED, one) for one in sides) or (shared and own and shared != own):
@@ -449,11 +448,11 @@ def _pair(sides: Sequence[str], nouns: Nouns, among: str = "", *, less: bool = F
 
 def _side(text: str, nouns: Nouns) -> tuple[str, str]:
     """Return one side of a difference: the thing, and what else narrows the units."""
-    text = _NUMBER.sub("", text.strip(" ,"))
-    text = _NOTED.sub("", text) or text
+    text = _COMPARISONS.number.sub("", text.strip(" ,"))
+    text = _COMPARISONS.noted.sub("", text) or text
     held = statement(with_verb(text), nouns) or condition_first(text, nouns)
     if held is None:
-        return holds(_BARE.sub("", text)), ""
+        return holds(_COMPARISONS.bare.sub("", text)), ""
     thing, *more = filter(None, (*held.of.split(AND), *held.among.split(AND)))
     return thing, AND.join(more)
 
@@ -465,15 +464,9 @@ def _several(text: str) -> tuple[str, ...]:
 
 # --- the slots of a kind ----------------------------------------------------------------------------------------------
 
-_FRONT = pattern("understanding.front")
-"""A population at the front: "among women, is gout commoner than arthritis?"."""
-_PERIOD, _ADJECTIVE, _COURSE = (pattern(f"understanding.{one}") for one in ("period", "adjective", "course"))
 _A_YEAR = re.compile(r" an? (?P<by>month|quarter|year)$", FLAGS)
 _NAMED = {"yr": "year", "mont": "month", "quar": "quarter", "year": "year", "annu": "year"}
-_SHOW, _CHANGES, _SHOWN = (pattern(f"understanding.{one}") for one in ("asked", "changes", "shown"))
-_CASES, _ALL_UNITS = pattern("understanding.cases"), pattern("understanding.all_units")
 _AT_ENDS = re.compile(rf"^in (?P<first>{MARKED})\b[ ,]*|[ ,]*\bin (?P<last>{MARKED})$")
-_SUMMARY, _SUMMED = pattern("understanding.summary"), pattern("understanding.summed")
 
 
 def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
@@ -484,16 +477,16 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
         kind: the kind that is asked for.
         nouns: the words for units.
     """
-    by, found = "", _PERIOD.search(text) or _ADJECTIVE.search(text)
+    by, found = "", _UNDERSTANDING.period.search(text) or _UNDERSTANDING.adjective.search(text)
     if found := found or (_A_YEAR.search(text) if kind == "trend" else None):
         by = _NAMED[next(filter(None, found.groups()))[:4].casefold()]
         text = " ".join(f"{text[: found.start()]} {text[found.end() :]}".split()).strip(" ,:")
     if _EACH_VALUE.search(text):
-        if by or kind in ("typical", "summary") or _COURSE.search(text):
+        if by or kind in ("typical", "summary") or _UNDERSTANDING.course.search(text):
             raise refusal("two-things.groups")
         kind = "compare"
     read = partial(_trend, timed=True) if by and kind in ("count", "share", "trend") else _READ[kind]
-    front = _FRONT.fullmatch(text) if kind not in ("trend", "summary") else None
+    front = _UNDERSTANDING.front.fullmatch(text) if kind not in ("trend", "summary") else None
     if front and (slots := read(front["rest"], nouns)):
         slots = replace(slots, among=joined(whom(front["who"] or front["mark"], nouns), slots.among))
     else:
@@ -502,28 +495,28 @@ def slots_of(text: str, kind: Kind, nouns: Nouns) -> Slots | None:
 
 
 def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
-    bare = _COURSE.sub("", text).strip(" ,:")
+    bare = _UNDERSTANDING.course.sub("", text).strip(" ,:")
     timed, marks = timed or bare != text.strip(" ,:"), []
     while found := _AT_ENDS.search(bare):  # periods stand before or after what they are of
         marks.append(found["first"] or found["last"])
         bare = f"{bare[: found.start()]}{bare[found.end() :]}".strip(" ,")
-    lead = _SHOW.match(bare)
+    lead = _UNDERSTANDING.asked.match(bare)
     asked = lead[0] if lead else ""
     what = changed = bare[len(asked) :]
-    while (shorter := _CHANGES.sub("", changed, count=1)) != changed:
+    while (shorter := _UNDERSTANDING.changes.sub("", changed, count=1)) != changed:
         changed = shorter
-    if not (changed != what or timed or marks or _SHOWN.search(asked)):
+    if not (changed != what or timed or marks or _UNDERSTANDING.shown.search(asked)):
         return None
-    what = _CASES.sub("", without_closing(changed, nouns))
+    what = _UNDERSTANDING.cases.sub("", without_closing(changed, nouns))
     slots = counted("share", what, nouns) or stated("trend", what, nouns) if what else Slots("trend")
     if slots is None:
         return None
-    of = "" if _ALL_UNITS.fullmatch(slots.of) else slots.of
+    of = "" if _UNDERSTANDING.all_units.fullmatch(slots.of) else slots.of
     return replace(slots, kind="trend", of=of, among=joined(slots.among, *marks))
 
 
 def _summary(text: str, nouns: Nouns) -> Slots:
-    return Slots("summary", among=whom(_SUMMED.sub("", _SUMMARY.sub("", text)), nouns))
+    return Slots("summary", among=whom(_UNDERSTANDING.summed.sub("", _UNDERSTANDING.summary.sub("", text)), nouns))
 
 
 _READ: dict[Kind, Callable[[str, Nouns], Slots | None]] = {

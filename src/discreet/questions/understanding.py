@@ -16,6 +16,7 @@ from discreet.questions.request import Request, parts_of_kind
 from discreet.questions.sentences import (
     FLAGS,
     Nouns,
+    Section,
     entry,
     pattern,
     phrase,
@@ -26,18 +27,13 @@ from discreet.questions.sentences import (
 )
 from discreet.questions.statements import AND, Kind, Slots, slots_of, whom
 
-_NOTHING = pattern("understanding.nothing")
-"""Words that say nothing beside the test of a field."""
-_RECORDS = pattern("understanding.records")
-"""A count of records: a unit has many of them, and is counted once."""
-_VAGUE_LIST = pattern("understanding.vague_list")
-"""Attributes that are no values of a record."""
+_UNDERSTANDING = Section("understanding")
+
 _DENIES, _ONLY = entry("understanding.denies"), pattern("understanding.only")
 _DENIED = re.compile(r"(?:not|without|no) (?:an? |any )?(?P<what>.+)", FLAGS)
 _SEVERAL = re.compile(r"\b(?:and|or|but|nor)\b|[,&+/]", FLAGS)
 _ONE_OF_TESTS = re.compile(entry("understanding.one_of_tests"))
 _MARK_WITH_JOINS = re.compile(entry("understanding.mark_with_joins"))
-_OUTER_JOINS = pattern("understanding.outer_joins")
 
 
 def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nouns) -> Request | None:
@@ -58,7 +54,11 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     marks.text = _ONLY.sub(r"\1\2", marks.text)
     if kind != "summary":
         check_words(marks.text, question)
-    if kind in ("count", "share") and (records := _RECORDS.search(marks.text)) and records[1] not in nouns.plural:
+    if (
+        kind in ("count", "share")
+        and (records := _UNDERSTANDING.records.search(marks.text))
+        and records[1] not in nouns.plural
+    ):
         meant = question.replace(records[1], nouns.plural, 1)
         raise refusal("unsure.records", records=records[1], units=nouns.plural, meant=meant)
     slots = slots_of(marks.text, cast(Kind, "compare" if kind == "versus" else kind), nouns)
@@ -135,7 +135,7 @@ class _Reading:
         among = together([*tests, *parts_of(self._condition(slots.among))])
         if slots.by and slots.kind != "trend":
             raise refusal("by.period", slots.kind, by=slots.by)
-        if slots.kind == "list" and _VAGUE_LIST.fullmatch(slots.attribute):
+        if slots.kind == "list" and _UNDERSTANDING.vague_list.fullmatch(slots.attribute):
             raise refusal("summary.vague", attribute=slots.attribute)
         own: dict[str, Any] = {"of": of, "attribute": self._attribute(slots.attribute)}
         own |= {"by": slots.by or "month", "what": slots.what, "most": slots.most}
@@ -194,8 +194,8 @@ class _Reading:
 
     def _bare(self, part: str) -> str:
         """Return a part without its marks, and without the words that only joined these to it."""
-        text = _OUTER_JOINS.sub("", " ".join(_MARK_WITH_JOINS.sub(" ", part).split()))
-        nothing = _NOTHING.fullmatch(text) or re.fullmatch(self._nouns.people, text, FLAGS)
+        text = _UNDERSTANDING.outer_joins.sub("", " ".join(_MARK_WITH_JOINS.sub(" ", part).split()))
+        nothing = _UNDERSTANDING.nothing.fullmatch(text) or re.fullmatch(self._nouns.people, text, FLAGS)
         return "" if re.search(MARKED, part) and nothing else text.strip(" ,")
 
     def _says(self, part: str) -> Condition:
@@ -224,8 +224,6 @@ def _period(among: Condition | None) -> tuple[Condition | None, dict[str, str]]:
     return together(kept), period
 
 
-_FRAMES = pattern("understanding.frames")
-"""Words that frame a question, and that stand in no phrase of a text: the grammar left them over."""
 _LONGEST_PHRASE = 9
 
 
@@ -239,7 +237,7 @@ def check_whole(request: Request, nouns: Nouns) -> None:
     for one in request.phrases:
         if by := re.search(named, one, FLAGS):
             raise refusal("by.field", request.kind, by=by[1])
-        if (left := _FRAMES.search(one)) or len(one.split()) > _LONGEST_PHRASE:
+        if (left := _UNDERSTANDING.frames.search(one)) or len(one.split()) > _LONGEST_PHRASE:
             why = f"the word '{left[0]}'" if left else "so many words"
             raise refusal("unsure.frame", request=request, phrase=one, why=why, asked=request.kind)
 
