@@ -143,9 +143,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 
 # Frequent words of each language. In a comparison of two languages, their common words are ignored.
 _COMMON = table("foreign.common")
-_SCRIPTS = {"ru": "CYRILLIC", "uk": "CYRILLIC", "bg": "CYRILLIC", "el": "GREEK", "ar": "ARABIC", "he": "HEBREW"}
-_SCRIPTS |= {"zh": "CJK HIRAGANA KATAKANA", "ja": "CJK HIRAGANA KATAKANA", "ko": "HANGUL", "hi": "DEVANAGARI"}
-_SCRIPTS |= {"th": "THAI"} | dict.fromkeys(_COMMON, "LATIN")
+_SCRIPTS = dict.fromkeys(_COMMON, "LATIN") | table("foreign.scripts")
 """The beginnings of the names of the letters of each language."""
 
 

@@ -49,6 +49,13 @@ def table(name: str) -> dict[str, str]:
     return {one: entry(f"{name}.{one}") for one in look(name)}
 
 
+def strip(found: re.Pattern[str], text: str) -> str:
+    """Return a text without what a pattern finds, until it finds no more."""
+    while (shorter := found.sub("", text, count=1)) != text:
+        text = shorter
+    return text
+
+
 class Section:
     """The patterns of a section of `words.toml`, by the names of its entries."""
 
@@ -149,9 +156,8 @@ _MARKS = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u00ab\u00bb`*', "") | 
 
 
 def _bare(text: str) -> str:
-    text = _SENTENCES.opening.sub("", text, count=1) if _SENTENCES.opening.match(text) else text
-    while (shorter := _SENTENCES.closing.sub("", text)) != text:
-        text = shorter
+    text = text[found.end() :] if (found := _SENTENCES.opening.match(text)) else text
+    text = strip(_SENTENCES.closing, text)
     text = re.sub(r"\bw/(?!o\b) ?", "with ", text, flags=FLAGS)
     text = re.sub(r"\bw/o\b", "without", text, flags=FLAGS)
     text = re.sub(r"^# ?(?:of )?", "number of ", text)
@@ -160,12 +166,8 @@ def _bare(text: str) -> str:
 
 def mended(text: str) -> str:
     """Return a sentence with the typing errors of frequent words mended, and abbreviations written out."""
-    words = text.split(" ")
-    words = [_TYPED.get(word.casefold().rstrip("?.,!"), word) for word in words]
-    words = [
-        "many" if word == "may" and place and words[place - 1].casefold() == "how" else word
-        for place, word in enumerate(words)
-    ]
+    words = [_TYPED.get(word.casefold().rstrip("?.,!"), word) for word in text.split(" ")]
+    words = re.sub(r"\b(how) may\b", r"\1 many", " ".join(words), flags=FLAGS).split(" ")
     return " ".join(word if place and _is_name(word) else _mended_word(word) for place, word in enumerate(words))
 
 

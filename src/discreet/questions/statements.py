@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import Literal
 
 from discreet.questions.marks import MARKED
-from discreet.questions.sentences import FLAGS, Nouns, Section, entry, is_plural, pattern, phrase, refusal, table
+from discreet.questions.sentences import FLAGS, Nouns, Section, entry, is_plural, pattern, phrase, refusal, strip, table
 
 _STATEMENTS = Section("statements")
 _UNDERSTANDING = Section("understanding")
@@ -59,9 +59,7 @@ class Slots:
         return (self.of, self.among, *self.groups, self.attribute)
 
 
-_LIKELY, _TO_DO = pattern("statements.likely"), re.compile(r"\bto (?=\w+)", FLAGS)
-
-
+_TO_DO = re.compile(r"\bto (?=\w+)", FLAGS)
 _WITH = entry("statements.with")
 _CONNECT = entry("statements.connect")
 _DROPPED = re.compile(rf"^(?:{_WITH}|in(?! (?:[a-z]+ )?\d{{4}}\b))\s+", FLAGS)
@@ -83,10 +81,7 @@ def statement(text: str, nouns: Nouns) -> Slots | None:
     if found is None:
         return None
     narrow = found["noun"] if re.fullmatch(nouns.narrow, found["noun"], FLAGS) else ""
-    rest = found["rest"].strip()
-    while (shorter := _STATEMENTS.there.sub("", rest)) != rest:
-        rest = shorter
-    qualifier, predicate = _split(rest)
+    qualifier, predicate = _split(strip(_STATEMENTS.there, found["rest"].strip()))
     named = " ".join(filter(None, (phrase(found["mod"] or ""), narrow)))
     who = joined(named, *map(_of_qualifier, qualifier.split(AND)))
     return Slots("count", holds(predicate), among=who) if predicate else Slots("count", who)
@@ -111,7 +106,7 @@ def _split(rest: str) -> tuple[str, str]:
     if marked:
         first, rest = marked[1].strip(), rest[marked.end() :]
     who, verb = _split_words(rest) if rest else ("", "")
-    return AND.join(filter(None, (first, who))), verb
+    return joined(first, who), verb
 
 
 def _split_words(rest: str) -> tuple[str, str]:
@@ -205,7 +200,7 @@ def counted(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     before, after = text[: lead.start()].strip(" ,:-"), text[lead.end() :].strip(" ,:-")
     if after and not _FRAME.fullmatch(before):
         return None
-    return stated(kind, without_closing(after or before, nouns), nouns)
+    return stated(kind, without_closing(after or before), nouns)
 
 
 def joined(*parts: str) -> str:
@@ -213,12 +208,9 @@ def joined(*parts: str) -> str:
     return AND.join(filter(None, parts))
 
 
-def without_closing(text: str, nouns: Nouns) -> str:
+def without_closing(text: str) -> str:
     """Return a text without words that close it and say nothing."""
-    text = _STATEMENTS.determined.sub("", text)
-    while (shorter := _STATEMENTS.closing.sub("", text)) != text and shorter:
-        text = shorter
-    return text
+    return strip(_STATEMENTS.closing, _STATEMENTS.determined.sub("", text))
 
 
 def stated(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
@@ -258,7 +250,7 @@ def share(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a share."""
     if leads := _STATEMENTS.leads.fullmatch(text):
         return Slots("share", phrase(leads["what"]), among=whom(leads["who"], nouns))
-    if likely := _LIKELY.fullmatch(text):
+    if likely := _STATEMENTS.likely.fullmatch(text):
         held = statement(with_verb(_TO_DO.sub("do ", likely["rest"], count=1)), nouns)
         if held and held.of and held.among:
             return replace(held, kind="share")
@@ -326,9 +318,8 @@ def list_values(text: str, nouns: Nouns) -> Slots | None:
     text = _LISTS.rank.sub("", text)
     for attribute, verb in _ACTIONS.items():
         if found := re.fullmatch(_ACTION.replace("VERB", verb), text, FLAGS):
-            return Slots(
-                "list", among=joined(whom(found["who"], nouns), phrase(found["more"] or "")), attribute=attribute
-            )
+            among = joined(whom(found["who"], nouns), phrase(found["more"] or ""))
+            return Slots("list", among=among, attribute=attribute)
     lead = _LISTS.list_lead.match(text)
     rest = " ".join(_LISTS.often.sub("", text[lead.end() :] if lead else text).split())
     number = next((lead[one].casefold() for one in "nkm" if lead[one]), "") if lead else ""
@@ -346,10 +337,8 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
     """Return the slots of a typical number; the median if the question names none."""
     named = ((one.start(), name) for name, said in _WHAT.items() if (one := re.search(rf"\b(?:{said})\b", text, FLAGS)))
     what = min(named, default=(0, "median"))[1]
-    plain = " ".join(re.sub(_NOISE.replace("WHAT", "|".join(_WHAT.values())), "", text, flags=FLAGS).split()).strip(
-        " ,-"
-    )
-    plain = _NUMBER_FRAME.sub("", plain)
+    plain = re.sub(_NOISE.replace("WHAT", "|".join(_WHAT.values())), "", text, flags=FLAGS)
+    plain = _NUMBER_FRAME.sub("", " ".join(plain.split()).strip(" ,-"))
     for name, measure in _MEASURES.items():
         if found := measure.fullmatch(plain):
             attribute, who = name, whom(found[found.lastgroup] if found.lastgroup else "", nouns)
@@ -362,8 +351,8 @@ def typical(text: str, nouns: Nouns) -> Slots | None:
 
 
 # --- differences and comparisons --------------------------------------------------------------------------------------
-# A form of `words.toml` finds the two sides, and what is said of them: of groups of units it is a comparison of how often
-# one thing holds; else it is the difference of two counts.
+# A form of `words.toml` finds the two sides, and what is said of them: of groups of units it is a comparison of how
+# often one thing holds; else it is the difference of two counts.
 
 _FORMS = tuple(re.compile(one, FLAGS) for one in table("comparisons.forms").values())
 """The first one that fits has the sides, `a` and `b` or `some`, and `of` or `said`: what is compared."""
@@ -411,7 +400,7 @@ def _compared(found: re.Match[str], nouns: Nouns) -> Slots | None:
         if not re.search(rf"\b{nouns.counted}\b|{_OF_UNITS}", parts["b"], FLAGS):
             return _pair((held.of, parts["b"]), nouns, held.among, less=less)
         return _in_groups(held.of, _groups((held.among, parts["b"]), nouns))
-    what = holds(without_closing(_COMPARISONS.seen.sub("", of), nouns))
+    what = holds(without_closing(_COMPARISONS.seen.sub("", of)))
     if re.fullmatch(_NO_THING.replace("COUNTED", nouns.counted), what, FLAGS):
         return _pair(sides, nouns, less=less)
     if "thing" not in parts and (held := statement(what, nouns)):
@@ -426,10 +415,8 @@ def _in_groups(of: str, groups: tuple[str, ...], among: str = "") -> Slots | Non
 
 def _groups(sides: Sequence[str], nouns: Nouns) -> tuple[str, ...]:
     """Return the groups of the sides; one that is all others is those of which the first does not hold."""
-    first, *others = (
-        group(_COMPARISONS.side.sub("", one.strip()), nouns) for one in (*sides, "")[: max(1, len(sides))]
-    )
-    return (first, *(f"not {first}" if _COMPARISONS.others.fullmatch(one.strip()) else one for one in others))
+    named = [group(_COMPARISONS.side.sub("", one.strip()), nouns) for one in sides]
+    return tuple(f"not {named[0]}" if _COMPARISONS.others.fullmatch(one.strip()) else one for one in named)
 
 
 def _pair(sides: Sequence[str], nouns: Nouns, among: str = "", *, less: bool = False) -> Slots | None:
@@ -502,12 +489,11 @@ def _trend(text: str, nouns: Nouns, *, timed: bool = False) -> Slots | None:
         bare = f"{bare[: found.start()]}{bare[found.end() :]}".strip(" ,")
     lead = _UNDERSTANDING.asked.match(bare)
     asked = lead[0] if lead else ""
-    what = changed = bare[len(asked) :]
-    while (shorter := _UNDERSTANDING.changes.sub("", changed, count=1)) != changed:
-        changed = shorter
+    what = bare[len(asked) :]
+    changed = strip(_UNDERSTANDING.changes, what)
     if not (changed != what or timed or marks or _UNDERSTANDING.shown.search(asked)):
         return None
-    what = _UNDERSTANDING.cases.sub("", without_closing(changed, nouns))
+    what = _UNDERSTANDING.cases.sub("", without_closing(changed))
     slots = counted("share", what, nouns) or stated("trend", what, nouns) if what else Slots("trend")
     if slots is None:
         return None
