@@ -261,13 +261,11 @@ class Router:
     def _named(self) -> Iterator[str]:
         """Yield the words that are public in the vault, and those of the caller's own earlier questions."""
         yield from self.earlier
-        for name, declared in self.settings.fields.items():
-            yield name
-            for value, labels in field_values(declared).items():
-                yield from (value, *labels)
+        yield from self.settings.fields
+        for value, labels in chain(*(field_values(one).items() for one in self.settings.fields.values())):
+            yield from (value, *labels)
         yield from self.schema.names if self.schema else ()
-        for name, others in self.settings.synonyms.items():
-            yield from (name, *others)
+        yield from self._synonyms
 
     @property
     def plural(self) -> str:
@@ -284,13 +282,15 @@ class Router:
 
     @cached_property
     def _nouns(self) -> Nouns:
-        numbers = [one.called for one in self.schema.attributes if one.type == "number"] if self.schema else []
+        numbers = (one.called for one in (self.schema.attributes if self.schema else ()) if one.type == "number")
+        codes = chain(*(one.values for one in self.book.coded)) if self.book else ()
+        words = chain(self._synonyms, *((one.name, *one.words) for one in codes))
         nouns = nouns_of(self.settings.unit_field, (*self.settings.fields, *chain(*numbers)))
-        codes = [value for attribute in self.book.coded for value in attribute.values] if self.book else []
-        words = chain(
-            self.settings.synonyms, *self.settings.synonyms.values(), *((one.name, *one.words) for one in codes)
-        )
         return replace(nouns, things=frozenset(one.partition("@")[0].casefold() for one in words))
+
+    @property
+    def _synonyms(self) -> Iterator[str]:
+        return chain.from_iterable((name, *others) for name, others in self.settings.synonyms.items())
 
     def _decide_by_model(
         self, parser: ModelParser, question: str, decide: Callable[..., Decision], *, check: bool
