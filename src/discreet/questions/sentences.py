@@ -73,7 +73,7 @@ class Section:
 _SENTENCES = Section("sentences")
 
 
-def refusal(name: str, kind: str = "", **said: object) -> CannotAnswer:
+def refusal(name: str, kind: str = "", /, **said: object) -> CannotAnswer:
     """Return a refusal in the words of an entry such as "unsure.lost": of the kind before the point, or a given one."""
     return CannotAnswer(kind or name.partition(".")[0], entry(f"refusals.{name}").format(**said))
 
