@@ -13,23 +13,10 @@ from discreet.errors import CannotAnswer, DiscreetError
 from discreet.questions.kinds import guess_kind
 from discreet.questions.request import Request
 from discreet.questions.router import Router
-from discreet.questions.sentences import FLAGS, entry, pattern, sentence_of
+from discreet.questions.sentences import FLAGS, Section, sentence_of
 from discreet.questions.understanding import parts_of, together
 
-_LEAD = pattern("follow_ups.lead")
-_THEM = entry("follow_ups.them")
-_SHARE = pattern("follow_ups.share")
-_COUNT = re.compile(rf"(?:(?:how many|what number|as a (?:count|number)|in numbers){_THEM})", FLAGS)
-_PERIOD = pattern("follow_ups.period")
-_OF_THEM = pattern("follow_ups.of_them")
-_ONLY = pattern("follow_ups.only")
-_AMONG = re.compile(r"(?:only |just )?(?:among|amongst|in|for|of) (?:the |those )?(?P<who>.+)", FLAGS)
-_VAGUE = pattern("follow_ups.vague")
-"""What names no thing of its own."""
-
-
-_WITH = re.compile(r"(?:\w+ )?(?:with|who|having)\b|(?:patients|people)\b", FLAGS)
-"""A population after "in" or "among": "in those with asthma", "in men with asthma"."""
+_FOLLOW_UPS = Section("follow_ups")
 
 
 def complete(questions: Sequence[str], router: Router) -> tuple[str, bool]:
@@ -54,14 +41,11 @@ def complete(questions: Sequence[str], router: Router) -> tuple[str, bool]:
     return made, bool(not made and isinstance(before, Request) and is_follow_up(questions[-1]))
 
 
-_PREPOSITION = re.compile(r"(?P<lead>against|for|of|with|in|to|from|at|on|by) (?P<what>[^?.,]+)", FLAGS)
-
-
 def _with_another(question: str, earlier: str) -> str:
     """Return a question for voters with another thing after its last preposition: "And against gout?"."""
-    led = _LEAD.match(question.strip())
-    found = _PREPOSITION.fullmatch(_LEAD.sub("", sentence_of(question), count=1)) if led else None
-    if found is None or _VAGUE.fullmatch(found["what"]):
+    led = _FOLLOW_UPS.lead.match(question.strip())
+    found = _FOLLOW_UPS.preposition.fullmatch(_FOLLOW_UPS.lead.sub("", sentence_of(question), count=1)) if led else None
+    if found is None or _FOLLOW_UPS.vague.fullmatch(found["what"]):
         return ""
     last = rf"\b({found['lead']}) [^?.,]+(?=[?.]*$)"
     made = re.sub(last, lambda one: f"{one[1]} {found['what']}", earlier, flags=FLAGS)
@@ -71,7 +55,7 @@ def _with_another(question: str, earlier: str) -> str:
 def is_follow_up(question: str) -> bool:
     """Return whether a question refers to an earlier one."""
     words = sentence_of(question)
-    led = _LEAD.match(question.strip())
+    led = _FOLLOW_UPS.lead.match(question.strip())
     return guess_kind(question).kind == "follow-up" or bool(led and len(words.split()) < 7)
 
 
@@ -85,35 +69,33 @@ def _request_of(question: str, router: Router) -> Request | None:
 def _resume(question: str, earlier: Request, router: Router) -> Request | None:
     """Return the earlier request with what a follow-up changes; None if it changes nothing for certain."""
     text = sentence_of(question)
-    led = _LEAD.match(question.strip())
-    text = text[found.end() :] if (found := _LEAD.match(text)) else text
+    led = _FOLLOW_UPS.lead.match(question.strip())
+    text = text[found.end() :] if (found := _FOLLOW_UPS.lead.match(text)) else text
     if not text:
         return None
     own = {name: getattr(earlier, name) for name in earlier.model_fields_set}
-    if (period := _PERIOD.fullmatch(text)) and earlier.kind in ("count", "share", "trend"):
+    if (period := _FOLLOW_UPS.period.fullmatch(text)) and earlier.kind in ("count", "share", "trend"):
         return _remade(own | {"kind": "trend", "by": (period["by"] or period["ly"]).casefold()})
-    if _SHARE.fullmatch(text) and earlier.kind == "count" and earlier.of:
+    if _FOLLOW_UPS.share.fullmatch(text) and earlier.kind == "count" and earlier.of:
         return _remade(own | {"kind": "share"})
-    if _COUNT.fullmatch(text) and earlier.kind == "share":
+    if _FOLLOW_UPS.count.fullmatch(text) and earlier.kind == "share":
         return _remade(own | {"kind": "count"})
-    if them := _OF_THEM.fullmatch(text):
+    if them := _FOLLOW_UPS.of_them.fullmatch(text):
         asked = _request_of(f"{them['head']} of the {router.plural} {them['rest']}?", router)
         if asked is None or earlier.kind not in ("count", "share"):
             return None
         of, also = (asked.of, asked.among) if asked.of else (asked.among, None)
         among = together([*parts_of(earlier.among), *parts_of(earlier.of), *parts_of(also)])
         return _remade({"kind": asked.kind, "of": of, "among": among})
-    if not (
-        led or re.match(r"(?:with|for|in|among|of|by|only|just|since|from|before|after|to)\b", text, FLAGS)
-    ) and not is_follow_up(question):
+    if not (led or _FOLLOW_UPS.leads.match(text) or is_follow_up(question)):
         return None
     return _changed(text, own, earlier, router)
 
 
 def _changed(text: str, own: dict[str, Any], earlier: Request, router: Router) -> Request | None:
     """Return the earlier request with another thing, or another population."""
-    named = _ONLY.fullmatch(text)
-    if named is None or _VAGUE.fullmatch(named["what"]):
+    named = _FOLLOW_UPS.only.fullmatch(text)
+    if named is None or _FOLLOW_UPS.vague.fullmatch(named["what"]):
         return None
     try:
         found = router.condition(named["what"])
@@ -127,8 +109,10 @@ def _changed(text: str, own: dict[str, Any], earlier: Request, router: Router) -
     if len(said) > 1 or (said and earlier.kind in ("difference", "compare")):
         return None
     if said:
-        among = _AMONG.fullmatch(text)
-        people = among and (_WITH.match(among["who"]) or among["who"].split(" ")[0].casefold() == router.plural)
+        among = _FOLLOW_UPS.among.fullmatch(text)
+        people = among and (
+            _FOLLOW_UPS.units.match(among["who"]) or among["who"].split(" ")[0].casefold() == router.plural
+        )
         if earlier.kind in ("list", "typical", "summary") or (earlier.of is not None and people):
             own["among"] = together([*(one for one in parts_of(own["among"]) if isinstance(one, FieldTest)), *said])
         elif isinstance(earlier.of, Not):

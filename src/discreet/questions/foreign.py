@@ -12,7 +12,7 @@ from functools import cache
 
 from discreet.questions.marks import MARKED
 from discreet.questions.sentences import FLAGS, LONGEST, Nouns, sentences_of, table
-from discreet.questions.statements import AND, Kind, Slots, joined
+from discreet.questions.statements import Kind, Slots, joined
 
 _SIGNS = table("foreign.signs")
 """Words that tell the languages apart."""
@@ -70,9 +70,8 @@ class _Reader:
             return None
         of, among = found.of, joined(tests, found.among)
         of, among = (among, "") if found.kind == "share" and not of else (of, among)
-        denied = of.startswith("not ") and AND not in of
         length = ("", "month", "month", "quarter", "year")[(by.lastindex or 1) if by else 0]
-        found = replace(found, of=of[4:] if denied else of, denied=denied, among=among, by=length)
+        found = replace(found, of=of, among=among, by=length)
         return replace(found, kind="trend" if by else found.kind, language=self._language)
 
     def _counted(self, kind: Kind, text: str) -> Slots | None:
@@ -144,9 +143,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 
 # Frequent words of each language. In a comparison of two languages, their common words are ignored.
 _COMMON = table("foreign.common")
-_SCRIPTS = {"ru": "CYRILLIC", "uk": "CYRILLIC", "bg": "CYRILLIC", "el": "GREEK", "ar": "ARABIC", "he": "HEBREW"}
-_SCRIPTS |= {"zh": "CJK HIRAGANA KATAKANA", "ja": "CJK HIRAGANA KATAKANA", "ko": "HANGUL", "hi": "DEVANAGARI"}
-_SCRIPTS |= {"th": "THAI"} | dict.fromkeys(_COMMON, "LATIN")
+_SCRIPTS = dict.fromkeys(_COMMON, "LATIN") | table("foreign.scripts")
 """The beginnings of the names of the letters of each language."""
 
 

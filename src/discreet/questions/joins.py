@@ -6,42 +6,21 @@ ask: a comparison with a number, a month, a second question, or joins that can b
 """
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from discreet.algorithms.statistics.conditions import Condition, all_of, any_of, is_text_form, says
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
 from discreet.questions.marks import MONTHS
-from discreet.questions.sentences import pattern, table
+from discreet.questions.sentences import FLAGS, Section, refusal, table
 from discreet.questions.statements import holds
 
-_MEASURED = pattern("joins.measured")
-"""A comparison with a number or a date, or a division by something that is no declared field: no phrase of a text."""
-_PEOPLE = pattern("joins.people")
-_PLAIN = pattern("joins.plain")
-"""A piece that says the same alone as beside others: names of things, and nothing that may belong to another piece."""
-_LOST = pattern("joins.lost")
-_DENIED = pattern("joins.denied")
-_ASKS = pattern("joins.asks")
-_OTHER_JOINS = pattern("joins.other_joins")
+_JOINS = Section("joins")
 
 
-@dataclass(frozen=True)
-class _Joins:
-    """The words of a language that join things, as patterns; `other` are those that no condition is made of."""
-
-    either: str
-    both: str
-    but: str
-    denies: str
-    neither: str
-    lead: str
-    drop: str = "with|having|a|an|the|any(?! of)|some(?! of)"
-    other: str = r"(?!)"
-
-
-_LANGUAGES = {name: _Joins(**table(f"joins.languages.{name or 'en'}")) for name in ("", "de", "fr", "es")}
+_LANGUAGES = {name: table(f"joins.languages.{name or 'en'}") for name in ("", "de", "fr", "es")}
+"""The words of a language that join things, as patterns; `other` are those that no condition is made of."""
 
 
 def check_words(part: str, question: str) -> None:
@@ -50,7 +29,7 @@ def check_words(part: str, question: str) -> None:
     Raises:
         CannotAnswer: if it has one.
     """
-    if lost := _LOST.search(part):
+    if lost := _JOINS.lost.search(part):
         raise _left_out(lost[0], question)
 
 
@@ -73,120 +52,103 @@ def as_condition(part: str, language: str, question: str, things: Collection[str
 def _read(part: str, language: str, question: str, things: Collection[str] = ()) -> Condition | None:
     """Return the condition of a part; None for one phrase."""
     joins, whole = _LANGUAGES[language], " ".join(part.split()).strip(" ,")
-    neither = re.fullmatch(rf"(?:(?P<first>.+?),? (?:{joins.but}|{joins.both}) )?{joins.neither}", whole, re.IGNORECASE)
+    doubt, sure = partial(_doubt, whole, language, question), partial(_certain_things, language, things)
+    neither = re.fullmatch("(?:(?P<first>.+?),? (?:{but}|{both}) )?{neither}".format(**joins), whole, FLAGS)
     if neither and not re.search(r",| (?:noch|ni|nor|or) ", neither["b"]):
         pieces = [_bare(one, joins) for one in (neither["a"], neither["b"])]
-        pieces = _certain(_Said(whole, pieces, ["or"], "or", question, language), things)
+        if not (found := sure(pieces, "or")):
+            raise doubt(pieces, ["or"], "or")
         begun = [as_condition(neither["first"], language, question, things)] if neither["first"] else []
-        return all_of(*begun, *(~says(one, language) for one in pieces))
+        return all_of(*begun, *(~says(one, language) for one in found))
     _check_phrase(whole, language, question)
-    join = rf"\s*(?:,\s*)?(?<![\w'-])({joins.either}|{joins.both}|{joins.but})(?![\w'-])\s*|\s*(,)\s*"
-    split = re.split(join, re.sub(rf"^(?:{joins.lead})\s+", "", whole, flags=re.IGNORECASE), flags=re.IGNORECASE)
+    join = r"\s*(?:,\s*)?(?<![\w'-])({either}|{both}|{but})(?![\w'-])\s*|\s*(,)\s*".format(**joins)
+    split = re.split(join, re.sub(rf"^(?:{joins['lead']})\s+", "", whole, flags=FLAGS), flags=FLAGS)
     parts, between = split[::3], [one or two for one, two in zip(split[1::3], split[2::3], strict=True)]
     if len(parts) == 1:
         return None
-    signs = {"or" if re.fullmatch(joins.either, one, re.IGNORECASE) else "and" for one in between if one != ","}
+    signs = {"or" if re.fullmatch(joins["either"], one, FLAGS) else "and" for one in between if one != ","}
     sign = signs.pop() if len(signs) == 1 else ""
-    denied = [re.match(rf"(?:{joins.denies})(?:\s+|(?<='))(?=\w)", one.strip(), re.IGNORECASE) for one in parts]
+    denied = [re.match(rf"(?:{joins['denies']})(?:\s+|(?<='))(?=\w)", one.strip(), FLAGS) for one in parts]
     pieces = [_bare(one.strip()[no.end() if no else 0 :], joins) for one, no in zip(parts, denied, strict=True)]
     if not language:
-        pieces = [holds(one)[0] or one for one in pieces]
+        pieces = [holds(one).removeprefix("not ") or one for one in pieces]
     if not all(pieces) or not sign or (denied[0] and not all(denied) and sign != "or"):
-        raise _Said(whole, parts, between, sign, question, language).refusal()
+        raise doubt(parts, between, sign)
     longer = len(pieces[-1].split()) > len(pieces[0].split()) and not denied[-1]
-    if language or denied[0] or longer or not all(_BEGUN.match(one.strip()) for one in parts[1:]):
-        pieces = _certain(_Said(whole, pieces, between, sign, question, language), things)
+    if language or denied[0] or longer or not all(_JOINS.begun.match(one.strip()) for one in parts[1:]):
+        if not (found := sure(pieces, sign)):
+            raise doubt(pieces, between, sign)
+        pieces = found
+    said = [says(one, language) for one in pieces]
     if denied[0] and not any(denied[1:]):  # "no asthma or eczema": neither
-        return ~any_of(*(says(one, language) for one in pieces))
-    said = [~says(one, language) if no else says(one, language) for one, no in zip(pieces, denied, strict=True)]
-    return any_of(*said) if sign == "or" else all_of(*said)
+        return ~any_of(*said)
+    return (any_of if sign == "or" else all_of)(*(~one if no else one for one, no in zip(said, denied, strict=True)))
 
 
-_BEGUN = re.compile(r"(?:an?|the|no|without|not|did|do|does|have|has|had|were|was|are|is)\b|\w+ed\b")
-"""What begins a piece that lacks no word of the piece before it: "numb thumbs and a weak grip"."""
+def _readings(pieces: Sequence[str]) -> list[list[str]]:
+    """Return the things that may be meant: the pieces, and of two also those to which the shorter one lacks words.
+
+    "breast or ovarian cancer" may be "breast" or "breast cancer".
+    """
+    found = [[one.strip() for one in pieces if one.strip()]]
+    words = [one.split() for one in found[0]]
+    if len(words) == 2 and len(words[0]) < len(words[1]):
+        found.append([" ".join(words[0] + words[1][len(words[0]) :]), found[0][1]])
+    elif len(words) == 2 and len(words[0]) > len(words[1]):
+        found.append([found[0][0], " ".join(words[0][: -len(words[1])] + words[1])])
+    return found
 
 
-@dataclass(frozen=True)
-class _Said:
-    """A part of a question that joins things.
+def _doubt(
+    whole: str, language: str, question: str, pieces: Sequence[str], between: Sequence[str], sign: str
+) -> CannotAnswer:
+    """Return the refusal of a part, with what may be meant as requests, and its pieces as questions of their own.
 
-    Attributes:
+    An example stands for the requests if a denial or mixed joins leave them open.
+
+    Args:
         whole: the part.
+        language: its language; English if empty.
+        question: the question.
         pieces: the things.
         between: the words between them.
         sign: "or" or "and"; "" if they are of both kinds, or join in another way.
-        question: the question.
-        language: the language of the part; English if empty.
     """
-
-    whole: str
-    pieces: Sequence[str]
-    between: Sequence[str]
-    sign: str
-    question: str
-    language: str
-
-    @property
-    def readings(self) -> list[list[str]]:
-        """The things that may be meant: the pieces, and of two also those to which the shorter one lacks words.
-
-        "breast or ovarian cancer" may be "breast" or "breast cancer".
-        """
-        pieces = [one.strip() for one in self.pieces if one.strip()]
-        found, words = [pieces], [one.split() for one in pieces]
-        if len(pieces) == 2 and len(words[0]) < len(words[1]):
-            found.append([" ".join(words[0] + words[1][len(words[0]) :]), pieces[1]])
-        elif len(pieces) == 2 and len(words[0]) > len(words[1]):
-            found.append([pieces[0], " ".join(words[0][: -len(words[1])] + words[1])])
-        return found
-
-    def refusal(self) -> CannotAnswer:
-        """Return the refusal, with what may be meant as requests; an example if a denial or mixed joins leave it open.
-
-        The pieces are offered as questions of their own, too.
-        """
-        pieces, at = self.readings[0], f"@{self.language}" if self.language else ""
-        asked = [one if _ASKS.match(one) else self.question.replace(self.whole, one) for one in pieces]
-        alone = " And: ".join(asked if self.whole in self.question else pieces)
-        offered = [some for some in self.readings if self.sign and len(some) > 1 and all(len(one) > 1 for one in some)]
-        if _DENIED.search(self.whole) or not offered:
-            requests = ['"thing A" and not ("thing B" or "thing C")']
-        else:
-            requests = [f" {self.sign} ".join(f'"{one}"{at}' for one in some) for some in offered]
-        joined = "', '".join(dict.fromkeys(one.strip() for one in self.between)) or "and"
-        return CannotAnswer(
-            "two-things",
-            f"'{self.whole}' is two things, or a comparison, by '{joined}', and can be read in several ways. Ask about "
-            f"each by itself: {alone} Or write what is meant as a request, with quotes, such as count: "
-            f"{', or count: '.join(requests)}. Numbers and dates are tested by declared fields: --where 'age>=60'.",
-        )
+    some, at = _readings(pieces), f"@{language}" if language else ""
+    asked = [one if _JOINS.asks.match(one) else question.replace(whole, one) for one in some[0]]
+    offered = [one for one in some if sign and len(one) > 1 and all(len(word) > 1 for word in one)]
+    requests = [f" {sign} ".join(f'"{word}"{at}' for word in one) for one in offered]
+    if _JOINS.denied.search(whole) or not offered:
+        requests = ['"thing A" and not ("thing B" or "thing C")']
+    return refusal(
+        "two-things.joined",
+        whole=whole,
+        joins="', '".join(dict.fromkeys(one.strip() for one in between)) or "and",
+        alone=" And: ".join(asked if whole in question else some[0]),
+        requests=", or count: ".join(requests),
+    )
 
 
-def _certain(said: _Said, things: Collection[str]) -> list[str]:
-    """Return the things that are meant for certain.
+def _certain_things(language: str, things: Collection[str], pieces: Sequence[str], sign: str) -> list[str]:
+    """Return the things that are meant for certain; none if a piece may lack a word of another one.
 
     A reading is certain if all of it are names of things, or if each piece stands alone as a plain name. Then all have
     as many words, or differ as names do: "fever or Winter Hand". Capitalised words that "and" joins may be one name:
     "Trinidad and Tobago".
-
-    Raises:
-        CannotAnswer: if none is: a piece may lack a word that stands in another one, "breast or ovarian cancer".
     """
-    if known := [some for some in said.readings if all(one.casefold() in things for one in some)]:
+    if known := [some for some in _readings(pieces) if all(one.casefold() in things for one in some)]:
         return known[0]
-    lengths = {len(one.split()) for one in said.pieces}
-    names = [one for one in said.pieces if all(word[0].isupper() for word in one.split())]
-    named = 0 < len(names) < len(said.pieces) and all(one in names for one in said.pieces if " " in one)
-    one_name = not said.language and len(names) == len(said.pieces) and lengths == {1} and said.sign == "and"
-    plain = all(said.language or _PLAIN.fullmatch(one) for one in said.pieces)
-    cut = any(len(one.split()[0]) < 2 or one[0].isdigit() for one in said.pieces[1:])  # "factor 5 or 8 deficiency"
-    if cut or one_name or not plain or not (len(lengths) == 1 or named):
-        raise said.refusal()
-    return list(said.pieces)
+    lengths = {len(one.split()) for one in pieces}
+    names = [one for one in pieces if all(word[0].isupper() for word in one.split())]
+    named = 0 < len(names) < len(pieces) and all(one in names for one in pieces if " " in one)
+    one_name = not language and len(names) == len(pieces) and lengths == {1} and sign == "and"
+    plain = all(language or _JOINS.plain.fullmatch(one) for one in pieces)
+    cut = any(len(one.split()[0]) < 2 or one[0].isdigit() for one in pieces[1:])  # "factor 5 or 8 deficiency"
+    return [] if cut or one_name or not plain or not (len(lengths) == 1 or named) else list(pieces)
 
 
-def _bare(part: str, joins: _Joins) -> str:
-    return re.sub(rf"^(?:(?:{joins.drop})\s+)+", "", part.strip(), flags=re.IGNORECASE)
+def _bare(part: str, joins: Mapping[str, str]) -> str:
+    return re.sub(rf"^(?:(?:{joins['drop']})\s+)+", "", part.strip(), flags=FLAGS)
 
 
 def check_plain(statistic: Statistic, question: str) -> None:
@@ -199,29 +161,21 @@ def check_plain(statistic: Statistic, question: str) -> None:
     named = (statistic.population, getattr(statistic, "condition", ""), *getattr(statistic, "groups", ()))
     for part in filter(None, named):
         if not is_text_form(part) and (meant := _read(part, language, question)) is not None:
-            raise CannotAnswer("two-things", f"'{part}' is two things. Write it as a condition: {meant}")
+            raise refusal("two-things.plain", part=part, meant=meant)
     for attribute in statistic.attributes:
         if len(parts := re.split(r"\s*(?:\b(?:and|or)\b|[,&/+])\s*", attribute)) > 1:
-            raise _Said(attribute, parts, (), "", question, "").refusal()
+            raise _doubt(attribute, "", question, parts, (), "")
 
 
 def _check_phrase(part: str, language: str, question: str) -> None:
     """Refuse what no text says in these words."""
-    if _MEASURED.search(part) or (language and re.search(r"\d", part)):
-        raise CannotAnswer(
-            "left-out",
-            f"Texts do not say '{part}' in these words. Leave out the number, the date or the 'by ...', and test a "
-            "declared field: --where 'age>=60'.",
-        )
-    if not language and (who := _PEOPLE.search(part)):
-        raise CannotAnswer(
-            "population",
-            f"Texts rarely say '{who[1]}' of one individual, and which values the declared fields have is not "
-            "public. Test a field by a value that it has: --where sex=w.",
-        )
-    if joined := _OTHER_JOINS.search(part) or re.search(_LANGUAGES[language].other, part, re.IGNORECASE):
+    if _JOINS.measured.search(part) or (language and re.search(r"\d", part)):
+        raise refusal("left-out.measured", part=part)
+    if not language and (who := _JOINS.people.search(part)):
+        raise refusal("population.who", who=who[1])
+    if joined := _JOINS.other_joins.search(part) or re.search(_LANGUAGES[language]["other"], part, FLAGS):
         pieces, sign = (part[: joined.start()], part[joined.end() :]), "or" if joined[0] in "/;" else ""
-        raise _Said(part, pieces, [joined[0]], sign, question, language).refusal()
+        raise _doubt(part, language, question, pieces, [joined[0]], sign)
     for word in re.findall(r"\w+", part):
         if word.casefold() in MONTHS[language].split():
             raise _left_out(word, question)
@@ -230,8 +184,4 @@ def _check_phrase(part: str, language: str, question: str) -> None:
 def _left_out(word: str, question: str) -> CannotAnswer:
     """Return the refusal of a question with a word that no text is searched for."""
     rest = " ".join(re.sub(rf"(?:\b(?:in|since|on) )?\b{re.escape(word)}\b", "", question, count=1).split())
-    return CannotAnswer(
-        "left-out",
-        f"Texts would not be searched for '{word}'. A time or a number is tested by a declared field: --where "
-        f"'day>=2026-03-01'. If the rest alone is what you mean, ask: {rest}{'' if rest[-1:] in ('?', '.') else '.'}",
-    )
+    return refusal("left-out.word", word=word, rest=rest if rest[-1:] in ("?", ".") else f"{rest}.")

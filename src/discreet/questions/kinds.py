@@ -14,29 +14,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import chain
 from typing import Literal, get_args
 
 from discreet.questions.sentences import entry, mended
 
-Kind = Literal[
-    "count",
-    "share",
-    "versus",
-    "trend",
-    "typical",
-    "list",
-    "summary",
-    "fact",
-    "person",
-    "two-questions",
-    "nothing",
-    "follow-up",
-    "superlative",
-    "other",
-]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-STATISTICS = frozenset(("count", "share", "versus", "trend", "typical", "list", "summary"))
+Statistic = Literal["count", "share", "versus", "trend", "typical", "list", "summary"]
+Kind = Statistic | Literal["fact", "person", "two-questions", "nothing", "follow-up", "superlative", "other"]
+STATISTICS = frozenset(get_args(Statistic))
 """The kinds that are numbers of many units. `versus` is a difference or a comparison: the grammar tells which."""
+KINDS: tuple[Kind, ...] = tuple(chain(*map(get_args, get_args(Kind))))
 SCALE = 16
 """So many steps of a weight are 1."""
 _WORD = re.compile(r"\d+|[^\W\d_]+(?:'[^\W\d_]+)?|[%+/&:,?]")
@@ -79,11 +66,8 @@ def guess_kind(question: str) -> Guess:
     words, weights, bias = _weights()
     found = [weights[one] for one in sorted(set(features(question, words))) if one in weights]
     scale = SCALE * math.sqrt(max(1, len(found)))
-    scores = (
-        [sum(column) / scale + first / SCALE for column, first in zip(zip(*found, strict=True), bias, strict=True)]
-        if found
-        else [one / SCALE for one in bias]
-    )
+    columns = zip(*found, strict=True) if found else ((),) * len(bias)
+    scores = [sum(column) / scale + first / SCALE for column, first in zip(columns, bias, strict=True)]
     most = max(scores)
     powers = [math.exp(one - most) for one in scores]
     shares = {kind: one / sum(powers) for kind, one in zip(KINDS, powers, strict=True)}
@@ -101,15 +85,9 @@ def features(question: str, words: frozenset[str]) -> Iterator[str]:
     spoken = _words(question)
     for place, word in enumerate(spoken[:_MOST]):
         low = word.casefold()
-        sign = (
-            "#"
-            if word.isdigit()
-            else low
-            if low in words
-            else _NAME
-            if place and word[0].isupper() and not word.isupper()
-            else _OTHER
-        )
+        sign = "#" if word.isdigit() else low if low in words else _OTHER
+        if sign == _OTHER and place and word[0].isupper() and not word.isupper():
+            sign = _NAME
         if sign not in (_OTHER, _NAME) or sign != frame[-1]:
             frame.append(sign)
         if sign in words:

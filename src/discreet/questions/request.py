@@ -16,7 +16,7 @@ In one vault a request has a statistic, which follows from declared fields and f
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
@@ -33,7 +33,8 @@ from discreet.algorithms.statistics.typical import Typical
 from discreet.algorithms.statistics.values import ListValues, Summary
 from discreet.algorithms.text.attributes import Embed, attribute_meant, attribute_named, matches
 from discreet.config import VaultConfig, field_type, field_values
-from discreet.errors import CannotAnswer, UnknownName, UsageError
+from discreet.errors import UnknownName, UsageError
+from discreet.questions.sentences import refusal
 from discreet.retrieval.codebook import USUAL_MOST, Codebook
 
 Kind = Literal["count", "share", "difference", "compare", "trend", "typical", "list", "summary", "themes", "fact"]
@@ -205,7 +206,8 @@ def _condition(given: Condition | str | None) -> Condition | None:
 # --- the text form ----------------------------------------------------------------------------------------------------
 
 _KIND = re.compile(rf"\s*({'|'.join(get_args(Kind))})\s*:\s*", re.IGNORECASE)
-_CLAUSE = re.compile(r",\s*(among|groups|by|since|until|most|choices)\s+", re.IGNORECASE)
+_CLAUSES = ("among", "groups", "by", "since", "until", "most", "choices")
+_CLAUSE = re.compile(rf",\s*({'|'.join(_CLAUSES)})\s+", re.IGNORECASE)
 _QUOTED = re.compile(r"\"[^\"]*\"|'(?:[^']|'')*'")
 
 
@@ -235,15 +237,16 @@ def parse_request(text: str) -> Request:
     found = _KIND.match(text)
     if found is None:
         raise UsageError(f"A request begins with its kind and a colon: {', '.join(get_args(Kind))}. Write count: ...")
-    kind, rest = found[1].casefold(), text[found.end() :]
-    head, clauses = _split(kind, rest)
-    fields: dict[str, Any] = {"kind": kind} | _head(kind, head)
-    if len(clauses.get("choices", "").split("|")) > _MOST_CHOICES or len(clauses.get("choices", "")) > 32_000:
+    kind = found[1].casefold()
+    parts = _split(kind, text[found.end() :])
+    choices = parts.get("choices", "")
+    if choices.count("|") >= _MOST_CHOICES or len(choices) > 32_000:
         raise UsageError(f"A question has at most {_MOST_CHOICES} choices. Name fewer, and shorter ones.")
-    for name, said in clauses.items():
-        fields |= _READ[name](said)
+    own: dict[str, Any] = {"kind": kind}
+    for name, said in parts.items():
+        own |= _part(kind, name, said)
     try:
-        return Request(**fields)
+        return Request(**own)
     except ValidationError as error:
         why = "; ".join(f"{'.'.join(map(str, one['loc']))} {one['msg']}".strip() for one in error.errors())
         raise UsageError(f"The request is none: {why}. It has: {', '.join(_clauses_of(kind))}.") from None
@@ -251,7 +254,7 @@ def parse_request(text: str) -> Request:
 
 def _clauses_of(kind: str) -> list[str]:
     """Return the parts that stand after the head of a text form."""
-    return [name for name in parts_of_kind(kind) if name in _READ and name != _HEADS.get(kind)]
+    return [name for name in parts_of_kind(kind) if name in _CLAUSES and name != _HEADS.get(kind)]
 
 
 def _without_quotes(text: str) -> str:
@@ -259,32 +262,42 @@ def _without_quotes(text: str) -> str:
     return _QUOTED.sub(lambda quoted: "x" * len(quoted[0]), text)
 
 
-def _split(kind: str, text: str) -> tuple[str, dict[str, str]]:
-    """Return what stands before the first clause, and the clauses."""
+def _split(kind: str, text: str) -> dict[str, str]:
+    """Return the parts of a text form by their names; the first is its head."""
     hidden = _without_quotes(text) if kind != FACT else text
     marks, known = list(_CLAUSE.finditer(hidden)), _clauses_of(kind)
     if kind == FACT:
         marks = [one for one in marks if one[1].casefold() == "choices"][-1:]
     ends = [*(one.start() for one in marks), len(text)]
-    clauses: dict[str, str] = {}
-    for mark, end in zip(marks, ends[1:], strict=True):
-        name = mark[1].casefold()
-        if name in clauses or name not in known:
-            raise UsageError(f"A {kind} has the parts {', '.join(known)}, each once, and no '{name}'.")
-        clauses[name] = text[mark.end() : end].strip()
-    return text[: ends[0]].strip(), clauses
-
-
-def _head(kind: str, said: str) -> dict[str, Any]:
-    name = _HEADS.get(kind, "of")
-    if not said:
+    parts = {_HEADS.get(kind, "of"): text[: ends[0]].strip()}
+    if not text[: ends[0]].strip():
         example = "all" if kind in ("count", "trend", "summary") else "..."
         raise UsageError(f"The request says nothing of what is asked. Write {kind}: {example}")
-    if kind == "typical" and (measured := re.fullmatch(r"(median|mean|quartiles) of (.*)", said, re.I | re.S)):
-        return {"what": measured[1].casefold(), "attribute": measured[2]}
-    if name == "of":
-        return {"of": _read(said)} if said != "all" else {}
-    return {name: _versus(said) if name == "groups" else said}
+    for mark, end in zip(marks, ends[1:], strict=True):
+        name = mark[1].casefold()
+        if name in parts or name not in known:
+            raise UsageError(f"A {kind} has the parts {', '.join(known)}, each once, and no '{name}'.")
+        parts[name] = text[mark.end() : end].strip()
+    return parts
+
+
+def _part(kind: str, name: str, said: str) -> dict[str, Any]:
+    """Return a part of the text form as parts of a request."""
+    match name:
+        case "of" | "among":
+            return {name: _read(said)} if said != "all" or name == "among" else {}
+        case "groups":
+            return {name: _versus(said)}
+        case "by":
+            length, _, dated = said.partition(" of ")
+            known = length.strip().casefold() in MONTHS
+            return {"by": length.strip().casefold(), "dated": dated.strip()} if known else {"by": said}
+        case "most":
+            return {name: int(said) if said.isdecimal() and len(said) < 6 else -1}
+        case "choices":
+            return {name: tuple(one.strip()[:1000] for one in said.split("|") if one.strip())}
+    measured = re.fullmatch(r"(median|mean|quartiles) of (.*)", said, re.I | re.S) if kind == "typical" else None
+    return {"what": measured[1].casefold(), "attribute": measured[2]} if measured else {name: said}
 
 
 def _read(said: str) -> Condition:
@@ -306,26 +319,6 @@ def _versus(said: str) -> tuple[Condition, ...]:
     cuts = [one.span() for one in re.finditer(r"\b(?:versus\b|vs\b\.?)", _without_quotes(said), re.IGNORECASE)]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(said)]
     return tuple(_read(said[start:end].strip()) for start, end in zip(starts, ends, strict=True))
-
-
-def _by(said: str) -> dict[str, Any]:
-    length, _, dated = said.partition(" of ")
-    return (
-        {"by": length.strip().casefold(), "dated": dated.strip()}
-        if length.strip().casefold() in MONTHS
-        else {"by": said}
-    )
-
-
-_READ: dict[str, Callable[[str], dict[str, Any]]] = {
-    "among": lambda said: {"among": _read(said)},
-    "groups": lambda said: {"groups": _versus(said)},
-    "by": _by,
-    "since": lambda said: {"since": said},
-    "until": lambda said: {"until": said},
-    "most": lambda said: {"most": int(said) if said.isdecimal() and len(said) < 6 else -1},
-    "choices": lambda said: {"choices": tuple(one.strip()[:1000] for one in said.split("|") if one.strip())},
-}
 
 
 # --- the statistic of a request ---------------------------------------------------------------------------------------
@@ -398,27 +391,11 @@ def themes_of(attribute: str, by: str, settings: VaultConfig, book: Codebook | N
         meant = public_field(said, settings, book)
         if not meant:
             some = ", ".join(one for one, kind in settings.fields.items() if field_values(kind))
-            raise CannotAnswer(
-                "themes",
-                f"'{said}' has no public values. "
-                + (
-                    f"These have some: {some}."
-                    if some
-                    else "Name a codebook: "
-                    "discreet code VAULT --book medical-visit, and `discreet codebook show` lists others."
-                ),
-            )
+            raise refusal("themes.some" if some else "themes.none", said=said, some=some)
         public = tuple(field_values(settings.fields[meant]))
         # A unit may have several values of a declared category: to count one of them alone would be false.
         found |= {name: meant, values: public, each: known.get(meant, min(len(public), USUAL_MOST))}
     return found
-
-
-NOT_READ = (
-    "Name a codebook: discreet code VAULT --book NAME, and `discreet codebook show` lists some. Or let the model read "
-    "them: discreet code --statements VAULT."
-)
-"""What makes lists, themes and summaries possible."""
 
 
 MOST_TESTS, LONGEST_TEST, LONGEST_POPULATION = 32, 200, 2_000
@@ -435,19 +412,16 @@ def check_population(where: Sequence[str], settings: VaultConfig) -> str:
     Raises:
         UsageError: if one is no test of a declared field, if they are too long, or single units do not pay.
     """
-    if (
-        len(where) > MOST_TESTS
-        or len(" and ".join(where)) > LONGEST_POPULATION
-        or max(map(len, where), default=0) > 200
-    ):
+    said = " and ".join(where)
+    if len(where) > MOST_TESTS or len(said) > LONGEST_POPULATION or any(len(one) > LONGEST_TEST for one in where):
         raise UsageError(
-            f"A population has {MOST_TESTS} tests of 200 characters at most, and {LONGEST_POPULATION:,} in all, not "
-            f"{len(where)} tests with {len(' and '.join(where)):,}. Give fewer."
+            f"A population has {MOST_TESTS} tests of {LONGEST_TEST} characters at most, and {LONGEST_POPULATION:,} in "
+            f"all, not {len(where)} tests with {len(said):,}. Give fewer."
         )
     if where and settings.payment != "unit":
         raise UsageError("A key of a vault where all pay cannot be bound to a population: it has no statistics.")
     check_known(Count(where=tuple(where)), settings, read=True)
-    return " and ".join(where)
+    return said
 
 
 def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> None:
@@ -464,7 +438,7 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
         CannotAnswer: if what it reads is no declared field, and the documents were not read.
     """
     if algorithm.spec.needs_readings and not read:
-        raise CannotAnswer(algorithm.name, f"The documents were not read. {NOT_READ}")
+        raise refusal("reading.unread", algorithm.name)
     if not isinstance(algorithm, Statistic):
         return
     for name in (*algorithm.fields_tested, *algorithm.dates_read):
@@ -477,11 +451,7 @@ def check_known(algorithm: Algorithm, settings: VaultConfig, *, read: bool) -> N
         _check_value(test, settings.fields[test.field])
     for attribute in algorithm.attributes:
         if not (read or any(matches(name, attribute) for name in settings.fields)):
-            raise CannotAnswer(
-                algorithm.name,
-                f"Nothing is known about '{attribute}': it is no declared field and no code, and the documents were "
-                f"not read. {NOT_READ}",
-            )
+            raise refusal("reading.unknown", algorithm.name, attribute=attribute)
 
 
 def _check_value(test: FieldTest, kind: str) -> None:
@@ -517,11 +487,7 @@ def _dates(settings: VaultConfig) -> list[str]:
         CannotAnswer: if there is none.
     """
     if not (dates := [name for name, kind in settings.fields.items() if kind == "date"]):
-        raise CannotAnswer(
-            "trend",
-            "It asks for a change over time, and the vault has no declared date. Declare one when a vault is made: "
-            "discreet init VAULT --field NAME:date.",
-        )
+        raise refusal("trend.dates")
     return dates
 
 
@@ -554,17 +520,12 @@ def under_schema(
         return algorithm
     found = attribute_meant(schema, algorithm.attribute, embed)
     if found is None:
-        raise CannotAnswer(
-            algorithm.name,
-            f"The documents were read for {', '.join(schema.names)}, and '{algorithm.attribute}' is none of these. Ask "
-            "for one of them, or add it to the codebook and read again: discreet code VAULT --book BOOK.",
-        )
+        known = ", ".join(schema.names)
+        raise refusal("reading.other", algorithm.name, known=known, attribute=algorithm.attribute)
     if isinstance(algorithm, ListValues):
         return replace(algorithm, attribute=found.name)
     if found.type != "number":
-        raise CannotAnswer(
-            algorithm.name, f"'{found.name}' is a {found.type} in the schema, and a typical value needs a number."
-        )
+        raise refusal("reading.no_number", algorithm.name, name=found.name, type=found.type)
     low, high = algorithm.range
     return replace(algorithm, attribute=found.name, low=low, high=high)
 

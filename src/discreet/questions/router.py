@@ -25,7 +25,6 @@ from discreet.errors import CannotAnswer, EngineFailed, UsageError
 from discreet.questions import kinds
 from discreet.questions.foreign import is_foreign
 from discreet.questions.kinds import Guess, guess_kind
-from discreet.questions.lists import SUMMED, VAGUE, split_groups
 from discreet.questions.model_parser import ModelParser, instruct
 from discreet.questions.request import (
     FACT,
@@ -41,20 +40,21 @@ from discreet.questions.request import (
 from discreet.questions.sentences import (
     LONGEST,
     Nouns,
+    Section,
     named_choices,
     normalize_question,
     nouns_of,
-    pattern,
     sentence_of,
     table,
 )
+from discreet.questions.statements import ALL_SAY, VAGUE, split_groups
 from discreet.questions.understanding import check_whole, read_condition, read_foreign, read_request
 from discreet.questions.vocabulary import check_spelling, quoted_in, widen
 from discreet.retrieval.codebook import Codebook
 
+_ROUTER = Section("router")
+
 _ADVICE: dict[str, str] = table("router.advice")
-_ANOTHER = pattern("router.another")
-"""What stands between two questions in one sentence."""
 NAMES = tuple(_ADVICE)
 """The kinds of refusals."""
 _NAMES = {
@@ -238,8 +238,8 @@ class Router:
         # In its own words first: "complaints of patients with breathing problems" names its attribute.
         texts = dict.fromkeys((text, VAGUE.sub(first, text, 1) if vague else text))
         asked = list(product(texts, forms))
-        if kind == "summary" and SUMMED.match(text):  # what all say of themselves, before what is said of a population
-            asked.insert(0, (SUMMED.sub("what do ", text), "list"))
+        if kind == "summary" and ALL_SAY.match(text):  # what all say of themselves, before what is said of a population
+            asked.insert(0, (ALL_SAY.sub("what do ", text), "list"))
         for text, form in asked:
             with suppress(UsageError):
                 found = read_request(text, form, self.settings.fields, self._nouns)
@@ -261,13 +261,11 @@ class Router:
     def _named(self) -> Iterator[str]:
         """Yield the words that are public in the vault, and those of the caller's own earlier questions."""
         yield from self.earlier
-        for name, declared in self.settings.fields.items():
-            yield name
-            for value, labels in field_values(declared).items():
-                yield from (value, *labels)
+        yield from self.settings.fields
+        for value, labels in chain(*(field_values(one).items() for one in self.settings.fields.values())):
+            yield from (value, *labels)
         yield from self.schema.names if self.schema else ()
-        for name, others in self.settings.synonyms.items():
-            yield from (name, *others)
+        yield from self._synonyms
 
     @property
     def plural(self) -> str:
@@ -284,13 +282,15 @@ class Router:
 
     @cached_property
     def _nouns(self) -> Nouns:
-        numbers = [one.called for one in self.schema.attributes if one.type == "number"] if self.schema else []
+        numbers = (one.called for one in (self.schema.attributes if self.schema else ()) if one.type == "number")
+        codes = chain(*(one.values for one in self.book.coded)) if self.book else ()
+        words = chain(self._synonyms, *((one.name, *one.words) for one in codes))
         nouns = nouns_of(self.settings.unit_field, (*self.settings.fields, *chain(*numbers)))
-        codes = [value for attribute in self.book.coded for value in attribute.values] if self.book else []
-        words = chain(
-            self.settings.synonyms, *self.settings.synonyms.values(), *((one.name, *one.words) for one in codes)
-        )
         return replace(nouns, things=frozenset(one.partition("@")[0].casefold() for one in words))
+
+    @property
+    def _synonyms(self) -> Iterator[str]:
+        return chain.from_iterable((name, *others) for name, others in self.settings.synonyms.items())
 
     def _decide_by_model(
         self, parser: ModelParser, question: str, decide: Callable[..., Decision], *, check: bool
@@ -370,7 +370,7 @@ class Router:
 
     def _parts(self, question: str) -> Iterator[str]:
         """Yield the questions in a sentence that is two: as requests, where they are understood."""
-        for part in _ANOTHER.split(sentence_of(question)):
+        for part in _ROUTER.another.split(sentence_of(question)):
             found = None
             with suppress(UsageError):
                 found = self.understand(part)

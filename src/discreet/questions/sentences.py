@@ -13,7 +13,7 @@ from discreet.algorithms.base import Algorithm
 from discreet.algorithms.retrieval import change_vote
 from discreet.algorithms.text.normalize import claim_of, plain_question, without_choices
 from discreet.algorithms.text.phrases import NO, YES
-from discreet.errors import UsageError
+from discreet.errors import CannotAnswer, UsageError
 from discreet.system.words import is_unicode
 
 LONGEST = 300
@@ -47,6 +47,35 @@ def pattern(name: str) -> re.Pattern[str]:
 def table(name: str) -> dict[str, str]:
     """Return the entries of a table by their names."""
     return {one: entry(f"{name}.{one}") for one in look(name)}
+
+
+def strip(found: re.Pattern[str], text: str) -> str:
+    """Return a text without what a pattern finds, until it finds no more."""
+    while (shorter := found.sub("", text, count=1)) != text:
+        text = shorter
+    return text
+
+
+class Section:
+    """The patterns of a section of `words.toml`, by the names of its entries."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found = pattern(f"{self._name}.{name}")
+        setattr(self, name, found)
+        return found
+
+
+_SENTENCES = Section("sentences")
+
+
+def refusal(name: str, kind: str = "", /, **said: object) -> CannotAnswer:
+    """Return a refusal in the words of an entry such as "unsure.lost": of the kind before the point, or a given one."""
+    return CannotAnswer(kind or name.partition(".")[0], entry(f"refusals.{name}").format(**said))
 
 
 _PEOPLE = entry("sentences.people").split()
@@ -102,10 +131,6 @@ def nouns_of(unit: str, fields: Sequence[str]) -> Nouns:
 
 # --- sentences --------------------------------------------------------------------------------------------------------
 
-_OPENING = pattern("sentences.opening")
-_POLITE = pattern("sentences.polite")
-_CLOSING = pattern("sentences.closing")
-_SHORT = pattern("sentences.short")
 _KEYWORDS = tuple(entry("sentences.keywords").split())
 _OTHER = frozenset(entry("sentences.other").split())
 _TYPED = {typed: meant for meant, some in table("sentences.typed").items() for typed in some.split()}
@@ -116,8 +141,8 @@ _TYPED |= {one.replace("'", ""): one for one in entry("sentences.negated").split
 def sentences_of(question: str) -> list[str]:
     """Return the sentences of a question that are more than polite words."""
     text = question.translate(_MARKS)
-    some = [one for one in re.split(r"(?<=[.?!])\s+", _SHORT.sub(r"\1", text)) if re.search(r"\w", one)]
-    return [one for one in some if not _POLITE.fullmatch(one)]
+    some = [one for one in re.split(r"(?<=[.?!])\s+", _SENTENCES.short.sub(r"\1", text)) if re.search(r"\w", one)]
+    return [one for one in some if not _SENTENCES.polite.fullmatch(one)]
 
 
 def sentence_of(question: str) -> str:
@@ -131,9 +156,8 @@ _MARKS = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u00ab\u00bb`*', "") | 
 
 
 def _bare(text: str) -> str:
-    text = _OPENING.sub("", text, count=1) if _OPENING.match(text) else text
-    while (shorter := _CLOSING.sub("", text)) != text:
-        text = shorter
+    text = text[found.end() :] if (found := _SENTENCES.opening.match(text)) else text
+    text = strip(_SENTENCES.closing, text)
     text = re.sub(r"\bw/(?!o\b) ?", "with ", text, flags=FLAGS)
     text = re.sub(r"\bw/o\b", "without", text, flags=FLAGS)
     text = re.sub(r"^# ?(?:of )?", "number of ", text)
@@ -142,12 +166,8 @@ def _bare(text: str) -> str:
 
 def mended(text: str) -> str:
     """Return a sentence with the typing errors of frequent words mended, and abbreviations written out."""
-    words = text.split(" ")
-    words = [_TYPED.get(word.casefold().rstrip("?.,!"), word) for word in words]
-    words = [
-        "many" if word == "may" and place and words[place - 1].casefold() == "how" else word
-        for place, word in enumerate(words)
-    ]
+    words = [_TYPED.get(word.casefold().rstrip("?.,!"), word) for word in text.split(" ")]
+    words = re.sub(r"\b(how) may\b", r"\1 many", " ".join(words), flags=FLAGS).split(" ")
     return " ".join(word if place and _is_name(word) else _mended_word(word) for place, word in enumerate(words))
 
 
@@ -176,7 +196,6 @@ def is_near(left: str, right: str) -> bool:
 # --- phrases ----------------------------------------------------------------------------------------------------------
 
 _ARTICLE = re.compile(r"(?:(?:an?|the|any(?! of\b)|some(?! of\b)|my|our|your|their|his|her|its|each|every)\s+)+", FLAGS)
-_POINTING = pattern("sentences.pointing")
 
 
 def phrase(text: str) -> str:
@@ -194,7 +213,7 @@ def is_plural(text: str) -> bool:
 
 def points_back(text: str) -> bool:
     """Return whether a phrase is only a pronoun, whose noun stands in another question."""
-    return bool(_POINTING.fullmatch(text))
+    return bool(_SENTENCES.pointing.fullmatch(text))
 
 
 def normalize_question(question: str) -> str:
@@ -216,15 +235,13 @@ def normalize_question(question: str) -> str:
 
 NOT_SAID = "not said"
 CHOICES = (YES, NO, NOT_SAID)
-_YES_NO = pattern("sentences.yes_no")
-_NOT_YES_NO = pattern("sentences.not_yes_no")
 
 
 def is_yes_no(question: str) -> bool:
     """Return whether yes or no answers a question. A choice between two things is no yes/no question."""
     plain = plain_question(question)
     last, asks = sentence_of(plain), not plain.rstrip().endswith((".", "!"))
-    return asks and bool(_YES_NO.match(last)) and not _NOT_YES_NO.search(last)
+    return asks and bool(_SENTENCES.yes_no.match(last)) and not _SENTENCES.not_yes_no.search(last)
 
 
 _PREPOSITION = entry("sentences.preposition")
@@ -234,7 +251,6 @@ _EITHER = re.compile(
     rf"(?:{_PREPOSITION} )?{_THING.format('b')}",
     re.IGNORECASE,
 )
-_AFTER_ALL = pattern("sentences.after_all")
 
 
 def named_choices(question: str) -> tuple[str, ...]:
@@ -245,12 +261,12 @@ def named_choices(question: str) -> tuple[str, ...]:
     plain = sentence_of(question)
     if found := _EITHER.fullmatch(plain):
         named = [found["a"], found["b"]]
-    elif found := _AFTER_ALL.fullmatch(plain):
+    elif found := _SENTENCES.after_all.fullmatch(plain):
         parts = [*found["some"].split(", "), found["last"]]
         named = [re.sub(rf"^(?:{_PREPOSITION} )?(?:an?|the) ", "", one.strip(), flags=re.IGNORECASE) for one in parts]
     else:
         return ()
-    alone = all(0 < len(one.split()) < 4 and not _NOT_YES_NO.search(one) for one in named)
+    alone = all(0 < len(one.split()) < 4 and not _SENTENCES.not_yes_no.search(one) for one in named)
     return tuple(named) if alone and len(set(map(str.casefold, named))) == len(named) else ()
 
 

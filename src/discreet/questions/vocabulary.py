@@ -30,9 +30,9 @@ from discreet.algorithms.statistics.conditions import (
     says,
     written,
 )
-from discreet.errors import CannotAnswer, UsageError
+from discreet.errors import UsageError
 from discreet.questions.request import Request
-from discreet.questions.sentences import is_near
+from discreet.questions.sentences import is_near, refusal
 from discreet.retrieval.codebook import Codebook
 
 _SHORTEST, _LONG = 5, 7
@@ -57,11 +57,7 @@ def check_spelling(question: str, phrases: Iterable[str], named: Iterable[str]) 
             continue
         if meant := nearest(word, own):
             asked = re.sub(rf"\b{re.escape(word)}\b", meant, question)
-            raise CannotAnswer(
-                "misspelled",
-                f"Did you mean '{meant}' in place of '{word}'? Then ask: {asked} Otherwise put it in quotes: "
-                f'"{word}".',
-            )
+            raise refusal("misspelled.near", meant=meant, word=word, asked=asked)
 
 
 def quoted_in(question: str) -> list[str]:
@@ -192,13 +188,11 @@ def widen(request: Request, synonyms: Synonyms, quoted: Sequence[str] = (), book
         try:  # as the statistic reads it
             return condition and parse(str(_bare(condition) if alone else condition))
         except UsageError as error:
-            raise CannotAnswer("unsure", f"With the synonyms of its phrases: {error} Put phrases in quotes.") from None
+            raise refusal("unsure.synonyms", error=error) from None
 
     groups = tuple(read(one) or one for one in groups)
     if len({written(one.facts()) for one in groups}) < len({written(one.facts()) for one in request.groups}):
-        raise CannotAnswer(
-            "unsure", "By the custodian's synonyms and codes, its groups are one thing. Put them in quotes."
-        )
+        raise refusal("unsure.one_thing")
     changed = {**{name: read(one) for name, one in wide.items()}, "groups": groups}
     return request.model_copy(update={name: value for name, value in changed.items() if value})
 
