@@ -71,17 +71,25 @@ class Estimator:
         self._all = asyncio.Semaphore(at_once)
         self._of_keys: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
-    async def estimate(self, key_id: str, question: Question) -> Estimated:
+    async def estimate(self, key_id: str, question: Question, flight: Flight | None = None) -> Estimated:
         """Return what a question would cost at most, and whether its answer is free.
+
+        Args:
+            key_id: whose question it is.
+            question: the question.
+            flight: of the question, if it is to be asked. A refusal ends it, so that it lands.
 
         Raises:
             FrontError: if the keeper refuses it, or is not there.
         """
-        begun = self._pacer.arrive()
+        begun, found = flight.begun if flight else self._pacer.arrive(), None
         try:
             found = await self._ask(key_id, question)
         finally:
-            await self._pacer.until_due(begun)
+            if flight is None or isinstance(found, Estimated):
+                await self._pacer.until_due(begun)
+            else:
+                await flight.land(self._pacer)
         if isinstance(found, Refused):
             raise error_of(found)
         return found
@@ -230,15 +238,15 @@ class Asker:
         )
         return FrontQuestion(key, request, model, question, idempotency, again)
 
-    async def estimate(self, asked: FrontQuestion) -> Estimated:
-        """Return what a question would cost at most, from public values alone.
+    async def estimate(self, asked: FrontQuestion, flight: Flight | None = None) -> Estimated:
+        """Return what a question would cost at most, from public values alone; `flight` if it is to be asked.
 
         Raises:
             FrontError: if the keeper refuses it, or is not there.
         """
         if asked.request.task:
             return Estimated(most=UnitCharge.nothing(), free=True, lane="records")
-        return await self._estimator.estimate(asked.key.id, asked.question)
+        return await self._estimator.estimate(asked.key.id, asked.question, flight)
 
     async def _answer(self, asked: FrontQuestion, flight: Flight) -> AnsweredQuestion:
         try:
@@ -269,7 +277,7 @@ class Asker:
                 return known
         place = self.queue.enter(asked.key.id)
         try:
-            most = await self.estimate(asked)
+            most = await self.estimate(asked, flight)
             found = await self._reserve(asked, most)
             flight.reserved.set()
             if isinstance(found, AnsweredQuestion):

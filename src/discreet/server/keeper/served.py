@@ -54,6 +54,12 @@ _SHORTEST_CHECK = 5.0
 _OF_USUAL = 0.5
 _MOST_DECIDED = 1024
 """Decisions about questions that were estimated, and not asked yet."""
+_EACH_KIND = (
+    "What is the most common dummy ailment?",
+    "How many have the dummy ailment?",
+    "Which remedy helps against the dummy ailment?",
+)
+"""A question that is refused, one that is counted, and one of the model: each kind loads words of its own."""
 _KEPT = 60.0
 """Seconds, beside two quanta, for which is kept what was public before a question: its reply has left then."""
 
@@ -89,12 +95,20 @@ class Served:
         self._before: dict[str, tuple[float, Landed]] = {}
         self._decided = OrderedDict[str, tuple[Question, Decision]]()
         self._deciding = threading.Lock()
+        if load:
+            self._load_words()
 
     def warm_up(self) -> None:
         """Read what questions read of the units. Else the first question would, and take longer than measured ones."""
         with suppress(Exception):  # the question will say it
             if stored_dimension(self.vault.settings, self.vault.path / "store") is not None:
                 self.vault.corpus.records()
+
+    def _load_words(self) -> None:
+        """Understand a question of each kind. Else the first one would load the words, and take longer than others."""
+        for words in _EACH_KIND:
+            with suppress(Exception):  # one is refused; any other error is for the question to say
+                self._decide(self.presets.find(""), Question("0" * 32, self.name, "", words))
 
     def estimate(self, question: Question, air: Sequence[str] | None = None) -> Estimated:
         """Return what a question costs at most: from public values, beside a question that is being answered.
