@@ -12,7 +12,8 @@ import pytest
 from discreet.errors import NoSuchVault
 from discreet.server import demo
 from discreet.server.accounts import Accounts
-from discreet.server.supervisor import READY, with_time
+from discreet.server.keeper.hardening import with_time
+from discreet.server.supervisor import READY
 from discreet.vault import Vault
 from tests.server.keepers import ROOT, make_vault
 

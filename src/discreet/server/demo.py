@@ -20,7 +20,8 @@ from discreet.ledger.ledger import open_ledger
 from discreet.server.accounts import Accounts, Limits
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig, read_serve_config
-from discreet.server.supervisor import READY, Supervisor, with_time
+from discreet.server.keeper.hardening import with_time
+from discreet.server.supervisor import READY, Supervisor
 
 KEY, EPSILON = "analyst", 10.0
 SECRET = "demo.key"

@@ -16,6 +16,7 @@ from discreet.generation.remote.endpoint import KEY, PARSER_KEY
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import VARIABLE, ServeConfig
 from discreet.server.front.pacing import default_quantum
+from discreet.server.keeper.hardening import with_time
 from discreet.server.launch import MODULES
 from discreet.server.state_folder import (
     check_ports,
@@ -43,11 +44,6 @@ _MOST_FAILURES = 5
 
 READY = "Ready:"
 """How the line begins, after its time, that says that questions are answered."""
-
-
-def with_time(line: str) -> str:
-    """Return a line of the server with the time before it."""
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}"
 
 
 @dataclass
@@ -85,7 +81,7 @@ class Supervisor:
     """
 
     def __init__(self, config: ServeConfig, say: Say, commands: Mapping[str, Sequence[str]] | None = None) -> None:
-        self._config, self._say = config, lambda line: say(with_time(line))
+        self._config, self._tell = config, say
         found = own_commands(config) if commands is None else commands
         self._keeper = Child("keeper", found["keeper"])
         self._others = [
@@ -116,6 +112,9 @@ class Supervisor:
             self._end()
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def _say(self, line: str) -> None:
+        self._tell(with_time(line))
 
     def _hear(self, *_: object) -> None:
         if self._ending.is_set():

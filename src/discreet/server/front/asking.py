@@ -149,7 +149,6 @@ class FrontQuestion:
         model: the model that answers it.
         question: what crosses the wall.
         idempotency: the client's Idempotency-Key.
-        again: whether a client says that it sends it again.
     """
 
     key: Key
@@ -157,12 +156,6 @@ class FrontQuestion:
     model: Servable
     question: Question
     idempotency: str | None
-    again: bool
-
-    @property
-    def anew(self) -> bool:
-        """Whether to pay again. A client that sends its own request again does not mean that."""
-        return self.request.anew and not self.again
 
     @property
     def rewritten(self) -> str | None:
@@ -232,11 +225,11 @@ class Asker:
             choices=request.choices,
             epsilon=request.epsilon,
             max_tokens=request.max_tokens,
-            anew=request.anew and not again,
+            anew=request.anew and not again,  # a client that sends its own request again does not mean to pay again
             earlier=tuple(turn.text[:LONGEST_TURN] for turn in request.turns[-MOST_TURNS:]),
             where=key.where,
         )
-        return FrontQuestion(key, request, model, question, idempotency, again)
+        return FrontQuestion(key, request, model, question, idempotency)
 
     async def estimate(self, asked: FrontQuestion, flight: Flight | None = None) -> Estimated:
         """Return what a question would cost at most, from public values alone; `flight` if it is to be asked.
@@ -295,7 +288,7 @@ class Asker:
 
     async def _recall(self, asked: FrontQuestion) -> AnsweredQuestion | None:
         fingerprint = asked.request.fingerprint
-        return await recall(self.accounts, asked.key.id, fingerprint, asked.idempotency, anew=asked.anew)
+        return await recall(self.accounts, asked.key.id, fingerprint, asked.idempotency, anew=asked.question.anew)
 
     async def _condense(self, asked: FrontQuestion, flight: Flight) -> FrontQuestion:
         """Return a flight's question as one that stands alone, for nothing; unchanged if the model writes none.
@@ -338,7 +331,7 @@ class Asker:
                 model=asked.model.name,
                 fingerprint=asked.request.fingerprint,
                 idempotency=asked.idempotency,
-                anew=asked.anew,
+                anew=asked.question.anew,
             )
         except AccountsError:
             self._settlements.release(asked.question.id)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+
 @dataclass(frozen=True)
 class ErrorEntry:
     """A line of the table.

@@ -393,7 +393,9 @@ def _task(question: str, earlier: Sequence[ChatMessage], own: Sequence[str]) -> 
     if not earlier and question in _CLIENTS["checks"]:
         return "ok"
     systems = [one.content for one in earlier if one.role == "system" and isinstance(one.content, str)]
-    found = [reply for form, reply in _CLIENTS["system_tasks"].items() if any(re.match(form, text) for text in systems)]
+    found: list[str] = [
+        reply for form, reply in _CLIENTS["system_tasks"].items() if any(re.match(form, text) for text in systems)
+    ]
     for form, reply in _CLIENTS["tasks"].items():
         if re.match(form, question) and (question.endswith(_CHAT_ENDS) or not reply.startswith("{{")):
             found.append(reply)

@@ -1,5 +1,6 @@
 """A vault that is served: opened, its models, and how a question is priced and answered in it."""
 
+import json
 import math
 import os
 import threading
@@ -335,14 +336,8 @@ def _field_card(name: str, kind: str) -> FieldCard:
 def describe(answer: Answer) -> dict[str, Any]:
     """Return the fields of an answer that may leave; `wire.AnswerFields` names each of them."""
     text = answer.public_text if answer.stopped == "public" else answer.text
-    described: dict[str, Any] = _finite(answer.describe(show_public=False))
+    # null in place of numbers that JSON lacks
+    described: dict[str, Any] = json.loads(
+        json.dumps(answer.describe(show_public=False)), parse_constant=lambda _: None
+    )
     return described | {"text": text.strip()}
-
-
-def _finite(content: Any) -> Any:
-    """Return plain data with null in place of numbers that JSON lacks."""
-    if isinstance(content, dict):
-        return {name: _finite(value) for name, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
