@@ -70,7 +70,7 @@ class _Loop(asyncio.SelectorEventLoop):
         """Return the time of the clock."""
         return self.now
 
-    def call_later(self, delay: float, *what: Any, **how: Any) -> asyncio.TimerHandle:
+    def call_later(self, delay: float, *what: Any, **how: Any) -> asyncio.TimerHandle:  # type: ignore[override]
         """Call something after a while: at a moment that differs from now."""
         return super().call_later(max(delay, _LEAST), *what, **how)
 

@@ -375,8 +375,10 @@ def _upload(desk: Desk, request: Request, form: FormData) -> Response:
     files = [(one.filename, one.file) for one in chosen if one.filename]
     manifest = form.get("manifest")
     named = isinstance(manifest, UploadFile) and bool(manifest.filename)
-    written = {name: text_of(form, name) for name in ("text_field", "unit_field", "id_field", "unit_from")}
-    boxes = {name: ticked(form, name) for name in ("each_file", "each_record")}
+    written: dict[str, Any] = {
+        name: text_of(form, name) for name in ("text_field", "unit_field", "id_field", "unit_from")
+    }
+    boxes: dict[str, Any] = {name: ticked(form, name) for name in ("each_file", "each_record")}
     how = messages.HowRead(**{name: text for name, text in written.items() if text}, **boxes, manifest=named)
     table = manifest.file if isinstance(manifest, UploadFile) and named else None
     upload = desk.quarantine.take(vault, how, files, table)
