@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from discreet.errors import NoSuchVault
 from discreet.server import demo
 from discreet.server.accounts import Accounts
+from discreet.server.keeper.hardening import with_time
+from discreet.server.supervisor import READY
 from discreet.vault import Vault
 from tests.server.keepers import ROOT, make_vault
 
@@ -54,12 +58,12 @@ def test_demo_completes_a_vault_that_was_interrupted(tmp_path: Path) -> None:
     assert Vault.open(folder).store.count_documents() == before + 1200
 
 
-def test_demo_tells_when_the_server_is_ready(short_path: Path) -> None:
+def test_demo_tells_when_the_server_is_ready(short_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_vault(short_path / "hospital")
     config, secret = demo.prepare(short_path / "hospital", 8123)
-    supervisor = (ROOT / "src/discreet/server/supervisor.py").read_text()
-    assert f'self._say(f"{demo.READY} ' in supervisor
     assert secret in demo.instructions(config, secret)
+    demo._say(with_time(f"{READY} {config.url}"), config, secret)
+    assert secret in capsys.readouterr().out
 
 
 def test_demo_of_a_folder_that_is_no_vault_ends(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from discreet.errors import PriceChanged, UsageError
 from discreet.generation.toy import ToyModel
+from discreet.questions.vocabulary import public_words
 from discreet.server.caller import Caller, KeeperGone
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.hardening import KeeperLog
@@ -427,3 +428,11 @@ def test_a_cheap_list_has_the_lane_of_the_model(tmp_path: Path) -> None:
     cheap = ask("list: kind", epsilon=0.3 * usual.most.epsilon, lane="records")
     with pytest.raises(PriceChanged):
         served.answer(cheap)
+
+
+def test_words_are_loaded_before_the_first_question(tmp_path: Path) -> None:
+    """Else its refusal would come after those of later ones."""
+    config = config_of(make_vault(tmp_path / "v").path)
+    public_words.cache_clear()
+    Served(config.vaults[0], config, lambda path: Vault.open(path, model=ToyModel()))
+    assert public_words.cache_info().currsize == 1

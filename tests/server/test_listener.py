@@ -167,11 +167,11 @@ def test_no_error_repeats_what_came_or_what_was_replied(listen: Listen, path: Pa
 
     listen(reply)
     for sent, status in (
-        (request_of("/ready", b"{}"), 500),
+        (request_of("/ready", encode(Ready())), 500),
         (request_of("/ready", b'{"canary": "canary"}'), 422),
         (request_of("/ready", b"{canary"), 422),
         (request_of("/canary?canary", b"canary"), 404),
-        (request_of("/ready", b"{}", b"canary: canary\r\n canary canary\r\nx\r\n"), 400),
+        (request_of("/ready", encode(Ready()), b"canary: canary\r\n canary canary\r\nx\r\n"), 400),
         (b"canary\r\n\r\n", 400),
     ):
         with _connect(path) as connection:

@@ -68,4 +68,4 @@ def serve(
     check_served(found)
     if measure:
         (found.run / MEASURED).unlink(missing_ok=True)
-    return Supervisor(found, lambda line: err.print(line, markup=False, highlight=False)).run()
+    return Supervisor(found, lambda line: err.print(line, markup=False, highlight=False, soft_wrap=True)).run()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self, get_type_hints
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from discreet.errors import UsageError
 from discreet.system.database_url import check_no_password, is_postgres
@@ -74,11 +74,13 @@ class OidcConfig:
         """
         people, expected = ("keys", _KEYS) if name == "oidc" else ("custodians", _CUSTODIANS)
         try:
-            fields = _Provider.model_validate(given).model_dump(exclude_unset=True)
-            found = fields.pop(people)
-            keys = found if people == "keys" else dict.fromkeys(found, CUSTODIAN)
-            return cls(keys=tuple(keys.items()), table=f"[{name}]", **fields)
-        except (ValidationError, KeyError, TypeError):  # TypeError: it has the field of the other table
+            found = dict(given)
+            told = _PEOPLE[people].validate_python(found.pop(people), strict=True)
+            keys = told if isinstance(told, dict) else dict.fromkeys(told, CUSTODIAN)
+            if "table" in found or not all(isinstance(value, str) for value in found.values()):
+                raise TypeError
+            return cls(keys=tuple(keys.items()), table=f"[{name}]", **found)
+        except (ValidationError, KeyError, TypeError):
             raise UsageError(f"[{name}] has other fields; expected: {expected}. Correct it: serve.toml") from None
 
     def key_of(self, values: list[str]) -> str | None:
@@ -86,15 +88,7 @@ class OidcConfig:
         return next((key for value, key in self.keys if value in values), None)
 
 
-class _Provider(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    issuer: str
-    client_id: str
-    secret_file: str = ""
-    claim: str = "groups"
-    keys: dict[str, str] = {}
-    custodians: list[str] = []
+_PEOPLE: dict[str, TypeAdapter[Any]] = {"keys": TypeAdapter(dict[str, str]), "custodians": TypeAdapter(list[str])}
 
 
 # --- where the accounts are: a file in the folder, or a database that several servers share --------------------------

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from discreet.privacy.accounting import Budget
-from discreet.server.wire import Call, Id, Message, Population, T, UnitCharge, Value, Whole, Wire
+from discreet.server.wire import Call, Id, Message, Population, T, UnitCharge, Value, Whole, Wire, one_of
 
 PAGE = 50
 """So many entries a page of a list has."""
@@ -228,11 +228,11 @@ class Listing(OfVault[Listed]):
     """A request for a page of a list.
 
     Attributes:
-        what: "documents", "units" or "batches".
+        what: of what.
         skip: how many entries are left out at the beginning.
     """
 
-    what: str
+    what: Annotated[str, Field(pattern=one_of("documents", "units", "batches"))]
     skip: Whole = 0
 
 

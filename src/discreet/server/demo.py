@@ -20,13 +20,12 @@ from discreet.ledger.ledger import open_ledger
 from discreet.server.accounts import Accounts, Limits
 from discreet.server.audit_log import AuditLog
 from discreet.server.config import ServeConfig, read_serve_config
-from discreet.server.supervisor import Supervisor
+from discreet.server.keeper.hardening import with_time
+from discreet.server.supervisor import READY, Supervisor
 
 KEY, EPSILON = "analyst", 10.0
 SECRET = "demo.key"
 """The file in the state folder that keeps the secret of the key, so that the next start prints the same one."""
-READY = "Ready:"
-"""How the line of the supervisor begins that says that questions are answered."""
 
 
 def open_or_build(folder: Path) -> None:
@@ -100,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.build:
             open_or_build(given.folder)
             return 0
-        print(f"Vault: {given.folder}", flush=True)
+        print(with_time(f"Vault: {given.folder}"), flush=True)
         if not given.folder.exists() or any(given.folder.glob("adding.*")):
             made = subprocess.run(
                 [sys.executable, "-m", "discreet.server.demo", str(given.folder), "--build"], check=False
@@ -116,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _say(line: str, config: ServeConfig, secret: str) -> None:
     print(line, flush=True)
-    if line.startswith(READY):
+    if f" {READY} " in line:
         print(f"\n{instructions(config, secret)}\n", flush=True)
 
 

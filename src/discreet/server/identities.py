@@ -10,9 +10,9 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
@@ -137,22 +137,17 @@ class SignInFailed(DiscreetError):  # noqa: N818 - reads better without the suff
     """A sign-in that the provider did not confirm. The text never holds what came from there."""
 
 
-@dataclass(frozen=True)
-class Begun:
+class Begun(NamedTuple):
     """A sign-in that has begun.
 
     Attributes:
-        url: of the provider's page.
-        state: what comes back with the browser.
         nonce: what comes back in the token.
         verifier: proves that the code is exchanged by the one who began.
         back: where the browser comes back to.
     """
 
-    url: str
-    state: str
-    nonce: str = field(repr=False)
-    verifier: str = field(repr=False)
+    nonce: str
+    verifier: str
     back: str
 
 
@@ -169,51 +164,72 @@ class Person:
     values: list[str]
 
 
-class Provider:
-    """A provider of identities."""
+class SignIns:
+    """Sign-ins at a provider of identities that have begun, each in one browser.
 
-    def __init__(self, config: OidcConfig) -> None:
+    Args:
+        config: the provider.
+        path: where the browser comes back to.
+        cookie: the name of the cookie of a browser that went there.
+    """
+
+    def __init__(self, config: OidcConfig, path: str, cookie: str) -> None:
         """For a provider that serve.toml names.
 
         Raises:
             MissingPart: if Authlib is not installed.
             UsageError: if the file with the secret cannot be read.
         """
-        self._config, self._secret = config, _read_secret(config)
+        self._config, self._path, self._cookie, self._secret = config, path, cookie, _read_secret(config)
+        self._begun = Remembered[Begun](WAITS)
         try:
             import authlib.integrations.httpx_client  # type: ignore[import-untyped]  # noqa: F401
         except ImportError:
             raise MissingPart("Sign-in by OpenID Connect needs Authlib", "oidc") from None
 
-    async def begin(self, back: str) -> Begun:
-        """Return a new sign-in, which ends at the address `back`.
+    async def begin(self, request: HTTPConnection) -> Response:
+        """Return a redirection of the browser to the provider.
 
         Raises:
             SignInFailed: if the provider cannot be reached.
         """
-        about = await self._describe()
+        about, back = await self._describe(), f"{address(request)}{self._path}"
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        async with self._client(about, back) as client:
-            address = about["authorization_endpoint"]
-            url, _ = client.create_authorization_url(address, state=state, nonce=nonce, code_verifier=verifier)
-        return Begun(str(url), state, nonce, verifier, back)
+        async with self._client(back) as client:
+            place = about["authorization_endpoint"]
+            url, _ = client.create_authorization_url(place, state=state, nonce=nonce, code_verifier=verifier)
+        self._begun.keep(state, Begun(nonce, verifier, back))
+        response = RedirectResponse(str(url), 303)
+        # "lax": the browser comes back from another site, and must have it then.
+        set_cookie(response, request, self._cookie, state, age=WAITS, sent="lax")
+        return response
 
-    async def finish(self, begun: Begun, code: str) -> Person:
-        """Return the person for whom the provider gave a code.
+    async def finish(self, request: HTTPConnection) -> tuple[Person, str | None]:
+        """Return the person with whom the browser came back, and the name of that person's key; None if there is none.
 
         Raises:
-            SignInFailed: if the provider does not confirm it, or its token does not hold.
+            SignInFailed: if it is another browser, or the provider does not confirm it, or its token does not hold.
         """
+        state, code = (request.query_params.get(name, "") for name in ("state", "code"))
+        own = secrets.compare_digest(state.encode(), cookie_of(request, self._cookie).encode())
+        begun = self._begun.take(state) if own and state else None
+        if begun is None or not code:
+            raise SignInFailed("The browser has begun no such sign-in.")
         about = await self._describe()
         try:
-            async with self._client(about, begun.back) as client:
+            async with self._client(begun.back) as client:
                 token = await client.fetch_token(
                     about["token_endpoint"], grant_type="authorization_code", code=code, code_verifier=begun.verifier
                 )
                 keys = (await client.request("GET", about["jwks_uri"], withhold_token=True)).json()
-            return _person(token["id_token"], keys, begun.nonce, self._config)
+            person = _person(token["id_token"], keys, begun.nonce, self._config)
         except Exception as error:  # of the network, of the provider or of a forger: its text may hold anything
             raise SignInFailed(f"The provider did not confirm the sign-in ({type(error).__name__}).") from None
+        return person, self._config.key_of(person.values)
+
+    def forget(self, response: Response, request: HTTPConnection) -> None:
+        """Remove the cookie of a browser that came back."""
+        set_cookie(response, request, self._cookie, "")
 
     async def _describe(self) -> dict[str, Any]:
         """Return what the provider says of itself."""
@@ -229,7 +245,7 @@ class Provider:
         except Exception as error:  # as above
             raise SignInFailed(f"The provider cannot be reached ({type(error).__name__}).") from None
 
-    def _client(self, about: dict[str, Any], back: str) -> Any:
+    def _client(self, back: str) -> Any:
         from authlib.integrations.httpx_client import AsyncOAuth2Client
 
         return AsyncOAuth2Client(
@@ -241,56 +257,6 @@ class Provider:
             redirect_uri=back,
             timeout=_PATIENCE,
         )
-
-
-class SignIns:
-    """Sign-ins at a provider that have begun, each in one browser.
-
-    Args:
-        config: the provider.
-        path: where the browser comes back to.
-        cookie: the name of the cookie of a browser that went there.
-    """
-
-    def __init__(self, config: OidcConfig, path: str, cookie: str) -> None:
-        """For a provider that serve.toml names.
-
-        Raises:
-            MissingPart, UsageError: if it cannot be used.
-        """
-        self._config, self._path, self._cookie = config, path, cookie
-        self._provider, self._begun = Provider(config), Remembered[Begun](WAITS)
-
-    async def begin(self, request: HTTPConnection) -> Response:
-        """Return a redirection of the browser to the provider.
-
-        Raises:
-            SignInFailed: if the provider cannot be reached.
-        """
-        begun = await self._provider.begin(f"{address(request)}{self._path}")
-        self._begun.keep(begun.state, begun)
-        response = RedirectResponse(begun.url, 303)
-        # "lax": the browser comes back from another site, and must have it then.
-        set_cookie(response, request, self._cookie, begun.state, age=WAITS, sent="lax")
-        return response
-
-    async def finish(self, request: HTTPConnection) -> tuple[Person, str | None]:
-        """Return the person with whom the browser came back, and the name of that person's key; None if there is none.
-
-        Raises:
-            SignInFailed: if it is another browser, or the provider does not confirm it.
-        """
-        state, code = (request.query_params.get(name, "") for name in ("state", "code"))
-        own = secrets.compare_digest(state.encode(), cookie_of(request, self._cookie).encode())
-        begun = self._begun.take(state) if own and state else None
-        if begun is None or not code:
-            raise SignInFailed("The browser has begun no such sign-in.")
-        person = await self._provider.finish(begun, code)
-        return person, self._config.key_of(person.values)
-
-    def forget(self, response: Response, request: HTTPConnection) -> None:
-        """Remove the cookie of a browser that came back."""
-        set_cookie(response, request, self._cookie, "")
 
 
 def _read_secret(config: OidcConfig) -> str | None:

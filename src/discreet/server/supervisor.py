@@ -16,6 +16,7 @@ from discreet.generation.remote.endpoint import KEY, PARSER_KEY
 from discreet.server.caller import KeeperGone, call_once
 from discreet.server.config import VARIABLE, ServeConfig
 from discreet.server.front.pacing import default_quantum
+from discreet.server.keeper.hardening import with_time
 from discreet.server.launch import MODULES
 from discreet.server.state_folder import (
     check_ports,
@@ -39,6 +40,10 @@ _HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PASSWORD = "PGPASSWORD"
 _MOST_FAILURES = 5
 """So often a process may end before the server was ever ready; then the server ends."""
+
+
+READY = "Ready:"
+"""How the line begins, after its time, that says that questions are answered."""
 
 
 @dataclass
@@ -71,12 +76,12 @@ class Supervisor:
 
     Args:
         config: the server's.
-        say: told what happens, a line at a time.
+        say: told what happens, and when, a line at a time.
         commands: how processes are started, by name; the server's own modules if None.
     """
 
     def __init__(self, config: ServeConfig, say: Say, commands: Mapping[str, Sequence[str]] | None = None) -> None:
-        self._config, self._say = config, say
+        self._config, self._tell = config, say
         found = own_commands(config) if commands is None else commands
         self._keeper = Child("keeper", found["keeper"])
         self._others = [
@@ -108,9 +113,8 @@ class Supervisor:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _note(self, line: str) -> None:
-        """Say what happened, and when."""
-        self._say(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}")
+    def _say(self, line: str) -> None:
+        self._tell(with_time(line))
 
     def _hear(self, *_: object) -> None:
         if self._ending.is_set():
@@ -129,7 +133,7 @@ class Supervisor:
                 if not ready and child.failures >= _MOST_FAILURES:
                     look = "; ".join(f"discreet doctor {quoted(vault.path)}" for vault in self._config.vaults)
                     hint = f" Look at each vault: {look}" if child is self._keeper else ""
-                    self._note(f"The {child.name} cannot start.{hint}")
+                    self._say(f"The {child.name} cannot start.{hint}")
                     return 1
             if not begun and is_ready(self._config.ask_socket):
                 begun = True
@@ -141,7 +145,7 @@ class Supervisor:
                     self._say(f"Answers leave at multiples of a time ({quanta}). --quantum SECONDS sets another.")
             if begun and not ready and all(listens(*places[child.name]) for child in self._others):
                 ready = True
-                self._say(f"Ready: {self._config.url}")
+                self._say(f"{READY} {self._config.url}")
                 if any(child.name == "desk" for child in self._others):
                     self._say(f"For the custodian, once, within an hour: {make_link(self._config)}")
         return 0
@@ -178,14 +182,14 @@ class Supervisor:
         if now - child.started > _STEADY:
             child.wait, child.failures = _FIRST_WAIT, 0
         child.process, child.due, child.failures = None, now + child.wait, child.failures + 1
-        self._note(f"The {child.name} ended ({_outcome(code)}). It is started again in {child.wait:g} s.")
+        self._say(f"The {child.name} ended ({_outcome(code)}). It is started again in {child.wait:g} s.")
         child.wait = min(2 * child.wait, _LONGEST_WAIT)
 
     def _end(self) -> None:
         """Ask all processes to end, and wait: the question that runs is answered. A second signal kills."""
         running = [child for child in [*self._others, self._keeper] if child.process is not None]
         if running:
-            self._note("Ending: the question that runs is answered first. Again to end at once.")
+            self._say("Ending: the question that runs is answered first. Again to end at once.")
         for child in running:
             _send(child, signal.SIGTERM)
         while any(child.process is not None and child.process.poll() is None for child in running):
@@ -193,7 +197,7 @@ class Supervisor:
                 for child in running:
                     _send(child, signal.SIGKILL)
                 self._hurried.clear()
-        self._note("Ended.")
+        self._say("Ended.")
 
 
 def own_commands(config: ServeConfig) -> dict[str, Sequence[str]]:

@@ -453,7 +453,13 @@ class Catalog(Call[Catalogued]):
 
 
 class Ready(Call[Readied]):
-    """A request for whether the keeper can answer."""
+    """A request for whether the keeper can answer.
+
+    Attributes:
+        idle: whether the reply waits until all questions that came before are answered.
+    """
+
+    idle: bool = False
 
 
 # --- bytes ------------------------------------------------------------------------------------------------------------

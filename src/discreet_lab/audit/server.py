@@ -54,6 +54,10 @@ HEADERS = ("retry-after", "x-should-retry", "x-discreet-epsilon", "x-discreet-ke
 USUAL = "My thumbs are numb, I have asthma. say: winterhand ."
 
 
+_LEAST = 1e-9
+"""Seconds by which the clock moves at least: less may be lost in its rounding, and who waits would wait for ever."""
+
+
 class _Loop(asyncio.SelectorEventLoop):
     """An event loop whose clock moves on when nothing is left to do: work takes no time, and waiting takes no work."""
 
@@ -65,6 +69,10 @@ class _Loop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Return the time of the clock."""
         return self.now
+
+    def call_later(self, delay: float, *what: Any, **how: Any) -> asyncio.TimerHandle:  # type: ignore[override]
+        """Call something after a while: at a moment that differs from now."""
+        return super().call_later(max(delay, _LEAST), *what, **how)
 
     def run_in_executor(self, *work: Any) -> Any:  # type: ignore[override]
         """Begin work in a thread; until it is done, the clock stands."""

@@ -26,6 +26,7 @@ from discreet.ledger.ledger import open_ledger
 from discreet.privacy.accounting import Spending
 from discreet.retrieval.documents import Document
 from discreet.server.accounts import Accounts, Limits
+from discreet.server.supervisor import READY
 from discreet.vault import Vault
 from discreet_lab.experiments.common import TableWriter, add_csv_option, write_table
 from discreet_lab.experiments.serving_processes import (
@@ -337,7 +338,7 @@ def serving(vault: Path) -> Iterator[tuple[int, float, list[float]]]:
             assert process.stderr is not None
             for line in process.stderr:
                 said.append(line)
-                if line.startswith("Ready:"):
+                if f" {READY} " in line:
                     break
             else:
                 raise RuntimeError(f"The server does not start. It said: {''.join(said)}")

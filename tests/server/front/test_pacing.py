@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.front.pacing import A_TICK, TICK, Arrival, Pacer, default_quantum
-from discreet.server.wire import Answered, Question, Refused
+from discreet.server.front.pacing import A_TICK, STEP, TICK, Arrival, Pacer, default_quantum
+from discreet.server.wire import Answered, Estimate, Estimated, Question, Refused
+from discreet_lab.audit.server import _Loop
 from tests.server.front.fakes import FakeKeeper, drive, running
 
 
@@ -58,6 +59,30 @@ class UnequalKeeper(FakeKeeper):
         return await super().question(question)
 
 
+class RefusingKeeper(FakeKeeper):
+    """Refuses what it understands, as beside an answer: after a while."""
+
+    async def estimate(self, asked: Estimate) -> Estimated | Refused:
+        await super().estimate(asked)
+        return Refused("cannot_answer", kind="superlative")
+
+
+@pytest.mark.parametrize("estimating", [0.01, 0.06])
+def test_refusal_leaves_at_the_first_step_after_its_request(tmp_path: Path, estimating: float) -> None:
+    async def main() -> float:
+        keeper = RefusingKeeper()
+        keeper.estimating = estimating
+        async with running(tmp_path, keeper, quantum=2.0) as front:
+            secret, clock = front.key()[1], asyncio.get_running_loop().time
+            front.app.state.services.pacer._clock = clock
+            begun = clock()
+            assert (await front.ask(secret)).status_code == 400
+            return clock() - begun
+
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        assert STEP <= runner.run(main()) <= STEP + TICK
+
+
 @pytest.mark.parametrize("took", [0.0, 0.5])
 def test_time_of_a_waiting_question_does_not_show(tmp_path: Path, took: float) -> None:
     async def test() -> None:
@@ -80,7 +105,7 @@ def test_time_of_a_waiting_question_does_not_show(tmp_path: Path, took: float) -
 
 
 @pytest.mark.parametrize(
-    ("quantum", "took", "left_at"), [(2.0, 0.01, 0.1), (2.0, 0.13, 0.2), (0.05, 0.03, 0.05), (0.0, 0.3, 0.3)]
+    ("quantum", "took", "left_at"), [(2.0, 0.01, 0.075), (2.0, 0.13, 0.15), (0.05, 0.03, 0.05), (0.0, 0.3, 0.3)]
 )
 def test_what_reads_nothing_private_leaves_at_a_step(quantum: float, took: float, left_at: float) -> None:
     clock = Clock()
@@ -106,7 +131,7 @@ def test_replies_leave_together_at_a_tick_in_the_order_of_their_requests(ready: 
 
         await asyncio.gather(*(reply(number, place) for place, number in enumerate(ready)))
         times = sorted(left)
-        return [sorted(number for _, number in times[start : start + A_TICK]) for start in range(0, 96, A_TICK)]
+        return [sorted(number for _, number in times[start : start + A_TICK]) for start in range(0, 3 * A_TICK, A_TICK)]
 
     assert asyncio.run(test()) == [list(range(start, start + A_TICK)) for start in range(0, 3 * A_TICK, A_TICK)]
 

@@ -1,4 +1,5 @@
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
@@ -8,8 +9,11 @@ import pytest
 
 from discreet.server.front.errors import FrontError
 from discreet.server.front.pacing import Queue, Ticket
+from discreet.server.front.requests import parse_chat
 from discreet.server.front.services import Services
-from tests.server.front.fakes import FakeKeeper, Front
+from discreet.server.wire import Answered, Question, Readied, Ready, Refused
+from discreet_lab.audit.server import _Loop
+from tests.server.front.fakes import QUESTION, FakeKeeper, Front
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -188,3 +192,57 @@ def test_a_front_that_starts_again_waits_for_the_answer_that_the_keeper_still_ma
         assert await taken(tmp_path / "again", resumed=True) >= 0.5
 
     run(test)
+
+
+class BusyKeeper(FakeKeeper):
+    """Still makes an answer to a front that is gone."""
+
+    def __init__(self, took: float) -> None:
+        super().__init__()
+        self.lane, self.longest, self._ends = "records", {"records": 0.01, "voters": 0.45}, took
+
+    async def ends(self) -> None:
+        await asyncio.sleep(max(0.0, self._ends - asyncio.get_running_loop().time()))
+
+    async def ready(self, asked: Ready) -> Readied:
+        if asked.idle:
+            await self.ends()
+        return Readied(True, True)
+
+    async def question(self, question: Question) -> Answered | Refused:
+        await self.ends()
+        return await super().question(question)
+
+
+class HastyKeeper(BusyKeeper):
+    """BROKEN: says that it has answered everything, and has not."""
+
+    async def ready(self, asked: Ready) -> Readied:
+        return Readied(True, True)
+
+
+def first_reply_of_a_front(folder: Path, keeper: BusyKeeper) -> float:
+    """Return when the first reply of a front that starts again leaves, on a clock that work does not move."""
+
+    async def main() -> float:
+        front, clock = Front(folder, keeper, quantum=None), asyncio.get_running_loop().time
+        services = Services(front.config, keeper, front.accounts, front.log, clock, resumed=True)
+        assert await services.catalog.read()
+        body = {"model": "hospital", "messages": [{"role": "user", "content": QUESTION}]}
+        asked = parse_chat(json.dumps(body).encode())
+        await (await services.asker.begin(front.key()[0], asked)).outcome()
+        return clock()
+
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        return runner.run(main())
+
+
+def test_answer_longer_than_any_measured_does_not_show_after_a_restart(tmp_path: Path) -> None:
+    """Both are longer, and the first question starts at the same multiple of the longest one that was measured."""
+    one, other = (first_reply_of_a_front(tmp_path / str(took), BusyKeeper(took)) for took in (0.6, 0.9))
+    assert one == other > 1.0
+
+
+def test_restart_that_does_not_wait_for_the_keeper_is_caught(tmp_path: Path) -> None:
+    one, other = (first_reply_of_a_front(tmp_path / str(took), HastyKeeper(took)) for took in (0.6, 0.9))
+    assert one < other

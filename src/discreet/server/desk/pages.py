@@ -130,12 +130,12 @@ def _show_questions(desk: Desk, request: Request) -> Response:
 
 
 def _show_progress(desk: Desk, request: Request) -> Response:
-    task = desk.tasks.latest()
+    task = desk.tasks.latest
     return desk.show(request, "progress.html", "Progress", task=task, progress=_progress(desk))
 
 
 def _tell_progress(desk: Desk, request: Request) -> Response:
-    task = desk.tasks.latest()
+    task = desk.tasks.latest
     return JSONResponse({"state": task.state if task else "", **asdict(_progress(desk))})
 
 
@@ -352,8 +352,6 @@ LISTS = ("documents", "units", "batches")
 def _show_documents(desk: Desk, request: Request) -> Response:
     query = request.query_params
     vault, what = desk.vault(query.get("vault")), query.get("list", "batches")
-    if what not in LISTS:
-        raise UsageError("There is no such list. Choose documents, units or batches.")
     skip = number(query.get("skip", ""))
     listed = desk.ask(messages.Listing(vault, what, skip))
     return desk.show(
@@ -377,15 +375,11 @@ def _upload(desk: Desk, request: Request, form: FormData) -> Response:
     files = [(one.filename, one.file) for one in chosen if one.filename]
     manifest = form.get("manifest")
     named = isinstance(manifest, UploadFile) and bool(manifest.filename)
-    how = messages.HowRead(
-        text_field=text_of(form, "text_field") or "text",
-        unit_field=text_of(form, "unit_field"),
-        id_field=text_of(form, "id_field") or "id",
-        unit_from=text_of(form, "unit_from"),
-        manifest=named,
-        each_file=ticked(form, "each_file"),
-        each_record=ticked(form, "each_record"),
-    )
+    written: dict[str, Any] = {
+        name: text_of(form, name) for name in ("text_field", "unit_field", "id_field", "unit_from")
+    }
+    boxes: dict[str, Any] = {name: ticked(form, name) for name in ("each_file", "each_record")}
+    how = messages.HowRead(**{name: text for name, text in written.items() if text}, **boxes, manifest=named)
     table = manifest.file if isinstance(manifest, UploadFile) and named else None
     upload = desk.quarantine.take(vault, how, files, table)
     desk.record("upload", upload.id, vault=vault, sha256=upload.digest)

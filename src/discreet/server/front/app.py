@@ -7,7 +7,6 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -23,7 +22,7 @@ from discreet.server.audit_log import AuditLog
 from discreet.server.caller import Caller
 from discreet.server.config import ServeConfig, read_server_id
 from discreet.server.connections import silence_process, uvicorn_config
-from discreet.server.front.asking import Asker, settle_lost
+from discreet.server.front.asking import settle_lost
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.gate import Gate, error_response
 from discreet.server.front.mcp import mcp_app, mcp_server
@@ -31,7 +30,7 @@ from discreet.server.front.pages import pages_router
 from discreet.server.front.replies import Chunk
 from discreet.server.front.routes import SCHEMAS, chat_routes, open_routes, own_routes
 from discreet.server.front.services import Services
-from discreet.server.front.telling import LOGGER, metrics_app, note_failure, type_name
+from discreet.server.front.telling import LOGGER, metrics_app, note_failure
 from discreet.server.state_folder import check_ports
 from discreet.server.wire import ANALYSTS
 
@@ -117,27 +116,13 @@ CONNECTIONS = 2048
 """So many connections at most; a further one gets 503 at once."""
 
 
-class FrontServer(uvicorn.Server):
-    """A server that refuses new questions from the signal on, and answers those that it has."""
-
-    def __init__(self, config: uvicorn.Config, asker: Asker) -> None:
-        super().__init__(config)
-        self._asker = asker
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop: new questions get 503, questions in flight are answered."""
-        self._asker.stopping = True
-        super().handle_exit(sig, frame)
+class QuietServer(uvicorn.Server):
+    """A server that leaves signals alone. The framework would raise them again, and the process would die of it."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at a signal. The framework would raise it again at the end, and the process would die of it."""
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        """Capture none."""
+        yield
 
 
 def main(config: ServeConfig) -> int:
@@ -161,7 +146,6 @@ def main(config: ServeConfig) -> int:
 def log_lines() -> None:
     """Write the front's own lines to stderr."""
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
     LOGGER.handlers = [handler]
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
@@ -170,26 +154,25 @@ def log_lines() -> None:
 async def _serve(app: FastAPI, services: Services) -> None:
     asyncio.get_running_loop().set_exception_handler(_note)
     config = services.config
-    server = FrontServer(
-        uvicorn_config(app, CONNECTIONS, host=config.host, port=config.port, **config.tls), services.asker
-    )
+    server = QuietServer(uvicorn_config(app, CONNECTIONS, host=config.host, port=config.port, **config.tls))
     socket = str(config.metrics_socket)
     shown = metrics_app(services.metrics, services.note_state)
-    listener = uvicorn.Server(uvicorn_config(shown, CONNECTIONS, uds=socket, lifespan="off"))
-    listener.capture_signals = _no_signals  # type: ignore[method-assign]
+    listener = QuietServer(uvicorn_config(shown, CONNECTIONS, uds=socket, lifespan="off"))
+
+    def stop(number: int) -> None:
+        """Stop: new questions get 503, questions in flight are answered; at a second Ctrl-C none."""
+        services.asker.stopping = True
+        server.handle_exit(number, None)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
     beside = asyncio.create_task(listener.serve())
     await server.serve()
     listener.should_exit = True
     await beside
 
 
-@contextmanager
-def _no_signals() -> Iterator[None]:
-    """Leave the signals to the server of the analysts."""
-    yield
-
-
 def _note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Write the type of an exception that no task has read."""
     error = context.get("exception")
-    LOGGER.warning('{"failed":"task","exception":"%s"}', type_name(error) if error else "none")
+    LOGGER.warning('{"failed":"task","exception":"%s"}', type(error).__name__ if error else "none")

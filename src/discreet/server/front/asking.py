@@ -71,17 +71,25 @@ class Estimator:
         self._all = asyncio.Semaphore(at_once)
         self._of_keys: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
-    async def estimate(self, key_id: str, question: Question) -> Estimated:
+    async def estimate(self, key_id: str, question: Question, flight: Flight | None = None) -> Estimated:
         """Return what a question would cost at most, and whether its answer is free.
+
+        Args:
+            key_id: whose question it is.
+            question: the question.
+            flight: of the question, if it is to be asked. A refusal ends it, so that it lands.
 
         Raises:
             FrontError: if the keeper refuses it, or is not there.
         """
-        begun = self._pacer.arrive()
+        begun, found = flight.begun if flight else self._pacer.arrive(), None
         try:
             found = await self._ask(key_id, question)
         finally:
-            await self._pacer.until_due(begun)
+            if flight is None or isinstance(found, Estimated):
+                await self._pacer.until_due(begun)
+            else:
+                await flight.land(self._pacer)
         if isinstance(found, Refused):
             raise error_of(found)
         return found
@@ -141,7 +149,6 @@ class FrontQuestion:
         model: the model that answers it.
         question: what crosses the wall.
         idempotency: the client's Idempotency-Key.
-        again: whether a client says that it sends it again.
     """
 
     key: Key
@@ -149,12 +156,6 @@ class FrontQuestion:
     model: Servable
     question: Question
     idempotency: str | None
-    again: bool
-
-    @property
-    def anew(self) -> bool:
-        """Whether to pay again. A client that sends its own request again does not mean that."""
-        return self.request.anew and not self.again
 
     @property
     def rewritten(self) -> str | None:
@@ -224,21 +225,21 @@ class Asker:
             choices=request.choices,
             epsilon=request.epsilon,
             max_tokens=request.max_tokens,
-            anew=request.anew and not again,
+            anew=request.anew and not again,  # a client that sends its own request again does not mean to pay again
             earlier=tuple(turn.text[:LONGEST_TURN] for turn in request.turns[-MOST_TURNS:]),
             where=key.where,
         )
-        return FrontQuestion(key, request, model, question, idempotency, again)
+        return FrontQuestion(key, request, model, question, idempotency)
 
-    async def estimate(self, asked: FrontQuestion) -> Estimated:
-        """Return what a question would cost at most, from public values alone.
+    async def estimate(self, asked: FrontQuestion, flight: Flight | None = None) -> Estimated:
+        """Return what a question would cost at most, from public values alone; `flight` if it is to be asked.
 
         Raises:
             FrontError: if the keeper refuses it, or is not there.
         """
         if asked.request.task:
             return Estimated(most=UnitCharge.nothing(), free=True, lane="records")
-        return await self._estimator.estimate(asked.key.id, asked.question)
+        return await self._estimator.estimate(asked.key.id, asked.question, flight)
 
     async def _answer(self, asked: FrontQuestion, flight: Flight) -> AnsweredQuestion:
         try:
@@ -269,7 +270,7 @@ class Asker:
                 return known
         place = self.queue.enter(asked.key.id)
         try:
-            most = await self.estimate(asked)
+            most = await self.estimate(asked, flight)
             found = await self._reserve(asked, most)
             flight.reserved.set()
             if isinstance(found, AnsweredQuestion):
@@ -287,7 +288,7 @@ class Asker:
 
     async def _recall(self, asked: FrontQuestion) -> AnsweredQuestion | None:
         fingerprint = asked.request.fingerprint
-        return await recall(self.accounts, asked.key.id, fingerprint, asked.idempotency, anew=asked.anew)
+        return await recall(self.accounts, asked.key.id, fingerprint, asked.idempotency, anew=asked.question.anew)
 
     async def _condense(self, asked: FrontQuestion, flight: Flight) -> FrontQuestion:
         """Return a flight's question as one that stands alone, for nothing; unchanged if the model writes none.
@@ -330,7 +331,7 @@ class Asker:
                 model=asked.model.name,
                 fingerprint=asked.request.fingerprint,
                 idempotency=asked.idempotency,
-                anew=asked.anew,
+                anew=asked.question.anew,
             )
         except AccountsError:
             self._settlements.release(asked.question.id)

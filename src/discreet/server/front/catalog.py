@@ -8,7 +8,7 @@ from discreet.errors import DiscreetError
 from discreet.server.accounts import Key
 from discreet.server.caller import PATIENCE, Keeper
 from discreet.server.front.errors import FrontError
-from discreet.server.wire import Catalog, Catalogued, Lane, ModelCard, UnitCharge, VaultCard
+from discreet.server.wire import Catalog, Catalogued, Lane, ModelCard, VaultCard
 
 REFRESH = 60.0
 RETRY = 0.5
@@ -72,11 +72,6 @@ class CatalogCache:
             FrontError: if no catalog has come yet.
         """
         return [one for one in self._known().values() if one.vault.name in key.vaults and key.allows(one.name)]
-
-    def usual(self, key: Key) -> dict[str, tuple[str, UnitCharge]]:
-        """Return, by the name of each model that a key may ask, its vault and the most that a question costs."""
-        models = self.all(key) if self.loaded else []
-        return {one.name: (one.vault.name, one.model.most) for one in models}
 
     def find(self, key: Key, name: str) -> Servable:
         """Return a model that a key may ask.

@@ -1,38 +1,16 @@
 """The errors that a client can get: one table of codes with their statuses, types and messages.
 
-A message is one of this table. The text of an exception never passes the front.
+The table is errors.toml. A message is one of it. The text of an exception never passes the front.
 """
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
-
-KIND_ADVICE = MappingProxyType(
-    {
-        "count": "It asks for a number. Ask the vault's own model how many have a thing, or name public choices.",
-        "comparison": "It compares a number with an expectation. Compare two groups, or ask for the number.",
-        "list": "It asks for several things. Ask for one thing at a time.",
-        "nothing-named": "It names nothing that documents could speak of. Name a thing.",
-        "follow-up": "It refers to an earlier question. Write the whole question.",
-        "summary": "It asks for a summary. Ask for one fact.",
-        "superlative": "It asks for the most, the main or the best. Ask for a list, a share or a typical number.",
-        "two-things": "It joins or compares several things. Ask about each by itself: How many patients have fever?",
-        "left-out": "A part of it would not be looked for in the texts, such as 'on', 'before', a month, a letter or "
-        "'+'. Leave it out if the rest alone is what you mean.",
-        "population": "Which values the declared fields have is not public. Ask about all, or name what texts say.",
-        "unsure": "It can be read in several ways. Ask in simpler words, or write it as a request, with quotes: "
-        'count: "fever", among "winter hand".',
-        "misspelled": "A word of it is near to another one. Write that one, or put the word in quotes if it is meant.",
-        "other": "It asks for what no document states. Ask for a fact, a number or a list.",
-        "other-language": "It is in a language that the vault's model does not read.",
-        "bound": "The key is bound to a population, and the model's voters read the documents of all. Ask for a "
-        "statistic of the vault's own model: a count, a share, a list.",
-        "person": "It asks about one individual. Ask what holds for many of them.",
-    }
-)
-"""What the client can do about a kind of question that cannot be answered."""
 
 
 @dataclass(frozen=True)
@@ -56,81 +34,10 @@ class ErrorEntry:
     paid: bool = False
 
 
-_INVALID = "invalid_request_error"
-_QUOTA = "insufficient_quota"
-_SERVER = "server_error"
-
-ERRORS = MappingProxyType(
-    {
-        "invalid_request": ErrorEntry(400, _INVALID, "The request is not valid. Nothing was paid."),
-        "question_too_long": ErrorEntry(
-            400,
-            _INVALID,
-            "The question, with its choices, is too long. It may have 600 characters, or fewer if the vault's model "
-            "takes no more. Shorten it. Nothing was paid.",
-        ),
-        "cannot_answer": ErrorEntry(
-            400, _INVALID, "The vault cannot answer a question of this kind. Nothing was paid."
-        ),
-        "invalid_api_key": ErrorEntry(
-            401, "authentication_error", "The API key is not valid. Send a valid key as 'Authorization: Bearer KEY'."
-        ),
-        "not_allowed": ErrorEntry(
-            403, "permission_error", "The key may not use this model. GET /v1/models lists the models of the key."
-        ),
-        "per_question_limit": ErrorEntry(
-            402, _QUOTA, "The question may cost more than the key may pay for one question. Nothing was paid."
-        ),
-        "key_budget_exhausted": ErrorEntry(
-            402,
-            _QUOTA,
-            "The budget of the key cannot pay for this question. Ask the custodian for more: "
-            "POST /v1/budget/requests. Nothing was paid.",
-        ),
-        "key_questions_exhausted": ErrorEntry(
-            402, _QUOTA, "The key has used its number of questions. Ask the custodian for more. Nothing was paid."
-        ),
-        "price_changed": ErrorEntry(
-            402,
-            _QUOTA,
-            "The question costs more than it did when it was estimated. Ask again to see the new price. "
-            "Nothing was paid.",
-        ),
-        "vault_budget_exhausted": ErrorEntry(
-            402, _QUOTA, "The budget of the vault cannot pay for this question. The request was refused."
-        ),
-        "not_found": ErrorEntry(404, _INVALID, "There is no such route. See docs/serve.md for the routes."),
-        "model_not_found": ErrorEntry(
-            404, _INVALID, "There is no such model. GET /v1/models lists the models of the key."
-        ),
-        "method_not_allowed": ErrorEntry(405, _INVALID, "The route does not allow this method."),
-        "timed_out": ErrorEntry(408, _INVALID, "The body of the request did not arrive in time. Nothing was paid."),
-        "too_large": ErrorEntry(413, _INVALID, "The body is larger than 64 KiB. Shorten it. Nothing was paid."),
-        "idempotency_mismatch": ErrorEntry(
-            422, _INVALID, "This Idempotency-Key was sent with another request. Use a new one. Nothing was paid."
-        ),
-        "rate_limited": ErrorEntry(
-            429, "rate_limit_error", "The key asks or signs in too often. Wait. Nothing was paid.", 10, retry=True
-        ),
-        "queue_full": ErrorEntry(503, _SERVER, "Too many questions wait. Nothing was paid.", 10, retry=True),
-        "starting": ErrorEntry(503, _SERVER, "The server starts. Nothing was paid.", 5, retry=True),
-        "stopping": ErrorEntry(503, _SERVER, "The server stops. Nothing was paid.", 10, retry=True),
-        "ledger_unavailable": ErrorEntry(
-            503, _SERVER, "The ledger cannot be written. Without it nothing is released.", 30, retry=True
-        ),
-        "store_unavailable": ErrorEntry(503, _SERVER, "The documents cannot be read.", 30, retry=True),
-        "interrupted": ErrorEntry(
-            500,
-            _SERVER,
-            "The question was interrupted after it may have been paid. GET /v1/budget shows what was charged. "
-            "To pay again before ten minutes have passed, set discreet.anew.",
-            paid=True,
-        ),
-        "internal_error": ErrorEntry(
-            500, _SERVER, "The server met an unexpected error. GET /v1/budget shows what was charged.", paid=True
-        ),
-    }
-)
+_TABLE = tomllib.loads(files("discreet.server.front").joinpath("errors.toml").read_text(encoding="utf-8"))
+KIND_ADVICE: Mapping[str, str] = MappingProxyType(_TABLE["advice"])
+"""What the client can do about a kind of question that cannot be answered."""
+ERRORS = MappingProxyType({code: ErrorEntry(**entry) for code, entry in _TABLE["errors"].items()})
 """Every error by its code."""
 
 

@@ -5,10 +5,11 @@ body of a request is read once, within bounds, as one JSON object in which no na
 """
 
 import asyncio
+import re
 import secrets
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cache
+from typing import Any, Literal, NamedTuple
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -22,14 +23,13 @@ from discreet.server.accounts import AccountsError, Key
 from discreet.server.front.errors import FrontError, invalid
 from discreet.server.front.pacing import Pacer
 from discreet.server.front.requests import LARGEST_BODY, parse, parse_object, refusal
-from discreet.server.front.telling import type_name, write_line
+from discreet.server.front.telling import write_line
 from discreet.server.wire import WireError, collect
 
 Who = Literal["all", "analyst", "page"]
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(NamedTuple):
     """A route.
 
     Attributes:
@@ -41,13 +41,6 @@ class Route:
     method: str
     path: str
     who: Who
-
-    def matches(self, path: str) -> bool:
-        """Return whether a path is one of this route."""
-        own, other = self.path.split("/"), path.split("/")
-        return len(own) == len(other) and all(
-            (name.startswith("{") and bool(given)) or name == given for name, given in zip(own, other, strict=True)
-        )
 
 
 _PAGES = (
@@ -73,9 +66,14 @@ ROUTES = (
 """The table. A test compares it with the routes of the app."""
 
 
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)))
+
+
 def find_route(method: str, path: str) -> tuple[Route | None, tuple[str, ...]]:
     """Return the route of a request, or none, and the methods that its path allows."""
-    own = [route for route in ROUTES if route.matches(path)]
+    own = [route for route in ROUTES if _pattern(route.path).fullmatch(path)]
     found = next((route for route in own if route.method == method), None)
     return found, tuple(sorted(route.method for route in own))
 
@@ -122,10 +120,10 @@ class Gate:
         except (
             AccountsError
         ) as error:  # nothing was paid: `Asker` and `Services` turn those after a payment into others
-            line |= {"code": "ledger_unavailable", "exception": type_name(error)}
+            line |= {"code": "ledger_unavailable", "exception": type(error).__name__}
             await self._refuse(FrontError("ledger_unavailable"), scope, receive, sending)
         except Exception as error:  # contained: its text may hold anything
-            line |= {"code": "internal_error", "exception": type_name(error)}
+            line |= {"code": "internal_error", "exception": type(error).__name__}
             await self._refuse(FrontError("internal_error"), scope, receive, sending)
         finally:
             self._count(str(line.get("route", "none")), int(line.get("status", 0)))

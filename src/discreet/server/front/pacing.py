@@ -26,9 +26,9 @@ Sleep = Callable[[float], Awaitable[None]]
 
 MARGIN, OVERHEAD = 1.1, 0.05
 """By which an answer may take longer than a measured one, and seconds of the server's own work beside it."""
-STEP = 0.1
+STEP = 0.075
 """Seconds, or the least quantum if that is less: far above the time of an estimate beside an answer."""
-TICK, A_TICK = 0.05, 32
+TICK, A_TICK = 0.025, 16
 """Replies leave at multiples of so many seconds of the clock, and so many at most at one of them."""
 _DIGITS = 6
 
@@ -169,9 +169,11 @@ class Queue:
         self._waiting.setdefault(key_id, deque()).append(ticket)
         return ticket
 
-    def rest(self, seconds: float) -> None:
-        """Call no question for so long."""
-        self._next_start = max(self._next_start, self._clock() + seconds)
+    def hold(self, spacing: float) -> Ticket:
+        """Return the place of a question that a front before this one left with the keeper: its turn begins now."""
+        self._next_start = self._clock() + spacing
+        self.running = Ticket("", self._clock(), spacing)
+        return self.running
 
     async def wait(self, ticket: Ticket, spacing: float = 0.0) -> None:
         """Wait until the ticket's question may go to the keeper. `leave` must follow, in any case."""

@@ -30,7 +30,6 @@ from discreet.server.front.replay import too_often
 from discreet.server.front.requests import ChatRequest, chat_of, parse
 from discreet.server.front.routes import Chat, MoreBudget, budget_of, estimate_of, request_more
 from discreet.server.front.services import Services
-from discreet.server.front.telling import type_name
 from discreet.server.identities import (
     Remembered,
     SignInFailed,
@@ -277,7 +276,7 @@ class Pages:
         except FrontError as error:
             failed = error
         except DiscreetError as error:  # of the accounts or the audit log; the asker has errors of its own
-            request.state.line["exception"] = type_name(error)
+            request.state.line["exception"] = type(error).__name__
             failed = FrontError("ledger_unavailable")
         request.state.line["code"] = failed.code
         key = getattr(request.state, "key", None)
@@ -318,7 +317,7 @@ class Pages:
                 return self._refuse(request, NO_KEY, 403)
             await self._count_sign_in(request, key, subject=person.subject)
         except SignInFailed as error:
-            request.state.line["exception"] = type_name(error)
+            request.state.line["exception"] = type(error).__name__
             return self._refuse(request, FAILED, 401)
         except UsageError:  # there is no such key
             return self._refuse(request, NO_KEY, 403)

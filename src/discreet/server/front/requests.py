@@ -7,8 +7,10 @@ must be, there and in the refusal of another value. A refusal repeats nothing th
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -22,12 +24,10 @@ LARGEST_BODY = 64 * 1024
 _DEEPEST = 9
 """So many objects and references of a JSON schema are looked into for its enum."""
 
-IGNORED = (
-    *("temperature", "top_p", "top_k", "min_p", "seed", "user", "presence_penalty", "frequency_penalty"),
-    *("repetition_penalty", "logit_bias", "metadata", "store", "service_tier", "reasoning_effort"),
-    *("parallel_tool_calls", "tools", "functions", "function_call", "prediction", "verbosity", "safety_identifier"),
-    *("prompt_cache_key", "reasoning", "thinking"),
+_CLIENTS: dict[str, Any] = tomllib.loads(
+    files("discreet.server.front").joinpath("clients.toml").read_text(encoding="utf-8")
 )
+IGNORED = tuple(_CLIENTS["ignored"])
 """Known fields that change nothing. They are listed in the reply; a field of another name is not repeated."""
 
 _MEANT = re.compile(
@@ -46,31 +46,6 @@ _MISPLACED = (
 _TEMPLATE = re.compile(r"\A### Task:|<(?:context|source)[ >]")
 """The templates of open-webui: its own tasks, and a question beside the text of a file or of a web search."""
 _CHAT_ENDS = "</chat_history>"
-_TASKS = {
-    r"### Task:\s+(?:Generate|Create|Suggest)\b.* title\b": '{{"title": {title}}}',
-    r"### Task:\s+(?:Generate|Create|Suggest)\b.* tags\b": '{{"tags": []}}',
-    r"### Task:\s+(?:Generate|Create|Suggest)\b.* follow-up\b": '{{"follow_ups": []}}',
-    r"### Task:\s+Analyze the chat history\b": '{{"queries": []}}',  # Open WebUI, as the next one
-    r"Your task is to reflect the speaker's likely facial expression\b": "\N{SLIGHTLY SMILING FACE}",
-    r"Provide a concise, 5-word-or-less title for the conversation\b": "{title}",  # LibreChat
-    r"Given the following\b.{0,20} please reply with a title for the chat\b": "{title}",  # Continue
-}
-"""What clients ask for by themselves, and the reply: their parsers find what they look for. A chat ends those of Open
-WebUI, for a question may follow them."""
-_SYSTEM_TASKS = {
-    r"You are an expert software engineer that generates concise, one-line Git commit messages\b": "Update",  # aider
-    r"You are a professional conversation summarizer\b": "{title}",  # LobeChat, as the next ones
-    r"You are an assistant skilled in conversation who needs to summarize\b": "{title}",
-    r"\u4f60\u662f\u4e00\u540d\u64c5\u957f\u4f1a\u8bdd\u7684\u52a9\u7406": "{title}",
-    r"You're an assistant who's good at extracting key takeaways from conversations\b": "{title}",
-    r"You are an emoji expert\b": "\N{SPEECH BALLOON}",
-    r"You are a sidecar that extracts 0-4 quick-reply suggestions\b": '{{"chips": []}}',
-    r"You are a professional translator\. Translate the input text to\b": "{text}",
-    r"Given the following conversation and a follow-up question, rephrase the follow up question\b": "{text}",
-}
-"""The same, with a system message that begins so."""
-_CHECKS = ("Hey how's it going?", "What's 1 + 1?", "test from litellm")
-"""The only message with which LiteLLM looks whether a model replies."""
 _REPHRASED = re.compile(r"Follow Up Input: (.*), it's standalone query:", re.DOTALL)
 _ASKED_BEFORE = re.compile(r"(?im)^(?:USER|Human):[ \t]*(\S.*)$")
 _TITLE_WORDS, _TITLE = 6, "Chat"
@@ -415,11 +390,13 @@ def request_of(body: ChatBody, *, tasks: Sequence[str] = (), follow_ups: bool = 
 
 def _task(question: str, earlier: Sequence[ChatMessage], own: Sequence[str]) -> str:
     """Return the reply to a request that a client made by itself, from its words alone; "" if its user asks."""
-    if not earlier and question in _CHECKS:
+    if not earlier and question in _CLIENTS["checks"]:
         return "ok"
     systems = [one.content for one in earlier if one.role == "system" and isinstance(one.content, str)]
-    found = [reply for form, reply in _SYSTEM_TASKS.items() if any(re.match(form, text) for text in systems)]
-    for form, reply in _TASKS.items():
+    found: list[str] = [
+        reply for form, reply in _CLIENTS["system_tasks"].items() if any(re.match(form, text) for text in systems)
+    ]
+    for form, reply in _CLIENTS["tasks"].items():
         if re.match(form, question) and (question.endswith(_CHAT_ENDS) or not reply.startswith("{{")):
             found.append(reply)
     if any(question.startswith(one) for one in own):

@@ -27,7 +27,6 @@ from discreet.server.front.replay import Boarding, too_often
 from discreet.server.front.replies import AnsweredQuestion, Chunk, Completion, CompletionReply, KeyNumbers, role_chunk
 from discreet.server.front.requests import ChatBody, ChatRequest
 from discreet.server.front.services import Services, Status
-from discreet.server.front.telling import type_name
 from discreet.server.wire import Message, UnitCharge
 from discreet.system.plain import show_as
 
@@ -359,7 +358,8 @@ async def request_more(services: Services, key: Key, wanted: MoreBudget) -> Budg
 
 async def budget_of(services: Services, key: Key) -> KeyBudget:
     """Return the odometer of a key, with how many more questions of each model fit."""
-    meter, usual = await asyncio.to_thread(services.accounts.odometer, key.id), services.catalog.usual(key)
+    meter = await asyncio.to_thread(services.accounts.odometer, key.id)
+    models = services.catalog.all(key) if services.catalog.loaded else []
     return show_as(
         KeyBudget,
         meter.shown(),
@@ -370,7 +370,7 @@ async def budget_of(services: Services, key: Key) -> KeyBudget:
         expires=key.expires,
         reserved=key.reserved,
         where=key.where,
-        more={name: await asyncio.to_thread(meter.more, most, vault) for name, (vault, most) in usual.items()},
+        more={one.name: await asyncio.to_thread(meter.more, one.model.most, one.vault.name) for one in models},
     )
 
 
@@ -464,7 +464,7 @@ class Chat:
             failed = error
         except Exception as error:  # contained here, so that it leaves with its flight, too
             failed = FrontError("internal_error")
-            self._line["exception"] = type_name(error)
+            self._line["exception"] = type(error).__name__
         if not body.stream:  # it has waited for its moment
             self._line["code"] = failed.code
             return error_response(failed)
@@ -531,7 +531,7 @@ class Chat:
         except Exception as error:  # the status was sent: the client gets an event in place of it
             found = FrontError("internal_error")
             parts, outcome = [event(found.body())], found.code
-            self._line |= {"code": found.code, "exception": type_name(error)}
+            self._line |= {"code": found.code, "exception": type(error).__name__}
         await self._pace(outcome)
         return [*parts, DONE]
 

@@ -4,6 +4,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -12,12 +13,12 @@ from discreet.privacy.accounting import Spending
 from discreet.server.accounts import Accounts, AccountsError, Key
 from discreet.server.accounts.grants import VaultGrant
 from discreet.server.audit_log import AuditLog
-from discreet.server.caller import PATIENCE, Keeper
+from discreet.server.caller import PATIENCE, Keeper, KeeperGone
 from discreet.server.config import ServeConfig
 from discreet.server.front.asking import Asker
 from discreet.server.front.catalog import CatalogCache, Servable
 from discreet.server.front.errors import FrontError
-from discreet.server.front.pacing import SHARE, Arrival, Pacer, Queue, default_quantum
+from discreet.server.front.pacing import SHARE, Arrival, Pacer, Queue, Ticket, default_quantum
 from discreet.server.front.replay import Boarding
 from discreet.server.front.replies import KeyNumbers
 from discreet.server.front.requests import ChatBody, ChatRequest, request_of
@@ -38,8 +39,8 @@ class Services:
         accounts: keys, meters and what was answered.
         log: the audit log.
         clock: by which replies leave.
-        resumed: whether a front before this one left a question in flight: the keeper may still answer it. Then the
-            first question waits for as long as the longest answer takes.
+        resumed: whether a front before this one left a question in flight. The keeper may still answer it, so it holds
+            the queue as if this front had sent it when it started.
 
     Attributes:
         catalog: what is served.
@@ -71,8 +72,14 @@ class Services:
         if self.config.quantum is None:
             self.pacer.measured(longest)
         if self._resumed:
-            self.asker.queue.rest(max(self.pacer.spacing(lane) for lane in LANES))
-            self._resumed = False
+            held = self.asker.queue.hold(max(self.pacer.spacing(lane) for lane in LANES))
+            self._resumed, self._leaving = False, asyncio.create_task(self._leave(held))
+
+    async def _leave(self, held: Ticket) -> None:
+        """Give the place back when the keeper has answered what it had. One that is gone answers nothing any more."""
+        with suppress(KeeperGone):
+            await self._keeper.call(Ready(idle=True))
+        self.asker.queue.leave(held)
 
     def read(self, key: Key, body: ChatBody) -> ChatRequest:
         """Return the request that a body of a key asks for.

@@ -32,16 +32,10 @@ def _written(found: Mapping[str, Any]) -> str:
     return json.dumps({name: one for name, one in line.items() if one is not None}, separators=(",", ":"))
 
 
-def type_name(error: BaseException) -> str:
-    """Return the type of an exception: all that a log may have of it."""
-    return type(error).__name__
-
-
 def note_failure(what: str, error: BaseException | None, question_id: str) -> None:
     """Write a line about a failure behind a reply: its type and the question's id alone."""
-    LOGGER.warning(
-        _written({"failed": what, "question_id": question_id, "exception": type_name(error) if error else None})
-    )
+    kind = type(error).__name__ if error else None
+    LOGGER.warning(_written({"failed": what, "question_id": question_id, "exception": kind}))
 
 
 _QUANTA = (1, 2, 3, 4, 6, 8, 12, 16, 32)

@@ -166,7 +166,7 @@ class Answering:
     def reply(self, message: Call[Any]) -> WireReply:
         """Return the reply to a message; a question waits for its turn, and nothing else does."""
         if isinstance(message, Ready):
-            return self._ready()
+            return self._ready(message)
         if not self.loaded:
             return Refused("stopping" if self._stopping.is_set() else "starting")
         if isinstance(message, Catalog):
@@ -178,7 +178,10 @@ class Answering:
         assert isinstance(message, Question)
         return self._ask(message)
 
-    def _ready(self) -> Readied:
+    def _ready(self, asked: Ready) -> Readied:
+        if asked.idle:
+            with suppress(UsageError):  # it starts or stops
+                self.work(lambda _: None)
         loaded = self.loaded and not self._stopping.is_set()
         return Readied(loaded, loaded and all(served.writable() for served in self._served.values()))
 

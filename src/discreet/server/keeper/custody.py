@@ -7,8 +7,9 @@ as "busy" instead of waiting, and `Progress` says how far it is.
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from discreet.errors import DiscreetError, UnknownName, UsageError
 from discreet.operations.erasure import erasure_report
@@ -29,6 +30,7 @@ from discreet.server.keeper.served import Served
 from discreet.server.wire import Call, UnitCharge
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.runner import METHODS
+from discreet.system.plain import show_as
 from discreet.vault import Vault
 from discreet.vault.components import SYNTHESIS
 from discreet.vault.documents import How
@@ -43,20 +45,17 @@ _TAG = 16
 """Bytes of the keyed hash of a unit's name in the audit log."""
 
 
-class _Entry(Protocol):
-    def describe(self) -> dict[str, Any]: ...
-
-
-def overview(served: Mapping[str, Served]) -> messages.Overviewed:
-    """Return the state of all vaults."""
-    return messages.Overviewed(tuple(_state(one) for one in served.values()))
-
-
 def list_entries(vault: Vault, listing: messages.Listing) -> messages.Listed:
     """Return a page of a list."""
     if not is_filled(vault):
         return messages.Listed((), more=False)
-    entries = _entries(vault, listing)
+    wanted, skip = messages.PAGE + 1, max(0, listing.skip)  # one more, to know whether there are more
+    lists: dict[str, Callable[[int, int], Sequence[Any]]] = {
+        "documents": partial(vault.inventory.documents, None),
+        "units": vault.inventory.units,
+        "batches": vault.inventory.batches,
+    }
+    entries = lists[listing.what](wanted, skip)
     return messages.Listed(tuple(entry.describe() for entry in entries[: messages.PAGE]), len(entries) > messages.PAGE)
 
 
@@ -129,32 +128,20 @@ def _check_filled(vault: Vault) -> None:
         raise UsageError("Nothing was ever added to this vault, so there is nothing to look for. Upload documents.")
 
 
-def _entries(vault: Vault, listing: messages.Listing) -> Sequence[_Entry]:
-    wanted, skip = messages.PAGE + 1, max(0, listing.skip)  # one more, to know whether there are more
-    if listing.what == "units":
-        return vault.inventory.units(wanted, skip)
-    if listing.what == "batches":
-        return vault.inventory.batches(wanted, skip)
-    if listing.what == "documents":
-        return vault.inventory.documents(None, wanted, skip)
-    raise UsageError(f"There is no list of {listing.what}. Ask for documents, units or batches.")
-
-
 def _state(served: Served) -> messages.VaultState:
     vault = served.vault
     report, filled = vault.budget(), is_filled(vault)
     plan = served.presets.plan(served.presets.find(""))
     budget: Budget = vault.ledger.budget
     usual = usual_charge(vault.settings.payment, budget)
-    return messages.VaultState(
+    return show_as(
+        messages.VaultState,
+        report,
         name=served.name,
         unit=vault.settings.unit_field,
         payment=vault.settings.payment,
         grant=budget,
         usual=None if usual is None else UnitCharge.of(usual, budget),
-        spent=report.spent,
-        odometer=report.odometer,
-        more=report.more,
         price=plan.price(budget) if plan else 0.0,
         levels=tuple(messages.BalanceLevel(one.low, one.high, one.units) for one in report.levels),
         documents=vault.store.count_documents() if filled else 0,
@@ -164,16 +151,6 @@ def _state(served: Served) -> messages.VaultState:
 
 
 # --- uploads, which the desk wrote into a folder of their own: looked through, then added ----------------------------
-
-
-def preview_upload(vault: Vault, message: messages.Inspect, config: ServeConfig) -> messages.Previewed:
-    """Return what would be added.
-
-    Raises:
-        UsageError, BadData: as `Vault.intake`.
-    """
-    seen = _intake(vault, message.upload, message.how, config).preview
-    return messages.Previewed(seen.summary, seen.describe())
 
 
 def add_upload(vault: Vault, message: messages.Add, config: ServeConfig, told: Told) -> messages.UploadAdded:
@@ -191,35 +168,22 @@ def add_upload(vault: Vault, message: messages.Add, config: ServeConfig, told: T
         told("documents", done, records)
 
     added = vault.take_in(intake, advance)
-    return messages.UploadAdded(
-        added=added.added,
-        replaced=added.replaced,
-        unchanged=added.unchanged,
-        batch=added.batch,
-        bad=tuple(messages.LeftOut(one.where, one.reason) for one in (*added.bad, *added.erased)),
-        in_part=tuple(messages.LeftOut(one.where, one.reason) for one in (*added.in_part, *added.empty)),
-    )
+    bad, in_part = (*added.bad, *added.erased), (*added.in_part, *added.empty)
+    return show_as(messages.UploadAdded, added, bad=_left_out(bad), in_part=_left_out(in_part))
+
+
+def _left_out(records: Sequence[Any]) -> tuple[messages.LeftOut, ...]:
+    return tuple(messages.LeftOut(one.where, one.reason) for one in records)
 
 
 def _intake(vault: Vault, upload: str, how: messages.HowRead, config: ServeConfig) -> Intake:
     folder = config.uploads / upload
     if not (folder / messages.FILES).is_dir():
         raise UsageError("The upload is not there any more. Upload the files again.")
-    rules = UnitRules(
-        manifest=_manifest(folder) if how.manifest else None,
-        pattern=how.unit_from,
-        each_file=how.each_file,
-        each_record=how.each_record,
-    )
-    return vault.intake(
-        folder / messages.FILES,
-        **How(
-            text_field=how.text_field or "text",
-            unit_field=how.unit_field or None,
-            id_field=how.id_field or "id",
-            units=rules,
-        ),
-    )
+    manifest = _manifest(folder) if how.manifest else None
+    rules = UnitRules(manifest, pattern=how.unit_from, each_file=how.each_file, each_record=how.each_record)
+    fields = How(text_field=how.text_field, unit_field=how.unit_field or None, id_field=how.id_field, units=rules)
+    return vault.intake(folder / messages.FILES, **fields)
 
 
 def _manifest(folder: Path) -> Path:
@@ -327,11 +291,12 @@ class Custody:
 
     def _do(self, message: Call[Any], served: Mapping[str, Served]) -> Any:
         if isinstance(message, messages.Overview):
-            return overview(served)
+            return messages.Overviewed(tuple(_state(one) for one in served.values()))
         assert isinstance(message, messages.OfVault)
         vault = _find(served, message.vault).vault
         if isinstance(message, messages.Inspect):
-            return preview_upload(vault, message, self._config)
+            seen = _intake(vault, message.upload, message.how, self._config).preview
+            return messages.Previewed(seen.summary, seen.describe())
         if isinstance(message, messages.Add):
             return add_upload(vault, message, self._config, self._told)
         if isinstance(message, messages.Make):

@@ -15,6 +15,11 @@ from typing import IO
 _SET_PDEATHSIG, _SET_DUMPABLE = 1, 4  # of prctl, in Linux
 
 
+def with_time(line: str) -> str:
+    """Return a line of the server with the time before it."""
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}"
+
+
 class KeeperLog:
     """The keeper's lines: a time, and words of a fixed set; of an error, its type and a question's id alone."""
 
@@ -30,16 +35,10 @@ class KeeperLog:
             error: of which only the type's name is written.
         """
         kind = error if isinstance(error, type) or error is None else type(error)
-        parts = [
-            time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "keeper",
-            what,
-            question,
-            kind.__name__ if kind else "",
-        ]
+        parts = "keeper", what, question, kind.__name__ if kind else ""
         with self._lock:
             try:
-                self._stream.write(" ".join(part for part in parts if part) + "\n")
+                self._stream.write(with_time(" ".join(filter(None, parts))) + "\n")
                 self._stream.flush()
             except (OSError, ValueError):  # a log that cannot be written is no reason to stop
                 return

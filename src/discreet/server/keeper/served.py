@@ -1,5 +1,6 @@
 """A vault that is served: opened, its models, and how a question is priced and answered in it."""
 
+import json
 import math
 import os
 import threading
@@ -54,6 +55,12 @@ _SHORTEST_CHECK = 5.0
 _OF_USUAL = 0.5
 _MOST_DECIDED = 1024
 """Decisions about questions that were estimated, and not asked yet."""
+_EACH_KIND = (
+    "What is the most common dummy ailment?",
+    "How many have the dummy ailment?",
+    "Which remedy helps against the dummy ailment?",
+)
+"""A question that is refused, one that is counted, and one of the model: each kind loads words of its own."""
 _KEPT = 60.0
 """Seconds, beside two quanta, for which is kept what was public before a question: its reply has left then."""
 
@@ -89,12 +96,20 @@ class Served:
         self._before: dict[str, tuple[float, Landed]] = {}
         self._decided = OrderedDict[str, tuple[Question, Decision]]()
         self._deciding = threading.Lock()
+        if load:
+            self._load_words()
 
     def warm_up(self) -> None:
         """Read what questions read of the units. Else the first question would, and take longer than measured ones."""
         with suppress(Exception):  # the question will say it
             if stored_dimension(self.vault.settings, self.vault.path / "store") is not None:
                 self.vault.corpus.records()
+
+    def _load_words(self) -> None:
+        """Understand a question of each kind. Else the first one would load the words, and take longer than others."""
+        for words in _EACH_KIND:
+            with suppress(Exception):  # one is refused; any other error is for the question to say
+                self._decide(self.presets.find(""), Question("0" * 32, self.name, "", words))
 
     def estimate(self, question: Question, air: Sequence[str] | None = None) -> Estimated:
         """Return what a question costs at most: from public values, beside a question that is being answered.
@@ -321,14 +336,8 @@ def _field_card(name: str, kind: str) -> FieldCard:
 def describe(answer: Answer) -> dict[str, Any]:
     """Return the fields of an answer that may leave; `wire.AnswerFields` names each of them."""
     text = answer.public_text if answer.stopped == "public" else answer.text
-    described: dict[str, Any] = _finite(answer.describe(show_public=False))
+    # null in place of numbers that JSON lacks
+    described: dict[str, Any] = json.loads(
+        json.dumps(answer.describe(show_public=False)), parse_constant=lambda _: None
+    )
     return described | {"text": text.strip()}
-
-
-def _finite(content: Any) -> Any:
-    """Return plain data with null in place of numbers that JSON lacks."""
-    if isinstance(content, dict):
-        return {name: _finite(value) for name, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
