@@ -327,7 +327,8 @@ def count_files_of_request(root: Path, house: House, python: str) -> int:
 def time_tests(root: Path, house: House, python: str) -> int:
     """Return the seconds of processor time that the tests of a checkout take. They must end without an error."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", house.tests]
+    scope = ("-o", "asyncio_default_fixture_loop_scope=function")  # httpx warns of its absence, which is an error there
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *scope, house.tests]
     subprocess.run(command, cwd=root, check=True, stdout=sys.stderr)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
