@@ -1,7 +1,7 @@
 """How big the house is: `make size`. It fails if a measure is above its ceiling.
 
     .venv/bin/python -m tests.house.size [--issue 48] [--no-runs] [--of discreet.log discreet.ledger]
-    .venv/bin/python -m tests.house.size --beside FOLDER [--python PYTHON] [--tests httpx llm]
+    .venv/bin/python -m tests.house.size --beside FOLDER [--python PYTHON]
 
 files, code      Python files in src, and their lines without blanks, comments and docstrings
 product          the same lines without the laboratory
@@ -25,7 +25,6 @@ import csv
 import io
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -324,17 +323,7 @@ def count_files_of_request(root: Path, house: House, python: str) -> int:
         return len({line for record in Path(folder).glob("*.ran") for line in record.read_text().splitlines()})
 
 
-def time_tests(root: Path, house: House, python: str) -> int:
-    """Return the seconds of processor time that the tests of a checkout take. They must end without an error."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    scope = ("-o", "asyncio_default_fixture_loop_scope=function")  # httpx warns of its absence, which is an error there
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *scope, house.tests]
-    subprocess.run(command, cwd=root, check=True, stdout=sys.stderr)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-
-
-def print_beside(folder: Path, python: str, timed: Iterable[str]) -> None:
+def print_beside(folder: Path, python: str) -> None:
     """Print the measures of all houses as a CSV table, a column for each."""
     columns: dict[str, dict[str, object]] = {}
     for place, house in HOUSES.items():
@@ -345,8 +334,6 @@ def print_beside(folder: Path, python: str, timed: Iterable[str]) -> None:
         else:
             runs = measure_runs(root / house.package)
             told["files that run"] = f"a count {runs['count']}, a question {runs['question']}"
-        if place in timed:
-            told["seconds of tests"] = time_tests(root, house, python)
         columns[house.name] = {name: f"{value:,}" if isinstance(value, int) else value for name, value in told.items()}
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(("measure", *columns))
@@ -374,10 +361,9 @@ def main() -> int:
     parser.add_argument("--of", nargs="+", default=[], help="list the lines of code in these packages, by module")
     parser.add_argument("--beside", type=Path, metavar="FOLDER", help="print this house beside those in FOLDER")
     parser.add_argument("--python", default=sys.executable, help="the interpreter that has what those need")
-    parser.add_argument("--tests", nargs="+", default=[], metavar="NAME", help="time the tests of these, too")
     given = parser.parse_args()
     if given.beside:
-        print_beside(given.beside.resolve(), given.python, given.tests)
+        print_beside(given.beside.resolve(), given.python)
         return 0
     issue, ceilings = read_ceilings(given.issue)
     modules = read_modules()
