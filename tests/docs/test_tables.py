@@ -37,6 +37,14 @@ def test_changed_table_is_out_of_date(tmp_path: Path, monkeypatch: pytest.Monkey
     assert tables.main(["--check"]) == 0
 
 
+def test_two_faults_of_markers_do_not_hide_each_other(tmp_path: Path) -> None:
+    """An end whose begin is lost, and a begin whose end is lost: their numbers are equal, and neither is a table."""
+    page = tmp_path / "page.md"
+    page.write_text("A lost begin.\n<!-- end -->\n\n<!-- table: speed -->\nA lost end.\n")
+    with pytest.raises(ValueError, match="1 markers that begin and 1 that end"):
+        tables.fill_page(page)
+
+
 @pytest.mark.parametrize(("condition", "error"), [("colour=red", "Unknown column 'colour'"), ("model=tiny", "No row")])
 def test_select_rows_rejects_a_condition(condition: str, error: str) -> None:
     with pytest.raises(ValueError, match=error):

@@ -1,6 +1,7 @@
 """How big the house is: `make size`. It fails if a measure is above its ceiling.
 
     .venv/bin/python -m tests.house.size [--issue 48] [--no-runs] [--of discreet.log discreet.ledger]
+    .venv/bin/python -m tests.house.size --beside FOLDER [--python PYTHON]
 
 files, code      Python files in src, and their lines without blanks, comments and docstrings
 product          the same lines without the laboratory
@@ -12,6 +13,10 @@ over HTTP        the same for an open question to a server, in all its processes
 
 A function that runs while a module is imported does not count. The ceilings are in `ceilings.csv`, one row an issue.
 The first row holds until its issue is done, and is deleted with it.
+
+`--beside` prints a table of this house beside others, as a CSV file: FOLDER has checkouts of httpx, llm, datasette and
+haystack, and of an earlier discreet as `before`; PYTHON has what they need. Pages are without changelogs, and words
+with code and tables. A request is a GET, an answer of `llm-echo`, a table as JSON, a retriever and a prompt.
 """
 
 import argparse
@@ -20,6 +25,7 @@ import csv
 import io
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,6 +34,7 @@ import tokenize
 import urllib.request
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.small_model import save_small_model
@@ -120,9 +127,9 @@ def _reach(start: str, arrows: Mapping[str, Iterable[str]]) -> set[str]:
 class Trace:
     """A folder of vaults, in which commands run under a trace."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._runs = folder, 0
-        self._plain = {**os.environ, "PYTHONPATH": str(SOURCES), "DISCREET_QUIET": "1"}
+    def __init__(self, folder: Path, sources: Path = SOURCES) -> None:
+        self._folder, self._runs, self._sources = folder, 0, str(sources)
+        self._plain = {**os.environ, "PYTHONPATH": self._sources, "DISCREET_QUIET": "1"}
         self._plain.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def prepare(self) -> None:
@@ -175,8 +182,8 @@ class Trace:
         self._runs += 1
         records = self._folder / f"records-{self._runs}"
         records.mkdir()
-        path = os.pathsep.join((str(Path(__file__).with_name("trace")), str(SOURCES)))
-        traced = {"PYTHONPATH": path, "DISCREET_TRACE": str(records), "DISCREET_TRACE_SOURCES": str(SOURCES)}
+        path = os.pathsep.join((str(Path(__file__).with_name("trace")), self._sources))
+        traced = {"PYTHONPATH": path, "DISCREET_TRACE": str(records), "DISCREET_TRACE_SOURCES": self._sources}
         return {**self._plain, **traced}, records
 
     def _run(self, *command: str, environment: dict[str, str] | None = None) -> str:
@@ -216,10 +223,10 @@ def _post(url: str, secret: str, question: str) -> None:
         reply.read()
 
 
-def measure_runs() -> dict[str, int]:
+def measure_runs(sources: Path = SOURCES) -> dict[str, int]:
     """Return for each kind of run the number of own files in which a function runs."""
     with tempfile.TemporaryDirectory() as folder:
-        trace = Trace(Path(folder))
+        trace = Trace(Path(folder), sources)
         trace.prepare()
         return {
             "count": len(trace.run("ask", "v", COUNT)),
@@ -227,6 +234,111 @@ def measure_runs() -> dict[str, int]:
             "add": len(trace.run("add", "w", "notes.csv", "--text-field", "note")),
             "over HTTP": len(trace.ask_over_http("What helps against a weak grip?")),
         }
+
+
+# --- beside others ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class House:
+    """A checkout: its name in the table and its folders, and a program that makes one request."""
+
+    name: str
+    package: str
+    pages: str
+    tests: str
+    request: str = ""
+
+
+HOUSES = {
+    ".": House("discreet", "src", "docs", "tests"),
+    "before": House("discreet at 26ea044", "src", "docs", "tests"),
+    "httpx": House(
+        "httpx",
+        "httpx",
+        "docs",
+        "tests",
+        "import http.server, threading, httpx\n"
+        "server = http.server.HTTPServer(('127.0.0.1', 0), http.server.SimpleHTTPRequestHandler)\n"
+        "threading.Thread(target=server.serve_forever, daemon=True).start()\n"
+        "httpx.get(f'http://127.0.0.1:{server.server_port}/').raise_for_status()",
+    ),
+    "llm": House("llm", "llm", "docs", "tests", "from llm.cli import cli\ncli(['-m', 'echo', 'hello'])"),
+    "datasette": House(
+        "datasette",
+        "datasette",
+        "docs",
+        "tests",
+        "import sqlite3\nfrom datasette.cli import cli\n"
+        "sqlite3.connect('notes.db').executescript('create table note (id integer primary key)')\n"
+        "cli(['notes.db', '--get', '/notes/note.json'])",
+    ),
+    "haystack": House(
+        "haystack",
+        "haystack",
+        "docs-website/docs",
+        "test",
+        "from haystack import Document, Pipeline\n"
+        "from haystack.components.builders import PromptBuilder\n"
+        "from haystack.components.retrievers.in_memory import InMemoryBM25Retriever\n"
+        "from haystack.document_stores.in_memory import InMemoryDocumentStore\n"
+        "store = InMemoryDocumentStore()\nstore.write_documents([Document(content='Warm sand.')])\n"
+        "line = Pipeline()\nline.add_component('near', InMemoryBM25Retriever(store))\n"
+        "line.add_component('prompt', PromptBuilder('{{ documents }}', required_variables=['documents']))\n"
+        "line.connect('near.documents', 'prompt.documents')\nline.run({'near': {'query': 'sand'}})",
+    ),
+}
+
+
+def measure_house(root: Path, house: House) -> dict[str, float]:
+    """Return what stands in a checkout: its package, its tests, and its pages without changelogs."""
+    paths = sorted((root / house.package).rglob("*.py"))
+    texts = [path.read_text(encoding="utf-8") for path in paths]
+    nodes = [node for text in texts for node in ast.walk(ast.parse(text))]
+    lines = [text.count("\n") for text in texts]
+    pages = [path for path in (root / house.pages).rglob("*") if path.suffix in {".md", ".mdx", ".rst"}]
+    pages = [path for path in (*pages, root / "README.md") if "changelog" not in path.name.lower()]
+    tests = sum(path.read_text(encoding="utf-8").count("\n") for path in (root / house.tests).rglob("*.py"))
+    return {
+        "files": len(paths),
+        "lines": sum(lines),
+        "lines of code": sum(map(count_code, texts)),
+        "functions": sum(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in nodes),
+        "lines of the median file": statistics.median(lines),
+        "lines of tests for a line": round(tests / sum(lines), 2),
+        "pages": len(pages),
+        "words of pages": sum(len(path.read_text(encoding="utf-8").split()) for path in pages),
+    }
+
+
+def count_files_of_request(root: Path, house: House, python: str) -> int:
+    """Return the number of own files in which a function runs for one request of another program."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.pathsep.join((str(Path(__file__).with_name("trace")), str(root)))
+        traced = {"DISCREET_TRACE": folder, "DISCREET_TRACE_SOURCES": str(root / house.package)}
+        environment = {**os.environ, "PYTHONPATH": path, "HOME": folder, **traced}
+        subprocess.run(
+            [python, "-c", house.request], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL
+        )
+        return len({line for record in Path(folder).glob("*.ran") for line in record.read_text().splitlines()})
+
+
+def print_beside(folder: Path, python: str) -> None:
+    """Print the measures of all houses as a CSV table, a column for each."""
+    columns: dict[str, dict[str, object]] = {}
+    for place, house in HOUSES.items():
+        root = ROOT if place == "." else folder / place
+        told: dict[str, object] = {**measure_house(root, house)}
+        if house.request:
+            told["files that run"] = count_files_of_request(root, house, python)
+        else:
+            runs = measure_runs(root / house.package)
+            told["files that run"] = f"a count {runs['count']}, a question {runs['question']}"
+        columns[house.name] = {name: f"{value:,}" if isinstance(value, int) else value for name, value in told.items()}
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(("measure", *columns))
+    for name in dict.fromkeys(name for column in columns.values() for name in column):
+        writer.writerow((name, *(column.get(name, "-") for column in columns.values())))
 
 
 # --- ceilings ---------------------------------------------------------------------------------------------------------
@@ -247,7 +359,12 @@ def main() -> int:
     parser.add_argument("--no-runs", action="store_true", help="do not count the files that run")
     parser.add_argument("--names", action="store_true", help="list names with several meanings, and circles")
     parser.add_argument("--of", nargs="+", default=[], help="list the lines of code in these packages, by module")
+    parser.add_argument("--beside", type=Path, metavar="FOLDER", help="print this house beside those in FOLDER")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter that has what those need")
     given = parser.parse_args()
+    if given.beside:
+        print_beside(given.beside.resolve(), given.python)
+        return 0
     issue, ceilings = read_ceilings(given.issue)
     modules = read_modules()
     shared, circles = find_shared_names(modules), find_circles(modules)

@@ -4,10 +4,13 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.docs.pages import Page
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "plugin"
@@ -61,12 +64,16 @@ def run_python(site: Path, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_page_shows_the_code_of_the_example() -> None:
-    page = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
-    declared = (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8").partition("[project.entry-points")
-    for name in ("nearby_units", "trigrams", "notes_loader"):
-        assert (EXAMPLE / f"src/discreet_example_plugin/{name}.py").read_text(encoding="utf-8") in page, name
-    assert "".join(declared[1:]).partition("[tool.")[0].strip() in page
+def test_page_names_the_files_of_the_example_and_shows_lines_of_them() -> None:
+    page = Page(ROOT / "docs/extend.md")
+    for name in ("nearby_units", "trigrams", "notes_loader", "word_coder"):
+        assert (EXAMPLE / f"src/discreet_example_plugin/{name}.py").is_file()
+        assert f"`{name}.py`" in page.text, name
+    (run,) = [block for block in page.code("py") if "charge_every_unit" in block]
+    algorithm = (EXAMPLE / "src/discreet_example_plugin/nearby_units.py").read_text(encoding="utf-8")
+    assert textwrap.indent(run, " " * 8) in algorithm
+    (declared,) = page.code("toml")
+    assert declared in (EXAMPLE / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_example_serves_a_vault(site: Path, tmp_path: Path) -> None:

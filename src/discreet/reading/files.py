@@ -46,7 +46,7 @@ from discreet.system.words import counted, is_unicode, quoted
 
 PASSED_OVER = (".DS_Store", "Thumbs.db", "desktop.ini", "._*", "~$*", ".~lock.*#", ".git", "__MACOSX")
 """Files and folders of operating systems and office programs. They are skipped without a report."""
-UNKNOWN = "unknown format, not read"
+UNKNOWN = "unknown format, not read (save .doc, .rtf and .xls as .docx or .xlsx)"
 _OUTSIDE = "a link to a file outside of the folder, not followed: give the path of that file"
 
 
