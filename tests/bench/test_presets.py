@@ -12,10 +12,8 @@ from discreet.privacy.costs import Together
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.synthesis.runner import METHODS
-from discreet_lab.bench.papers.dp_vote_rag import REPORTED
-from discreet_lab.bench.papers.dp_vote_rag_tables import TOKENS, TOTALS, VOTERS
-from discreet_lab.bench.presets import PAPER, as_printed, printed_tokens, with_preset
-from discreet_lab.bench.printed_synrag import PrintedSynRAG
+from discreet_lab.bench.papers.dp_vote_rag_tables import REPORTED, TOKENS, TOTALS, VOTERS
+from discreet_lab.bench.presets import PAPER, PrintedSynRAG, as_printed, printed_tokens, with_preset
 from discreet_lab.bench.runner import BenchOptions, run_table
 from discreet_lab.bench.tables import find_table
 

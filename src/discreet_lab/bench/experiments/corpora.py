@@ -21,8 +21,7 @@ from discreet.vault import Vault
 from discreet_lab.attacks.simulation import copied, documents_of, private_folder
 from discreet_lab.bench.experiments.answers import groups_of, is_affordable
 from discreet_lab.bench.measures import columns_on, measured
-from discreet_lab.bench.presets import preset_of, with_preset
-from discreet_lab.bench.printed_synrag import PrintedSynRAG, says_yes
+from discreet_lab.bench.presets import PrintedSynRAG, preset_of, says_yes, with_preset
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import THE_QUESTIONS, Row
 from discreet_lab.evaluation.experiment import ScoredAnswer, run_answers
