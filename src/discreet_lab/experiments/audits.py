@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import re
 import resource
+import shutil
 import sys
 import tempfile
 import time
@@ -215,7 +216,7 @@ def fuzz_target(name: str, count: int, seed: int, told: Path, crashes: Path, sai
             done += 1
             if done == count:
                 # Not by an exception: libFuzzer would take it for a crash.
-                remove(Path(folder))
+                shutil.rmtree(folder, ignore_errors=True)
                 os._exit(0)
 
         options = ["-max_len=" + str(LARGEST_INPUT), f"-timeout={LONGEST}", "-rss_limit_mb=0", "-len_control=0"]
@@ -256,10 +257,3 @@ def keep(folder: Path, name: str, kind: str, data: bytes) -> None:
 def slug(text: str) -> str:
     """A text as the name of a file."""
     return re.sub(r"\W+", "-", text, flags=re.ASCII).strip("-").lower()
-
-
-def remove(folder: Path) -> None:
-    """Remove a folder in which others may still write."""
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)

@@ -13,22 +13,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
+import yaml
 from tests.server.front.serving import Server, serving
 
 from discreet.server.config import PresetConfig
 from discreet_lab.experiments.common import TableWriter, add_csv_option
 
-PACKAGES = {
-    "curl": (),
-    "openai": ("openai",),
-    "langchain": ("langchain-openai",),
-    "llama-index": ("llama-index-llms-openai-like",),
-    "haystack": ("haystack-ai",),
-    "llm": ("llm",),
-    "mcp": ("mcp",),
-}
-"""By client: what is installed into an environment of its own."""
+CLIENTS: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+"""What is installed for each client into an environment of its own, and its program."""
 
 HEAD = """
 import json, os, subprocess, sys
@@ -47,82 +41,10 @@ for text in json.loads(os.environ["QUESTIONS"]):
 print(json.dumps(answers))
 """
 
-PROGRAMS = {
-    "curl": """
-def ask(text):
-    body = {"model": MODEL, "messages": [{"role": "user", "content": text}]}
-    found = subprocess.run(
-        ["curl", "-sS", "--fail", "-H", "Authorization: Bearer " + KEY, "-H", "Content-Type: application/json",
-         "-d", json.dumps(body), BASE + "/v1/chat/completions"], capture_output=True, check=True)
-    return json.loads(found.stdout)["choices"][0]["message"]["content"]
-""",
-    "openai": """
-from openai import OpenAI
-client = OpenAI(base_url=BASE + "/v1", api_key=KEY)
-
-def ask(text):
-    found = client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": text}])
-    return found.choices[0].message.content
-""",
-    "langchain": """
-from langchain_openai import ChatOpenAI
-model = ChatOpenAI(model=MODEL, base_url=BASE + "/v1", api_key=KEY)
-
-def ask(text):
-    return model.invoke(text).content
-""",
-    "llama-index": """
-from llama_index.core.llms import ChatMessage
-from llama_index.llms.openai_like import OpenAILike
-model = OpenAILike(model=MODEL, api_base=BASE + "/v1", api_key=KEY, is_chat_model=True)
-
-def ask(text):
-    return model.chat([ChatMessage(role="user", content=text)]).message.content
-""",
-    "haystack": """
-from haystack.components.generators.chat import OpenAIChatGenerator
-from haystack.dataclasses import ChatMessage
-from haystack.utils import Secret
-model = OpenAIChatGenerator(model=MODEL, api_base_url=BASE + "/v1", api_key=Secret.from_env_var("KEY"))
-
-def ask(text):
-    return model.run([ChatMessage.from_user(text)])["replies"][0].text
-""",
-    "llm": """
-from pathlib import Path
-folder = Path(os.environ["HOME"])
-os.environ["LLM_USER_PATH"] = str(folder)
-name = "discreet-test"
-(folder / "extra-openai-models.yaml").write_text(
-    f"- model_id: {name}\\n  model_name: '{MODEL}'\\n  api_base: '{BASE}/v1'\\n  api_key_name: discreet\\n")
-
-def ask(text):
-    command = [os.path.join(os.path.dirname(sys.executable), "llm"), "-m", name, "--no-stream", "--key", KEY, text]
-    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
-""",
-    "mcp": """
-import asyncio
-import httpx2
-from mcp.client.client import Client
-from mcp.client.streamable_http import streamable_http_client
-
-async def call(text):
-    async with httpx2.AsyncClient(headers={"authorization": "Bearer " + KEY}, timeout=60) as http:
-        async with Client(streamable_http_client(BASE + "/mcp", http_client=http)) as client:
-            found = await client.call_tool("ask", {"question": text, "model": MODEL})
-            if found.is_error:
-                raise RuntimeError("the tool failed")
-            return found.structured_content["answer"]
-
-def ask(text):
-    return asyncio.run(call(text))
-""",
-}
-
 
 def program(client: str) -> str:
     """Return the whole program of a client."""
-    return HEAD + PROGRAMS[client] + TAIL
+    return f"{HEAD}\n{CLIENTS[client]['program']}{TAIL}"
 
 
 QUESTIONS = 20
@@ -219,21 +141,21 @@ def proxying(port: int) -> Iterator[Proxy]:
 
 def python_of(client: str, work: Path) -> str:
     """Return the interpreter of a client's own environment, which is made."""
-    if not PACKAGES[client]:
+    if not CLIENTS[client]["packages"]:
         return sys.executable
     folder = work / client
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     quiet = ("--quiet", "--disable-pip-version-check")
-    subprocess.run([folder / "bin/pip", "install", *quiet, *PACKAGES[client]], check=True)
+    subprocess.run([folder / "bin/pip", "install", *quiet, *CLIENTS[client]["packages"]], check=True)
     return str(folder / "bin/python")
 
 
 def version_of(client: str, python: str) -> str:
     """Return the version of a client."""
-    if not PACKAGES[client]:
+    if not CLIENTS[client]["packages"]:
         said = subprocess.run([client, "--version"], capture_output=True, text=True, check=True).stdout
         return said.split()[1]
-    code = f"import importlib.metadata; print(importlib.metadata.version({PACKAGES[client][0]!r}))"
+    code = f"import importlib.metadata; print(importlib.metadata.version({CLIENTS[client]['packages'][0]!r}))"
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -276,7 +198,7 @@ def charge_clients(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     wrong = 0
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder), presets=(CHEAP,)) as server:
         table = TableWriter(COLUMNS, given.csv)
-        for client in PACKAGES:
+        for client in CLIENTS:
             row, fits = measure(client, python_of(client, Path(folder) / "environments"), server)
             wrong += not fits
             table.write(row)
