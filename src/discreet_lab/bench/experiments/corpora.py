@@ -124,7 +124,8 @@ def _left_out(given: BenchRun, name: str) -> set[str]:
 
 def _made(given: BenchRun, copy: Vault, method: SynthesisAlgorithm[Any], path: Path) -> list[str]:
     try:
-        simulate_corpus(copy, method, path, given.seed, given.on_progress)
+        made = simulate_corpus(copy, method, path, given.seed, given.on_progress)
+        given.notes.append(f"{path.stem}: {len(made.kept)} of {len(made.texts)} texts that were written are kept.")
     except (BadData, UsageError) as error:
         given.notes.append(f"{path.stem}: {error}")
     return read_texts(path)
