@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import UsageError
+from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Together
 from discreet.privacy.partition import REPLACE_ONE
@@ -14,7 +15,7 @@ from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.synthesis.runner import METHODS
 from discreet_lab.bench.demo_data import QUICK_EQUAL
 from discreet_lab.bench.papers.dp_vote_rag_tables import REPORTED, TOKENS, TOTALS, VOTERS
-from discreet_lab.bench.presets import PAPER, PrintedSynRAG, as_printed, printed_tokens, with_preset
+from discreet_lab.bench.presets import PAPER, PrintedSynRAG, as_printed, list_keywords, printed_tokens, with_preset
 from discreet_lab.bench.runner import BenchOptions, run_table
 from discreet_lab.bench.tables import find_table
 
@@ -92,3 +93,10 @@ def test_printed_corpus_drops_no_text_for_want_of_a_keyword() -> None:
     assert PrintedSynRAG(epsilon=10).keeps("My knee hurts.", ["gout"])
     assert not METHODS["dp-synrag"](epsilon=10).keeps("My knee hurts.", ["gout"])
     assert METHODS["dp-synrag"](epsilon=10).keeps("My gout hurts.", ["knee", "gout"])
+
+
+def test_keywords_are_those_that_the_model_lists_of_a_text_and_that_stand_in_it() -> None:
+    model = ToyModel("knee gout tea , other".split(), default="knee , gout , other", size=64)
+    texts = ["A knee has gout.", "Tea helps.", "My knee."]
+    found = dict(list_keywords(model, texts, 10, 32))
+    assert found == {0: (("knee", 10.0), ("gout", 9.0)), 1: (), 2: (("knee", 10.0),)}

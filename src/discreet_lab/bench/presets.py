@@ -13,11 +13,13 @@ from discreet.algorithms.dp_vote_rag import DPSparseVoteRAG, DPVoteRAG, TokenVot
 from discreet.algorithms.ensemble import Rounds
 from discreet.algorithms.logit_sum import log_softmax
 from discreet.algorithms.text.normalize import keywords
-from discreet.algorithms.text.writing import write_all
+from discreet.generation.answers import write_answers
 from discreet.generation.model import Prompt, ScoringModel
 from discreet.generation.prompts import record_layout
+from discreet.generation.torch_backend.length_buckets import map_in_buckets
 from discreet.synthesis.base import ListKeywords, Ranked
 from discreet.synthesis.dp_synrag import DPSynRAG
+from discreet.synthesis.fact_extraction import BLOCK
 from discreet_lab.bench.experiments.accounting import by_advanced_composition, by_sum
 
 DELTA_TOTAL, DELTA_TOKEN = 1e-4, 1e-5
@@ -162,13 +164,20 @@ def list_keywords(
     The first has the highest number, in place of a surprise.
     """
     laid_out = record_layout(model, _LIST, _EXAMPLES, text_tokens, _LISTED)
-    for place, text in enumerate(texts):
-        prompt = laid_out.prompt(model.encode(text)[:text_tokens])
-        ((written, _),) = write_all(model, [(laid_out.shared, prompt)], _LISTED)
-        there = keywords(text)
-        parts = model.decode(written).split(",")
-        found = dict.fromkeys(word for part in parts for word in sorted(keywords(part)) if word in there)
-        yield place, tuple((word, float(most - rank)) for rank, word in enumerate(list(found)[:most]))
+
+    def read(room: int, block: list[list[int]]) -> list[Ranked]:
+        own = replace(laid_out, document_tokens=room)
+        prompts = [own.prompt(text) for text in block] + [own.prompt()] * (BLOCK - len(block))
+        written = write_answers(model, own.shared, prompts, _LISTED, all_steps=False)
+        return [_standing(model.decode(text), one.text, most) for text, one in zip(block, written, strict=False)]
+
+    yield from map_in_buckets(model, texts, text_tokens, BLOCK, read)
+
+
+def _standing(text: str, listed: str, most: int) -> Ranked:
+    there = keywords(text)
+    found = dict.fromkeys(word for part in listed.split(",") for word in sorted(keywords(part)) if word in there)
+    return tuple((word, float(most - rank)) for rank, word in enumerate(list(found)[:most]))
 
 
 def says_yes(model: ScoringModel, task: str, texts: Sequence[str]) -> list[bool]:
