@@ -21,30 +21,14 @@ from tests.server.front.serving import Server, serving
 from discreet.server.config import PresetConfig
 from discreet_lab.experiments.common import TableWriter, add_csv_option
 
-CLIENTS: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_READ: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+CLIENTS: dict[str, dict[str, Any]] = _READ["clients"]
 """What is installed for each client into an environment of its own, and its program."""
-
-HEAD = """
-import json, os, subprocess, sys
-BASE, KEY, MODEL = os.environ["BASE"], os.environ["KEY"], os.environ["MODEL"]
-"""
-
-TAIL = """
-answers = []
-for text in json.loads(os.environ["QUESTIONS"]):
-    for attempt in range(3):  # a person asks again when a client gives up
-        try:
-            answers.append(ask(text))
-            break
-        except Exception as error:
-            print(type(error).__name__, file=sys.stderr)
-print(json.dumps(answers))
-"""
 
 
 def program(client: str) -> str:
     """Return the whole program of a client."""
-    return f"{HEAD}\n{CLIENTS[client]['program']}{TAIL}"
+    return "\n".join((_READ["begin"], CLIENTS[client]["program"], _READ["end"]))
 
 
 QUESTIONS = 20
