@@ -12,6 +12,7 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Together
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.registry import ALGORITHMS, make_algorithm
+from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.runner import METHODS
 from discreet_lab.bench.demo_data import QUICK_EQUAL
 from discreet_lab.bench.papers.dp_vote_rag_tables import REPORTED, TOKENS, TOTALS, VOTERS
@@ -91,8 +92,8 @@ def test_patients_of_a_disease_in_a_quick_run_are_too_few_for_the_printed_settin
 
 def test_printed_corpus_drops_no_text_for_want_of_a_keyword() -> None:
     assert PrintedSynRAG(epsilon=10).keeps("My knee hurts.", ["gout"])
-    assert not METHODS["dp-synrag"](epsilon=10).keeps("My knee hurts.", ["gout"])
-    assert METHODS["dp-synrag"](epsilon=10).keeps("My gout hurts.", ["knee", "gout"])
+    assert not DPSynRAG(epsilon=10).keeps("My knee hurts.", ["gout"])
+    assert DPSynRAG(epsilon=10).keeps("My gout hurts.", ["knee", "gout"])
 
 
 def test_keywords_are_those_that_the_model_lists_of_a_text_and_that_stand_in_it() -> None:
