@@ -17,11 +17,11 @@ from typing import Any
 
 import yaml
 
-from discreet_lab.docs_tables import DATA, read_rows, select_rows
+from discreet_lab.docs_tables import DATA, MARK, read_provenance, read_rows, select_rows
 from discreet_lab.experiments.catalogue import ROOT
 
 FILE, WRITTEN = Path(__file__).with_name("findings.yaml"), "findings"
-COLUMNS = ("paper", "where", "finding", "paper's", "ours", "margin", "verdict", "why ours differs", "command")
+COLUMNS = tuple("paper|where|finding|paper's|ours|margin|verdict|why ours differs|command|recorded at".split("|"))
 NEAR = 0.2
 """The part by which cells may differ that are to be near each other."""
 _CELL = re.compile(r"([\w-]+): (.+?)(?: #(\d))? \[(.*)\]")
@@ -78,6 +78,14 @@ def is_measured(finding: Mapping[str, Any]) -> bool:
     return bool(name) and f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
+def tell_commits(finding: Mapping[str, Any]) -> str:
+    """Return the commits at which the tables of a finding were recorded, and whether a command of now reprints them."""
+    cells = (_CELL.fullmatch(str(finding[side])) for side in ("left", "right"))
+    recorded = [read_provenance()[table] for table in dict.fromkeys(cell[1] for cell in cells if cell)]
+    marks = (f", not reprinted since {one[MARK]}" if MARK in one else "" for one in recorded)
+    return "; ".join(f"{', '.join(one['commits'])}{mark}" for one, mark in zip(recorded, marks, strict=True))
+
+
 def judge(finding: Mapping[str, Any]) -> dict[str, str]:
     """Return the row of a finding."""
     left, right = (read_figure(str(finding[side]), finding.get("of")) for side in ("left", "right"))
@@ -94,7 +102,8 @@ def judge(finding: Mapping[str, Any]) -> dict[str, str]:
     why = finding.get("why", "") if verdict in ("contradicted", "refuted") else ""
     ours = f"{left.value:g} {'and' if relation == '=' else 'against'} {right.value:g}"
     named = (finding["paper"], finding["where"], finding["says"], str(finding["printed"]))
-    return dict(zip(COLUMNS, (*named, ours, said, verdict, why, f"`discreet bench {finding['table']}`"), strict=True))
+    last = f"`discreet bench {finding['table']}`", tell_commits(finding)
+    return dict(zip(COLUMNS, (*named, ours, said, verdict, why, *last), strict=True))
 
 
 def read_findings() -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from discreet_lab.attacks.attack import Attack
 from discreet_lab.attacks.canaries import Canary
 from discreet_lab.attacks.membership import Suspect
 from discreet_lab.attacks.simulation import copied, documents_of, private_folder
-from discreet_lab.attacks.suite import AGAIN, Findings, run_attack
+from discreet_lab.attacks.suite import AGAIN, run_attack
 from discreet_lab.attacks.targets import ANSWERING, ROWS, Target, finder, read_all
 from discreet_lab.attacks.trial import choose_people
 from discreet_lab.attacks.verdict import exceeded, most_shown
@@ -53,7 +53,7 @@ def notes(vault: Vault) -> Vault:
 
 
 @pytest.fixture
-def findings(notes: Vault) -> Findings:
+def findings(notes: Vault) -> report.Findings:
     return run_attack(notes, SMALL)
 
 
@@ -61,7 +61,7 @@ def files(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_plain_rag_tells_members_and_secrets_and_votes_do_not(findings: Findings) -> None:
+def test_plain_rag_tells_members_and_secrets_and_votes_do_not(findings: report.Findings) -> None:
     alone, plain, private = findings.results
     assert [result.target.label for result in findings.results] == ["non-rag", "rag", "consensus, epsilon 10"]
     for measured in (plain.one, plain.many):
@@ -165,7 +165,7 @@ def test_a_copy_finds_what_the_vault_finds(notes: Vault, tmp_path: Path) -> None
         assert first.items() <= second.items()
 
 
-def test_the_page_is_whole_and_tells_no_text(findings: Findings) -> None:
+def test_the_page_is_whole_and_tells_no_text(findings: report.Findings) -> None:
     page = report.page(findings, "<vault>")
     root = ElementTree.fromstring(page.replace("<!DOCTYPE html>", ""))
     assert {"table", "svg", "polyline"} <= {element.tag.split("}")[-1] for element in root.iter()}
@@ -179,28 +179,28 @@ def test_the_page_is_whole_and_tells_no_text(findings: Findings) -> None:
     assert "person" not in " ".join(str(value) for row in report.membership_rows(findings) for value in row)
 
 
-def test_what_is_more_than_epsilon_allows_is_named(findings: Findings) -> None:
-    assert exceeded(findings) == report.shown(findings).exceeded == []
+def test_what_is_more_than_epsilon_allows_is_named(findings: report.Findings) -> None:
+    assert exceeded(findings.compared) == report.shown(findings).exceeded == []
     # Members of a file may differ from others by themselves.
-    assert exceeded(replace(findings, left_out=False)) == []
+    assert exceeded(replace(findings, left_out=False).compared) == []
     # As if votes told as much as plain RAG does.
     broken = replace(findings.results[1], target=Target("consensus", 0.1, 1e-5))
     wrong = replace(findings, results=[broken])
-    assert exceeded(wrong) == ["consensus, epsilon 0.1"]
-    assert exceeded(replace(wrong, left_out=False)) == []
+    assert exceeded(wrong.compared) == ["consensus, epsilon 0.1"]
+    assert exceeded(replace(wrong, left_out=False).compared) == []
     backwards = {name: replace(each, auc=replace(each.auc, value=0.0)) for name, each in broken.one.items()}
     upside_down = replace(broken, one=backwards, many=backwards)
-    assert exceeded(replace(findings, results=[upside_down])) == ["consensus, epsilon 0.1"]
+    assert exceeded(replace(findings, results=[upside_down]).compared) == ["consensus, epsilon 0.1"]
     assert "bug" in report.warnings(wrong)[0]
 
 
-def test_what_so_few_people_can_show_is_said(findings: Findings) -> None:
-    few = most_shown(findings)
+def test_what_so_few_people_can_show_is_said(findings: report.Findings) -> None:
+    few = most_shown(findings.compared)
     assert few is not None
     assert few == report.shown(findings).most_epsilon_shown_by_rates
     assert few is not None
     assert few < 0.5
-    assert most_shown(replace(findings, left_out=False)) is None
+    assert most_shown(replace(findings, left_out=False).compared) is None
 
 
 def test_others_from_a_file(notes: Vault) -> None:
@@ -368,7 +368,7 @@ def test_statistic_is_no_target(notes: Vault) -> None:
         run_attack(notes, Attack(targets=("count",), members=2, questions=1))
 
 
-def test_findings_have_a_row_for_each_target(findings: Findings) -> None:
+def test_findings_have_a_row_for_each_target(findings: report.Findings) -> None:
     pytest.importorskip("pandas")
     found = findings.to_pandas()
     assert found["target"].tolist() == ["non-rag", "rag", "consensus"]

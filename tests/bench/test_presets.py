@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from discreet.errors import UsageError
+from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Together
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.registry import ALGORITHMS, make_algorithm
+from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.runner import METHODS
-from discreet_lab.bench.papers.dp_vote_rag import REPORTED
-from discreet_lab.bench.papers.dp_vote_rag_tables import TOKENS, TOTALS, VOTERS
-from discreet_lab.bench.presets import PAPER, as_printed, printed_tokens, with_preset
-from discreet_lab.bench.printed_synrag import PrintedSynRAG
+from discreet_lab.bench.demo_data import QUICK_EQUAL
+from discreet_lab.bench.papers.dp_vote_rag_tables import REPORTED, TOKENS, TOTALS, VOTERS
+from discreet_lab.bench.presets import PAPER, PrintedSynRAG, as_printed, list_keywords, printed_tokens, with_preset
 from discreet_lab.bench.runner import BenchOptions, run_table
 from discreet_lab.bench.tables import find_table
 
@@ -76,3 +77,27 @@ def test_preset_gives_way_to_what_is_given() -> None:
     assert METHODS["dp-synrag"](epsilon=10).list_keywords is None
     with pytest.raises(UsageError, match="no preset"):
         run_table(find_table("murag-overlap"), BenchOptions(preset="paper"))
+
+
+@pytest.mark.parametrize(("preset", "heard"), [("paper", False), ("ours", True)])
+def test_patients_of_a_disease_in_a_quick_run_are_too_few_for_the_printed_settings(preset: str, heard: bool) -> None:
+    """At epsilon 10, more patients must agree on an unexpected token than have a disease: no text can name one."""
+    kind = PrintedSynRAG if preset == "paper" else METHODS["dp-synrag"]
+    method: Any = kind(epsilon=10, delta=1e-5, **with_preset(preset, "dp-synrag", {}))
+    plan = method.plan(Budget(15, 1e-5, 0.5e-5), Spending.nothing(), 384, 1000)
+    needed = plan.steps(VOCABULARY)["voices_needed"]
+    assert needed == (23 if heard else 62)
+    assert (needed < QUICK_EQUAL[0]) is heard
+
+
+def test_printed_corpus_drops_no_text_for_want_of_a_keyword() -> None:
+    assert PrintedSynRAG(epsilon=10).keeps("My knee hurts.", ["gout"])
+    assert not DPSynRAG(epsilon=10).keeps("My knee hurts.", ["gout"])
+    assert DPSynRAG(epsilon=10).keeps("My gout hurts.", ["knee", "gout"])
+
+
+def test_keywords_are_those_that_the_model_lists_of_a_text_and_that_stand_in_it() -> None:
+    model = ToyModel("knee gout tea , other".split(), default="knee , gout , other", size=64)
+    texts = ["A knee has gout.", "Tea helps.", "My knee."]
+    found = dict(list_keywords(model, texts, 10, 32))
+    assert found == {0: (("knee", 10.0), ("gout", 9.0)), 1: (), 2: (("knee", 10.0),)}

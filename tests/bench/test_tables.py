@@ -20,8 +20,7 @@ from discreet_lab.bench.experiments.answers import settings_of
 from discreet_lab.bench.experiments.membership import read_curve
 from discreet_lab.bench.measures import columns_on
 from discreet_lab.bench.open_data import kind_of, kind_of_texts, read_stream
-from discreet_lab.bench.papers.dp_vote_rag import REPORTED
-from discreet_lab.bench.papers.dp_vote_rag_tables import TOKENS, TOTALS, VOTERS, choose_best
+from discreet_lab.bench.papers.dp_vote_rag_tables import REPORTED, TOKENS, TOTALS, VOTERS, choose_best
 from discreet_lab.bench.result import BenchResult, show, tell_other_kind, with_figures
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.runner import EXPERIMENTS, WITHOUT_VAULT, BenchOptions, run_table

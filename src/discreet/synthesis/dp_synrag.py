@@ -149,6 +149,10 @@ class DPSynRAG(SynthesisAlgorithm["SynRAGPlan"]):
             rho=rho,
         )
 
+    def keeps(self, text: str, words: Sequence[str]) -> bool:
+        """Return whether a text is kept, given the keywords of its cluster: if it has one of them."""
+        return not keywords(text).isdisjoint(words)
+
     def make(self, inputs: SynthesisInputs["SynRAGPlan"]) -> list[SyntheticText]:
         """Run Algorithm 1."""
         return synthesize(self, inputs)
@@ -409,11 +413,6 @@ LEAST, MOST = 128, 512
 _BLOCK = 16
 
 
-def mentions(text: str, keyword: str) -> bool:
-    """Return whether a text has the keyword of its cluster."""
-    return keyword in keywords(text)
-
-
 def check_task(model: ScoringModel, task: str) -> None:
     """Check that the model has room for a task and a text beside it.
 
@@ -497,7 +496,7 @@ def synthesize(parameters: DPSynRAG, inputs: SynthesisInputs[SynRAGPlan]) -> lis
     ]
     written = run_concurrently(model, works, lambda done: inputs.on_progress("clusters", done, len(keywords)))
     found = [
-        SyntheticText(text, own[0], any(mentions(text, word) for word in own))
+        SyntheticText(text, own[0], parameters.keeps(text, own))
         for own, texts in zip(keywords, written, strict=True)
         for text in texts
     ]

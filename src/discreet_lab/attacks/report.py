@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MissingPart
-from discreet.system.plain import KEY, Sparse, Unbounded, show_as
+from discreet.system.frames import frame
+from discreet.system.plain import KEY, Sparse, Unbounded, show_as, to_plain
 from discreet_lab.attacks.canaries import CanariesOut
 from discreet_lab.attacks.membership import FALSE_POSITIVES, MEASURES, Membership
 from discreet_lab.attacks.questions import Result
 from discreet_lab.attacks.rates import Auc, Rate, most_true_positives
-from discreet_lab.attacks.suite import Findings
 from discreet_lab.attacks.verdict import ceiling, exceeded, most_shown
 
 if TYPE_CHECKING:
@@ -23,6 +23,45 @@ NOTICE = (
 )
 SECRETS = ("target", "canaries out", "in part", "control", "control, in part", "strings out", "invented")
 TRUE = ("target", *(f"at {rate:.1%}" for rate in FALSE_POSITIVES), *(f"most at {rate:.1%}" for rate in FALSE_POSITIVES))
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The findings on all targets.
+
+    Attributes:
+        results: one for each target.
+        documents, units: the number of documents and units in the attacked copy; in the first of two.
+        members, others: the number of tried people who were in, and who were not.
+        left_out: whether they are the vault's own people, each in one copy and out of the other. If not, members may
+            differ from the others in more than their membership.
+        strings: the number of e-mail addresses, links and phone numbers in the documents.
+        seconds: the duration in seconds.
+        settings: the settings of the attack by name, for the report.
+    """
+
+    results: list[Result]
+    documents: int
+    units: int
+    members: int
+    others: int
+    left_out: bool
+    strings: int
+    seconds: float
+    settings: dict[str, str | float]
+
+    @property
+    def compared(self) -> list[Result]:
+        """The results that are held to their claims: none of people from a file, who may differ in more."""
+        return self.results if self.left_out else []
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each target, and the keys of `discreet attack --json` as columns.
+
+        Raises:
+            MissingPart: if pandas is not installed.
+        """
+        return frame(to_plain(target_shown(result)) for result in self.results)
 
 
 def headings(findings: Findings) -> tuple[str, ...]:
@@ -37,8 +76,8 @@ def shown(findings: Findings) -> "AttackShown":
         AttackShown,
         findings,
         notice=NOTICE,
-        exceeded=exceeded(findings),
-        most_epsilon_shown_by_rates=most_shown(findings),
+        exceeded=exceeded(findings.compared),
+        most_epsilon_shown_by_rates=most_shown(findings.compared),
         targets=[target_shown(result) for result in findings.results],
     )
 
@@ -290,7 +329,7 @@ def warnings(findings: Findings) -> list[str]:
         )
     found += [
         f"{label} reveals more about members than its epsilon allows. That is a bug of discreet: please report it."
-        for label in exceeded(findings)
+        for label in exceeded(findings.compared)
     ]
     return found
 
@@ -315,7 +354,7 @@ def page(findings: Findings, name: str) -> str:
         membership=(headings(findings), membership_rows(findings)),
         true_positives=(TRUE, true_positive_rows(findings)),
         secrets=(SECRETS, secret_rows(findings)),
-        most_epsilon=most_shown(findings),
+        most_epsilon=most_shown(findings.compared),
     )
 
 

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from discreet import __version__
 from discreet.algorithms.base import with_epsilon
@@ -17,12 +16,11 @@ from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.retrieval.documents import Document
 from discreet.retrieval.public import PublicTexts
 from discreet.synthesis.runner import METHODS, Told
-from discreet.system.frames import frame
-from discreet.system.plain import to_plain
 from discreet.vault import Vault
 from discreet_lab.attacks.attack import Attack
-from discreet_lab.attacks.questions import Questions, Result
+from discreet_lab.attacks.questions import Questions
 from discreet_lab.attacks.redaction import Redactor
+from discreet_lab.attacks.report import Findings
 from discreet_lab.attacks.simulation import Stored, copied, documents_of, private_folder, read_again, rewritten
 from discreet_lab.attacks.targets import (
     CORPUS,
@@ -45,42 +43,6 @@ from discreet_lab.steps import count_step
 
 AGAIN = "the other copy: "
 """The prefix of the steps of the second copy."""
-
-
-@dataclass(frozen=True)
-class Findings:
-    """The findings on all targets.
-
-    Attributes:
-        results: one for each target.
-        documents, units: the number of documents and units in the attacked copy; in the first of two.
-        members, others: the number of tried people who were in, and who were not.
-        left_out: whether they are the vault's own people, each in one copy and out of the other. If not, members may
-            differ from the others in more than their membership.
-        strings: the number of e-mail addresses, links and phone numbers in the documents.
-        seconds: the duration in seconds.
-        settings: the settings of the attack by name, for the report.
-    """
-
-    results: list[Result]
-    documents: int
-    units: int
-    members: int
-    others: int
-    left_out: bool
-    strings: int
-    seconds: float
-    settings: dict[str, str | float]
-
-    def to_pandas(self) -> Any:
-        """Return a `pandas.DataFrame` with a row for each target, and the keys of `discreet attack --json` as columns.
-
-        Raises:
-            MissingPart: if pandas is not installed.
-        """
-        from discreet_lab.attacks.report import target_shown  # it describes findings, so it imports this file
-
-        return frame(to_plain(target_shown(result)) for result in self.results)
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ people chooses a threshold, and true and false positives are counted on the othe
 positives, where the area hardly changes; but only if epsilon is small (`most_shown`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from discreet_lab.attacks.bounds import epsilon_by_threshold
 from discreet_lab.attacks.membership import Membership
 from discreet_lab.attacks.questions import Result
 from discreet_lab.attacks.rates import CONFIDENCE, lower_bound, most_auc
-from discreet_lab.attacks.suite import Findings
 
 
 @dataclass(frozen=True)
@@ -43,20 +42,19 @@ class Comparison:
         return lower_bound(half, 0, half, self.price[1], 1 - doubt / 2)  # scores are read in either direction
 
 
-def exceeded(findings: Findings) -> list[str]:
+def exceeded(results: Sequence[Result]) -> list[str]:
     """Return the targets that reveal more about members than their epsilon allows. Each would be a bug.
 
-    The confidence is 0.95 for all comparisons together. Members from a file are not compared: they may differ from the
-    others in more than their membership.
+    The confidence is 0.95 for all comparisons together.
     """
-    compared = list(_comparisons(findings))
+    compared = list(_comparisons(results))
     doubt = _doubt(len(compared))
     return list(dict.fromkeys(each.label for each in compared if each.exceeded(doubt)))
 
 
-def most_shown(findings: Findings) -> float | None:
+def most_shown(results: Sequence[Result]) -> float | None:
     """Return the epsilon that rates of so few people would show if all were distinguished; None without comparisons."""
-    compared = list(_comparisons(findings))
+    compared = list(_comparisons(results))
     return max((each.showable(_doubt(len(compared)) / 2) for each in compared), default=None)
 
 
@@ -66,10 +64,8 @@ def ceiling(result: Result, questions: int) -> float | None:
     return None if price is None else most_auc(*price)
 
 
-def _comparisons(findings: Findings) -> Iterator[Comparison]:
-    if not findings.left_out:
-        return
-    for result in findings.results:
+def _comparisons(results: Sequence[Result]) -> Iterator[Comparison]:
+    for result in results:
         several = [(result.many, result.asked[0])] if result.asked[0] > 1 else []
         for measured, questions in ((result.one, 1), *several):
             price = result.target.price(questions)

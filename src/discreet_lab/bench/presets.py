@@ -4,13 +4,22 @@ privacy-spec wins over the papers. Where a setting of a paper does not keep its 
 specification, and its note says so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from discreet.algorithms.base import Algorithm
 from discreet.algorithms.dp_vote_rag import DPSparseVoteRAG, DPVoteRAG, TokenVoting
 from discreet.algorithms.ensemble import Rounds
+from discreet.algorithms.logit_sum import log_softmax
+from discreet.algorithms.text.normalize import keywords
+from discreet.generation.answers import write_answers
+from discreet.generation.model import Prompt, ScoringModel
+from discreet.generation.prompts import record_layout
+from discreet.generation.torch_backend.length_buckets import map_in_buckets
+from discreet.synthesis.base import ListKeywords, Ranked
+from discreet.synthesis.dp_synrag import DPSynRAG
+from discreet.synthesis.fact_extraction import BLOCK
 from discreet_lab.bench.experiments.accounting import by_advanced_composition, by_sum
 
 DELTA_TOTAL, DELTA_TOKEN = 1e-4, 1e-5
@@ -130,3 +139,67 @@ def as_printed(algorithm: Algorithm) -> Algorithm:
     kinds: dict[type, type[Algorithm]] = {DPVoteRAG: PrintedVoteRAG, DPSparseVoteRAG: PrintedSparseVoteRAG}
     kind = kinds.get(type(algorithm))
     return kind(**{one.name: getattr(algorithm, one.name) for one in fields(algorithm)}) if kind else algorithm
+
+
+# -- DP-SynRAG as printed: listed keywords, and a filter by Yes or No; both see one text alone, so no price changes --
+
+_LIST = "List the keywords of the record, with commas between them."
+_EXAMPLES = (
+    (
+        "My knee hurts and I have a fever. Doctor: it is Marsh Gout, take Tollin drops.",
+        "knee, fever, Marsh Gout, Tollin",
+    ),
+    ("The boiler of flat 7 leaks since Monday.", "boiler, flat 7, leak, Monday"),
+)
+_LISTED = 40
+"""The number of tokens in which keywords are listed."""
+_USE = "Text: {text}\n\nIs this text of use to {task}? Answer YES or NO.\nAnswer:"
+
+
+def list_keywords(
+    model: ScoringModel, texts: Sequence[str], most: int, text_tokens: int
+) -> Iterator[tuple[int, Ranked]]:
+    """Yield the keywords that the model lists of each text, with the text's position: those that stand in it.
+
+    The first has the highest number, in place of a surprise.
+    """
+    laid_out = record_layout(model, _LIST, _EXAMPLES, text_tokens, _LISTED)
+
+    def read(room: int, block: list[list[int]]) -> list[Ranked]:
+        own = replace(laid_out, document_tokens=room)
+        prompts = [own.prompt(text) for text in block] + [own.prompt()] * (BLOCK - len(block))
+        written = write_answers(model, own.shared, prompts, _LISTED, all_steps=False)
+        return [_standing(model.decode(text), one.text, most) for text, one in zip(block, written, strict=False)]
+
+    yield from map_in_buckets(model, texts, text_tokens, BLOCK, read)
+
+
+def _standing(text: str, listed: str, most: int) -> Ranked:
+    there = keywords(text)
+    found = dict.fromkeys(word for part in listed.split(",") for word in sorted(keywords(part)) if word in there)
+    return tuple((word, float(most - rank)) for rank, word in enumerate(list(found)[:most]))
+
+
+def says_yes(model: ScoringModel, task: str, texts: Sequence[str]) -> list[bool]:
+    """Return for each text whether the model finds YES likelier than NO, asked whether it is of use for the task."""
+    yes, no = (model.encode(f" {word}")[0] for word in ("YES", "NO"))
+    kept = []
+    for text in texts:
+        prompt = Prompt(tuple(model.encode(_USE.format(text=text, task=task))), 0)
+        logits = log_softmax(model.start([], [prompt], 1).logits())[0]
+        kept.append(bool(logits[yes] > logits[no]))
+    return kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedSynRAG(DPSynRAG):
+    """DP-SynRAG with keywords that the model lists. Parameters: see `DPSynRAG`."""
+
+    @property
+    def list_keywords(self) -> ListKeywords:
+        """The model's own list."""
+        return list_keywords
+
+    def keeps(self, text: str, words: Sequence[str]) -> bool:
+        """Return True: the paper drops no text for want of a keyword."""
+        return True

@@ -41,6 +41,7 @@ class BenchRun:
         preset: one of `presets.PRESETS`, or "".
         deltas: those that were used, which experiments add.
         rows: the file that keeps what the model said; None to keep nothing.
+        prompts: the file of the prompts of a table that asks no questions; None for its own.
     """
 
     table: BenchTable
@@ -61,6 +62,7 @@ class BenchRun:
     preset: str = ""
     deltas: set[float] = field(default_factory=set)
     rows: Path | None = None
+    prompts: Path | None = None
 
     @cached_property
     def model(self) -> CachingModel:

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from discreet.errors import UsageError
 from discreet_lab.bench.demo_data import EQUAL, hospital_questions
-from discreet_lab.bench.open_data import OpenedData, asked_again, kind_of, open_demo, open_given, read_stream
+from discreet_lab.bench.open_data import (
+    OpenedData,
+    asked_again,
+    kind_of,
+    needs_questions,
+    open_demo,
+    open_given,
+    read_stream,
+)
 from discreet_lab.bench.result import BenchResult, tell_other_kind, with_figures
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import DEMO, BenchTable, Data, Row, Sweep
@@ -121,6 +129,7 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             given={name: one[-1] for name, one in options.given.items() if name not in values},
             delta=options.delta,
             rows=options.rows,
+            prompts=None if needs_questions(table) else options.questions,
             preset=options.preset,
         )
         rows = _experiment(table.experiment)(run)

@@ -23,7 +23,7 @@ from discreet_lab.attacks.canaries import read_canaries
 from discreet_lab.attacks.extraction import read_prompts
 from discreet_lab.attacks.membership import MOST, read_suspects
 from discreet_lab.attacks.redaction import available
-from discreet_lab.attacks.suite import Findings, run_attack
+from discreet_lab.attacks.suite import run_attack
 from discreet_lab.attacks.targets import REDACTED, check_names
 from discreet_lab.attacks.verdict import exceeded
 from discreet_lab.cli.other_model import OtherModel, check_model, with_model
@@ -96,7 +96,7 @@ def attack(
         write_private(output, report.page(findings, opened.path.resolve().name))
         if not as_json:
             out.print(f"Report: {output}", markup=False)
-    return 1 if exceeded(findings) else 0
+    return 1 if exceeded(findings.compared) else 0
 
 
 def _parse(targets: Sequence[str], param: list[str] | None, max_tokens: int) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _choose_targets(vault: Vault) -> list[str]:
     return ["non-rag", "rag", *([REDACTED] if available() else []), vault.default_algorithm().name]
 
 
-def _print(findings: Findings) -> None:
+def _print(findings: report.Findings) -> None:
     out.print(report.summary(findings), markup=False)
     for title, headings, rows in (
         (

@@ -151,7 +151,8 @@ def _given(table: BenchTable, plugins: Sequence[str], param: Sequence[str] | Non
     Raises:
         UsageError: if none of them has the parameter, or if a value has another type.
     """
-    named = [*table.sweep.get("algorithm", ()), *table.sweep.get("inner", ()), table.settings.get("inner"), *plugins]
+    own = (table.settings.get("inner"), table.settings.get("algorithm"))
+    named = [*table.sweep.get("algorithm", ()), *table.sweep.get("inner", ()), *own, *plugins]
     known = [name for name in dict.fromkeys(named) if name in ALGORITHMS]
     if param and not known:
         raise UsageError(f"The table '{table.name}' has no algorithm with parameters. Leave --param out.")

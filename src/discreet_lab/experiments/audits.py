@@ -1,4 +1,4 @@
-"""Audits: all of them with their twins, the exact price of the leader's selection, and fuzzing."""
+"""The exact price of the leader's selection, and fuzzing."""
 
 import argparse
 import importlib.util
@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import re
 import resource
-import subprocess
+import shutil
 import sys
 import tempfile
 import time
@@ -22,29 +22,6 @@ from tests.guarantee.privacy.test_leader import Counts, Law, every_move, law_of
 
 from discreet.privacy.mechanisms.leader import certified_cost
 from discreet_lab.experiments.common import TableWriter, add_csv_option
-
-KINDS = ("mechanisms", "algorithms", "corpora")
-
-
-def audit_all(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
-    """All audits of `discreet audit`, and their broken twins, which the audits must flag.
-
-    Each kind is a command of its own, whose table is printed. Ends with 1 if a loss exceeds its claim, or if a twin is
-    not flagged. With few draws a sound audit shows nothing, which ends with 1 as well.
-    """
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--draws", type=int, help="for each input, of audits and not of twins; default: that of each")
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args(arguments)
-    failed = 0
-    for kind in given.kinds:
-        for options in (["--draws", str(given.draws)] if given.draws else [], ["--twins"]):
-            words = ["audit", kind, *options, "--seed", str(given.seed), "--markdown"]
-            print(f"\ndiscreet {' '.join(words)}\n", flush=True)
-            failed += subprocess.run([sys.executable, "-m", "discreet", *words], check=False).returncode != 0
-    print(f"\n{failed} commands failed." if failed else "\nNo command failed.")
-    return int(failed > 0)
-
 
 DELTA = 1e-6
 CASES = ((3.0, 16), (5.0, 16), (2.0, 22), (5.0, 22))
@@ -239,7 +216,7 @@ def fuzz_target(name: str, count: int, seed: int, told: Path, crashes: Path, sai
             done += 1
             if done == count:
                 # Not by an exception: libFuzzer would take it for a crash.
-                remove(Path(folder))
+                shutil.rmtree(folder, ignore_errors=True)
                 os._exit(0)
 
         options = ["-max_len=" + str(LARGEST_INPUT), f"-timeout={LONGEST}", "-rss_limit_mb=0", "-len_control=0"]
@@ -280,10 +257,3 @@ def keep(folder: Path, name: str, kind: str, data: bytes) -> None:
 def slug(text: str) -> str:
     """A text as the name of a file."""
     return re.sub(r"\W+", "-", text, flags=re.ASCII).strip("-").lower()
-
-
-def remove(folder: Path) -> None:
-    """Remove a folder in which others may still write."""
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)

@@ -78,9 +78,8 @@ EXPERIMENTS = {
         },
     ),
     "audits": Experiment(
-        "Statistical audits with their broken twins, the exact price of the leader's selection, and fuzzing",
+        "The exact price of the leader's selection, and fuzzing",
         {
-            "all": "audits:audit_all",
             "leader": "audits:compare_leader_prices",
             "fuzz": "audits:fuzz_inputs",
         },

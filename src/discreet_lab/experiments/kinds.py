@@ -37,14 +37,13 @@ def measure_kinds(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
 
     The second table has recorded replies of models to the prompt of the model parser, about some wordings of `judge`.
     """
-    parser.add_argument("--wordings", type=Path, default=_WORDINGS)
     parser.add_argument(
         "--facts", type=Path, nargs="*", default=[], help="questions of data sets, as facts for training"
     )
     parser.add_argument("--train", action="store_true", help="train the weights anew, and write them into the package")
     add_csv_option(parser)
     given = parser.parse_args(arguments)
-    told = read_wordings(given.wordings)
+    told = read_wordings(_WORDINGS)
     lines = [line for path in given.facts for line in path.read_text(encoding="utf-8").splitlines()[:_MOST_FACTS]]
     if given.train:
         learned = [one for one in told if one["source"] != "judge"]

@@ -1,7 +1,6 @@
 """What a payment costs, by the number of units and of payers."""
 
 import argparse
-import json
 import random
 import resource
 import secrets
@@ -189,26 +188,21 @@ def time_payments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     disk in the same run: one transaction a question, 80 updates by `executemany`, a row for the question, and a
     commit with `synchronous=full` (`synchronous_commit=on`). Every unit has paid before. Memory: by how much the
     most that the process ever held grows while all units pay for the first time, 100,000 at once, and while
-    questions are asked; a process for each number of units. Without --postgres, PostgreSQL is started in a
-    temporary folder if it is installed (as user postgres, if this is root), and left out if it is not.
+    questions are asked; a process for each number of units. PostgreSQL is started in a temporary
+    folder if it is installed (as user postgres, if this is root), and left out if it is not.
     """
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--postgres", metavar="URL")
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--units", type=int, nargs="+", default=[10_000, 1_000_000])
     add_csv_option(parser)
     options = parser.parse_args(arguments)
     with ExitStack() as stack:
-        where = options.postgres or stack.enter_context(own_server())
+        where = stack.enter_context(own_server())
         rows = [
             row
             for database, url in (("SQLite", ""), *([("PostgreSQL", where)] if where else []))
             for count in options.units
             for row in run_alone(both_programs, database, count, options.seconds, url)
         ]
-    if options.json:
-        print(json.dumps(rows))
-    else:
-        write_table(COLUMNS, payment_cells(rows), options.csv)
+    write_table(COLUMNS, payment_cells(rows), options.csv)
     if where is None:
-        print("\nPostgreSQL is not installed here; name a server with --postgres.", file=sys.stderr)
+        print("\nPostgreSQL is not installed here.", file=sys.stderr)

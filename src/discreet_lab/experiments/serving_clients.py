@@ -13,116 +13,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
+import yaml
 from tests.server.front.serving import Server, serving
 
 from discreet.server.config import PresetConfig
 from discreet_lab.experiments.common import TableWriter, add_csv_option
 
-PACKAGES = {
-    "curl": (),
-    "openai": ("openai",),
-    "langchain": ("langchain-openai",),
-    "llama-index": ("llama-index-llms-openai-like",),
-    "haystack": ("haystack-ai",),
-    "llm": ("llm",),
-    "mcp": ("mcp",),
-}
-"""By client: what is installed into an environment of its own."""
-
-HEAD = """
-import json, os, subprocess, sys
-BASE, KEY, MODEL = os.environ["BASE"], os.environ["KEY"], os.environ["MODEL"]
-"""
-
-TAIL = """
-answers = []
-for text in json.loads(os.environ["QUESTIONS"]):
-    for attempt in range(3):  # a person asks again when a client gives up
-        try:
-            answers.append(ask(text))
-            break
-        except Exception as error:
-            print(type(error).__name__, file=sys.stderr)
-print(json.dumps(answers))
-"""
-
-PROGRAMS = {
-    "curl": """
-def ask(text):
-    body = {"model": MODEL, "messages": [{"role": "user", "content": text}]}
-    found = subprocess.run(
-        ["curl", "-sS", "--fail", "-H", "Authorization: Bearer " + KEY, "-H", "Content-Type: application/json",
-         "-d", json.dumps(body), BASE + "/v1/chat/completions"], capture_output=True, check=True)
-    return json.loads(found.stdout)["choices"][0]["message"]["content"]
-""",
-    "openai": """
-from openai import OpenAI
-client = OpenAI(base_url=BASE + "/v1", api_key=KEY)
-
-def ask(text):
-    found = client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": text}])
-    return found.choices[0].message.content
-""",
-    "langchain": """
-from langchain_openai import ChatOpenAI
-model = ChatOpenAI(model=MODEL, base_url=BASE + "/v1", api_key=KEY)
-
-def ask(text):
-    return model.invoke(text).content
-""",
-    "llama-index": """
-from llama_index.core.llms import ChatMessage
-from llama_index.llms.openai_like import OpenAILike
-model = OpenAILike(model=MODEL, api_base=BASE + "/v1", api_key=KEY, is_chat_model=True)
-
-def ask(text):
-    return model.chat([ChatMessage(role="user", content=text)]).message.content
-""",
-    "haystack": """
-from haystack.components.generators.chat import OpenAIChatGenerator
-from haystack.dataclasses import ChatMessage
-from haystack.utils import Secret
-model = OpenAIChatGenerator(model=MODEL, api_base_url=BASE + "/v1", api_key=Secret.from_env_var("KEY"))
-
-def ask(text):
-    return model.run([ChatMessage.from_user(text)])["replies"][0].text
-""",
-    "llm": """
-from pathlib import Path
-folder = Path(os.environ["HOME"])
-os.environ["LLM_USER_PATH"] = str(folder)
-name = "discreet-test"
-(folder / "extra-openai-models.yaml").write_text(
-    f"- model_id: {name}\\n  model_name: '{MODEL}'\\n  api_base: '{BASE}/v1'\\n  api_key_name: discreet\\n")
-
-def ask(text):
-    command = [os.path.join(os.path.dirname(sys.executable), "llm"), "-m", name, "--no-stream", "--key", KEY, text]
-    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
-""",
-    "mcp": """
-import asyncio
-import httpx2
-from mcp.client.client import Client
-from mcp.client.streamable_http import streamable_http_client
-
-async def call(text):
-    async with httpx2.AsyncClient(headers={"authorization": "Bearer " + KEY}, timeout=60) as http:
-        async with Client(streamable_http_client(BASE + "/mcp", http_client=http)) as client:
-            found = await client.call_tool("ask", {"question": text, "model": MODEL})
-            if found.is_error:
-                raise RuntimeError("the tool failed")
-            return found.structured_content["answer"]
-
-def ask(text):
-    return asyncio.run(call(text))
-""",
-}
+_READ: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+CLIENTS: dict[str, dict[str, Any]] = _READ["clients"]
+"""What is installed for each client into an environment of its own, and its program."""
 
 
 def program(client: str) -> str:
     """Return the whole program of a client."""
-    return HEAD + PROGRAMS[client] + TAIL
+    return "\n".join((_READ["begin"], CLIENTS[client]["program"], _READ["end"]))
 
 
 QUESTIONS = 20
@@ -217,25 +123,23 @@ def proxying(port: int) -> Iterator[Proxy]:
         proxy.server_close()
 
 
-def python_of(client: str, work: Path, here: bool) -> str:
-    """Return the interpreter of a client's own environment, which is made if there is none."""
-    if here or not PACKAGES[client]:
+def python_of(client: str, work: Path) -> str:
+    """Return the interpreter of a client's own environment, which is made."""
+    if not CLIENTS[client]["packages"]:
         return sys.executable
     folder = work / client
-    if not (folder / "done").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        quiet = ("--quiet", "--disable-pip-version-check")
-        subprocess.run([folder / "bin/pip", "install", *quiet, *PACKAGES[client]], check=True)
-        (folder / "done").touch()
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    quiet = ("--quiet", "--disable-pip-version-check")
+    subprocess.run([folder / "bin/pip", "install", *quiet, *CLIENTS[client]["packages"]], check=True)
     return str(folder / "bin/python")
 
 
 def version_of(client: str, python: str) -> str:
     """Return the version of a client."""
-    if not PACKAGES[client]:
+    if not CLIENTS[client]["packages"]:
         said = subprocess.run([client, "--version"], capture_output=True, text=True, check=True).stdout
         return said.split()[1]
-    code = f"import importlib.metadata; print(importlib.metadata.version({PACKAGES[client][0]!r}))"
+    code = f"import importlib.metadata; print(importlib.metadata.version({CLIENTS[client]['packages'][0]!r}))"
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -271,21 +175,15 @@ def charge_clients(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
 
     Each client runs unchanged in an environment of its own, against a front and a keeper with the toy model.
     Between them stands a proxy. It answers one question with 503 in place of its answer, and breaks the connection
-    off in the middle of another one. Clients ask again, as they do. Exactly 20 questions must be charged. `--here`
-    names clients that this environment has.
+    off in the middle of another one. Clients ask again, as they do. Exactly 20 questions must be charged.
     """
-    parser.add_argument("--clients", default=",".join(PACKAGES), help="which clients, with commas between them")
-    parser.add_argument("--here", default="", help="clients for which this environment is used")
-    parser.add_argument("--work", type=Path, help="where the environments are made and kept")
     add_csv_option(parser)
     given = parser.parse_args(arguments)
     wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        work = given.work or Path(folder) / "environments"
-        with serving(Path(folder), presets=(CHEAP,)) as server:
-            table = TableWriter(COLUMNS, given.csv)
-            for client in given.clients.split(","):
-                row, fits = measure(client, python_of(client, work, client in given.here.split(",")), server)
-                wrong += not fits
-                table.write(row)
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), presets=(CHEAP,)) as server:
+        table = TableWriter(COLUMNS, given.csv)
+        for client in CLIENTS:
+            row, fits = measure(client, python_of(client, Path(folder) / "environments"), server)
+            wrong += not fits
+            table.write(row)
     sys.exit(1 if wrong else 0)

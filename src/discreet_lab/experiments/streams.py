@@ -29,6 +29,8 @@ from discreet_lab.experiments.common import (
     write_table,
 )
 
+EPSILON_THRESHOLD = 0.5
+"""The price of a threshold of murag-ada where the nearest vote."""
 _SAID = re.compile(r"diagnosis is (.+?) and the treatment should be (.+?)\.")
 
 
@@ -56,7 +58,7 @@ def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int)
         Setting(VoteRAG(voters=inner.voters, document_tokens=inner.document_tokens, **same)),
     ]
     ada = MuRAGAda(inner=inner)
-    former = MuRAGAda(inner=inner, all_vote=False, epsilon_threshold=given.epsilon_threshold, highest=0.8)
+    former = MuRAGAda(inner=inner, all_vote=False, epsilon_threshold=EPSILON_THRESHOLD, highest=0.8)
     for epsilon in given.epsilon:
         made.append(Setting(NaiveMultiRAG(inner=inner, uses=asked), epsilon, DELTA))
         for uses in given.uses if given.all_uses_at is None or epsilon in given.all_uses_at else given.uses[:1]:
@@ -68,7 +70,7 @@ def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int)
                 counted = replace(ada, inner=replace(inner, curve=False), uses=uses)
                 made.append(Setting(counted, epsilon, DELTA, note="by counts"))
             made.append(Setting(replace(murag, all_vote=False), epsilon, DELTA))
-            if epsilon > uses * given.epsilon_threshold:
+            if epsilon > uses * EPSILON_THRESHOLD:
                 made.append(Setting(replace(former, uses=uses), epsilon, DELTA))
     if given.reuse:
         made += [replace(setting, reuse=True) for setting in made if isinstance(setting.algorithm, MuRAG | MuRAGAda)]
@@ -153,7 +155,6 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
         nargs="*",
         help="where M takes all its values; else its first; default: at every epsilon",
     )
-    parser.add_argument("--epsilon-threshold", type=float, default=0.5, help="of murag-ada where the nearest vote")
     parser.add_argument("--rules", action="store_true", help="read by rules in place of a model; for medical_synth")
     parser.add_argument("--only", nargs="+", default=[], help="names of algorithms; default: all")
     parser.add_argument("--all-vote", action="store_true", help="without the settings in which the nearest vote")
@@ -201,7 +202,7 @@ def run_stream_settings(parser: argparse.ArgumentParser, arguments: Sequence[str
         write_kinds(outcomes, questions, given.kinds)
     print(
         f"\n{len(questions)} questions by {given.inner}, delta {DELTA:g}, {given.voters} voters, similarity "
-        f"{similarity:.3f}, epsilon_thr {given.epsilon_threshold:g}, seed {given.seed}, "
+        f"{similarity:.3f}, epsilon_thr {EPSILON_THRESHOLD:g}, seed {given.seed}, "
         f"{'rules' if given.rules else given.model or vault.settings.model}, "
         f"{vault.settings.embedder}"
     )

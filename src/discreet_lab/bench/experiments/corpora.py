@@ -21,8 +21,7 @@ from discreet.vault import Vault
 from discreet_lab.attacks.simulation import copied, documents_of, private_folder
 from discreet_lab.bench.experiments.answers import groups_of, is_affordable
 from discreet_lab.bench.measures import columns_on, measured
-from discreet_lab.bench.presets import preset_of, with_preset
-from discreet_lab.bench.printed_synrag import PrintedSynRAG, says_yes
+from discreet_lab.bench.presets import PrintedSynRAG, preset_of, says_yes, with_preset
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import THE_QUESTIONS, Row
 from discreet_lab.evaluation.experiment import ScoredAnswer, run_answers
@@ -125,7 +124,8 @@ def _left_out(given: BenchRun, name: str) -> set[str]:
 
 def _made(given: BenchRun, copy: Vault, method: SynthesisAlgorithm[Any], path: Path) -> list[str]:
     try:
-        simulate_corpus(copy, method, path, given.seed, given.on_progress)
+        made = simulate_corpus(copy, method, path, given.seed, given.on_progress)
+        given.notes.append(f"{path.stem}: {len(made.kept)} of {len(made.texts)} texts that were written are kept.")
     except (BadData, UsageError) as error:
         given.notes.append(f"{path.stem}: {error}")
     return read_texts(path)

@@ -27,6 +27,7 @@ from discreet_lab.attacks.extraction import (
     extracted,
     marked,
     perplexity,
+    read_prompts,
     sensitive_strings,
 )
 from discreet_lab.attacks.simulation import documents_of
@@ -55,7 +56,7 @@ class Extraction:
         held_out: texts that are not in it, on which perplexity is measured.
         tokens: the length of a continuation.
         epsilon: the epsilon of the noisy protections.
-        weight: the weight of neighbours (the paper's lambda).
+        weights: those of neighbours (the paper's lambda).
         rounds: how often the time of an answer is taken; 0 for never.
         seed: of the protections' noise.
     """
@@ -65,7 +66,7 @@ class Extraction:
     held_out: Sequence[str] = field(repr=False)
     tokens: int = 32
     epsilon: float = 5.051
-    weight: float = 0.1
+    weights: Sequence[float] = (0.1,)
     rounds: int = 3
     seed: int = 1
 
@@ -80,6 +81,7 @@ class ExtractionRow:
         perplexity: of the texts that are held out.
         without_sensitive: the same without the tokens of addresses, links and numbers.
         seconds: the shortest time of one answer; None if it was not taken.
+        weight: that of the neighbours of kNN-LM; None without neighbours.
     """
 
     name: str
@@ -87,6 +89,7 @@ class ExtractionRow:
     perplexity: float
     without_sensitive: float
     seconds: float | None
+    weight: float | None = None
 
     def cells(self) -> Row:
         """Return the cells of the row."""
@@ -97,28 +100,25 @@ class ExtractionRow:
             "without sensitive strings": self.without_sensitive,
             "seconds": self.seconds,
         }
-        return {"configuration": self.name, **counts, **measured}
+        return {"configuration": self.name, "weight": self.weight, **counts, **measured}
 
 
 def run_knn_lm(given: BenchRun) -> list[Row]:
     """Return the rows of kNN-LM."""
-    model = given.vault.model
-    check_model(KnnLM.name, KnnLM.spec.capabilities, model)
-    assert isinstance(model, TransformersModel)
-    tried, _ = _tried(given)
-    return _counted(given, measure_knn_lm(tried, model))
+    tried, _, model = _tried(given)
+    return _counted(given, measure_knn_lm(tried, model), 1 + 4 * len(tried.weights))
 
 
 def run_prompting(given: BenchRun) -> list[Row]:
     """Return the rows of direct prompting."""
+    tried, stored, model = _tried(given)
+    return _counted(given, measure_prompting(tried, model, given.vault.embedder, stored), 5)
+
+
+def _tried(given: BenchRun) -> tuple[Extraction, list[StoredText], TransformersModel]:
     model = given.vault.model
     check_model(KnnLM.name, KnnLM.spec.capabilities, model)
     assert isinstance(model, TransformersModel)
-    tried, stored = _tried(given)
-    return _counted(given, measure_prompting(tried, model, given.vault.embedder, stored))
-
-
-def _tried(given: BenchRun) -> tuple[Extraction, list[StoredText]]:
     documents = documents_of(given.vault)
     count = min(given.one("held_out"), len(documents) // 4)
     if not count:
@@ -130,20 +130,20 @@ def _tried(given: BenchRun) -> tuple[Extraction, list[StoredText]]:
     )
     every = given.values["every"][0]
     tried = Extraction(
-        attacks=PROMPTS[::every],
+        attacks=(read_prompts(given.prompts) if given.prompts else PROMPTS)[::every],
         texts=texts,
         held_out=held_out,
         tokens=given.parameters["max_tokens"],
         epsilon=given.only_epsilon,
-        weight=given.values["weight"][0],
+        weights=given.values.get("weight", ()),
         rounds=0 if given.quick else 3,
         seed=1 + given.seed,
     )
-    return tried, [chunk for one in inside for chunk in one.chunks]
+    return tried, [chunk for one in inside for chunk in one.chunks], model
 
 
-def _counted(given: BenchRun, rows: Iterator[ExtractionRow]) -> list[Row]:
-    advance, found = given.count("trying configurations", 5), []
+def _counted(given: BenchRun, rows: Iterator[ExtractionRow], number: int) -> list[Row]:
+    advance, found = given.count("trying configurations", number), []
     for row in rows:
         found.append(row.cells())
         advance()
@@ -163,18 +163,19 @@ def protections(dimension: int, epsilon: float, seed: int = 1) -> Iterator[tuple
 def measure_knn_lm(tried: Extraction, model: TransformersModel) -> Iterator[ExtractionRow]:
     """Yield the rows of kNN-LM: the model alone, and mixed with neighbours under each protection."""
     raw = build(tried.texts, model, Untouched(model.state_size))
-    known, algorithm = sensitive_strings(tried.texts), KnnLM(max_tokens=tried.tokens, weight=tried.weight)
+    known = sensitive_strings(tried.texts)
     empty = Datastore(raw.transform, Neighbours.of(raw.keys.keys[:0]), raw.tokens[:0])
-    stores = [("knn-lm, no neighbours", empty)]
+    stores: list[tuple[str, float | None, Datastore]] = [("knn-lm, no neighbours", None, empty)]
     for name, transform in protections(model.state_size, tried.epsilon, tried.seed):
-        keys = Neighbours.of(transform.documents(raw.keys.keys))
-        stores.append((f"knn-lm, {name}", Datastore(transform, keys, raw.tokens)))
-    for name, store in stores:
-        answers = _knn_answers(algorithm, store, model, tried.attacks)
-        everything, without = _knn_surprises(algorithm, store, model, tried.held_out)
+        kept = Datastore(transform, Neighbours.of(transform.documents(raw.keys.keys)), raw.tokens)
+        stores += [(f"knn-lm, {name}", weight, kept) for weight in tried.weights]
+    for name, weight, store in stores:
+        algorithm = KnnLM(max_tokens=tried.tokens, weight=weight or 0.0)
+        found = extracted(_knn_answers(algorithm, store, model, tried.attacks), known)
+        everything, without = map(perplexity, _knn_surprises(algorithm, store, model, tried.held_out))
         first = [model.encode(tried.attacks[0].text)]
         seconds = _least_seconds(partial(algorithm.continue_all, store, model, first), tried.rounds)
-        yield ExtractionRow(name, extracted(answers, known), perplexity(everything), perplexity(without), seconds)
+        yield ExtractionRow(name, found, everything, without, seconds, weight)
 
 
 def _knn_answers(

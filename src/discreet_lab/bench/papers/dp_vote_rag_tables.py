@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from discreet_lab.bench.table import Data
+from discreet_lab.bench.table import Data, Reported
 
 VOTERS, TOKENS, TOTALS = (30, 40, 50), (1.0, 2.0, 5.0), (5.0, 10.0, 20.0, 40.0)
 Figures = dict[tuple[str, int, float, float], float]
@@ -26,7 +26,7 @@ def read_tables() -> dict[tuple[str, str, str], Figures]:
     return found
 
 
-PRINTED = read_tables()
+REPORTED = {name: (figures, KINDS[name[1]]) for name, figures in read_tables().items()}
 
 
 def choose_best(figures: Figures) -> dict[tuple[str, float], float]:
@@ -35,3 +35,19 @@ def choose_best(figures: Figures) -> dict[tuple[str, float], float]:
         (name, total): max(figure for (one, _, _, at), figure in figures.items() if (one, at) == (name, total))
         for name, total in {(name, total): None for name, _, _, total in figures}
     }
+
+
+def printed(told: str) -> tuple[Reported, ...]:
+    """Return the figures of "printed", by all that the tables vary, or the best ones, of "printed, best"."""
+    best = told == "printed, best"
+    return tuple(
+        Reported(
+            f"{'best of ' if best else ''}Table {number} ({data}, {model})",
+            # The paper calls it match accuracy. References of several sentences never match.
+            "BERTScore" if kind is Data.DIALOGUES else "accuracy",
+            ("algorithm", "epsilon") if best else ("algorithm", "voters", "epsilon_token", "epsilon"),
+            choose_best(figures) if best else figures,
+            kind,
+        )
+        for (number, data, model), (figures, kind) in REPORTED.items()
+    )
