@@ -48,21 +48,6 @@ def _one(noise: InsecureSeededNoise, deviation: float, *, gaussian: bool) -> int
     return noise.gaussian(deviation) if gaussian else noise.laplace(deviation / 2**0.5)
 
 
-def test_table_in_words() -> None:
-    sizes, cells = BY.histograms(BUDGET)
-    text, table = BY._table(Counted.by(sizes, (40, 0)), Counted.by(cells, (30, 10, 0, 5, 0, 0, 0, 0)))
-    lines = text.splitlines()
-    assert lines[0].startswith("north, of about 40 (")
-    assert [line.split(";")[0].split(": ")[1] for line in lines[:2]] == ["cough", "cough"]
-    assert "each" in lines[-1].casefold()
-    assert "4 values, in at most 2 of the 2 groups" in lines[-1]
-    assert [figure.name for figure in table if figure.kind == "share"][:3] == [
-        "north: cough",
-        "north: rash",
-        "north: chills",  # those of most units first
-    ]
-
-
 @pytest.mark.parametrize("unable", [3, None])
 def test_intervals_have_room_for_units_that_are_missing(unable: int | None) -> None:
     sizes, cells = ASKED.histograms(BUDGET)
