@@ -18,8 +18,8 @@ from discreet.cli.app import app
 from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
 from discreet.server.front.pacing import default_quantum
-from discreet.server.state_folder import can_read, check_ports, hand_over, listens, prepare_state
-from discreet.server.supervisor import Supervisor, is_ready, longest_answers, own_commands
+from discreet.server.state_folder import can_read, check_ports, hand_over, prepare_state
+from discreet.server.supervisor import is_ready, longest_answers
 from discreet.server.wire import Answered
 from tests.server.front.serving import free_port
 from tests.server.keepers import ROOT, ask, config_of, environment, exchange, make_vault
@@ -133,27 +133,6 @@ def test_supervisor_says_when_replies_leave(tmp_path: Path, capfd: pytest.Captur
         running.kill()
 
 
-@pytest.mark.long
-def test_ready_is_said_when_the_port_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LATE", "1")
-    config = config_of(make_vault(tmp_path / "v").path, port=free_port())
-    for name, value in environment(config).items():
-        monkeypatch.setenv(name, value)
-    said: list[tuple[str, bool]] = []
-
-    def say(line: str) -> None:
-        said.append((line, listens("127.0.0.1", config.port)))
-        if line.startswith("Ready: "):
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    commands = {
-        "keeper": [sys.executable, "-m", "tests.server.toy_keeper"],
-        "front": [PYTHON, "-c", FRONT, str(tmp_path)],
-    }
-    assert Supervisor(config, say, commands).run() == 0
-    assert said[1] == (f"Ready: http://127.0.0.1:{config.port}/v1", True)
-
-
 @pytest.mark.parametrize("option", ["--port", "--desk-port"])
 def test_port_that_is_taken_ends_the_server_at_once(tmp_path: Path, option: str) -> None:
     path = make_vault(tmp_path / "v").path
@@ -209,19 +188,6 @@ def children(pid: int) -> list[int]:
     return [int(one) for one in found.stdout.split()]
 
 
-@pytest.mark.long
-def test_supervisor_gives_up_on_a_keeper_that_never_starts(tmp_path: Path) -> None:
-    config = config_of(make_vault(tmp_path / "v").path, port=free_port())
-    said: list[str] = []
-    failing = [sys.executable, "-c", "raise SystemExit(3)"]
-    assert Supervisor(config, said.append, {"keeper": failing, "front": failing}).run() == 1
-    assert sum("The keeper ended (exit code 3)" in line for line in said) == 5
-    assert not any("front" in line for line in said)
-    assert (
-        said[-2].partition(" ")[2] == f"The keeper cannot start. Look at each vault: discreet doctor {tmp_path / 'v'}"
-    )
-
-
 def test_state_is_for_the_custodian_alone(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v").path)
     prepare_state(config)
@@ -267,12 +233,6 @@ def test_front_cannot_exchange_what_the_keeper_trusts(folder: Path) -> None:
     os.chown(config.state, config.front.stat().st_uid, -1)
     with pytest.raises(UsageError, match="belongs to the user"):
         prepare_state(config)
-
-
-def test_commands_start_the_servers_own_modules(tmp_path: Path) -> None:
-    found = own_commands(config_of(tmp_path / "v"))
-    assert found["keeper"][1:] == ["-m", "discreet.server.launch", "keeper"]
-    assert found["front"][1:4] == ["-m", "discreet.server.launch", "front"]
 
 
 @needs_root
