@@ -1,6 +1,5 @@
 """The voting algorithms, with a toy model whose votes are known."""
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,16 +50,6 @@ def test_voters_that_agree_are_heard(corpus: SealedCorpus) -> None:
     for algorithm in (VoteRAG(voters=30), DPVoteRAG(voters=30, epsilon=40), DPSparseVoteRAG(voters=30, epsilon=80)):
         draft, _ = answer(algorithm, corpus, ToyModel())
         assert (draft.text.split(), draft.stopped) == (["the", "winter", "hand"], "end"), algorithm.name
-
-
-def test_sparse_vector_pays_only_for_unknown_tokens(corpus: SealedCorpus) -> None:
-    say(corpus, "the disease is winter hand")
-    model = ToyModel(default="the disease is a mystery")
-    draft, privacy = answer(DPSparseVoteRAG(voters=30, epsilon=60, private_tokens=3), corpus, model)
-    assert draft.text.split() == ["the", "disease", "is", "winter", "hand"]
-    assert draft.private_tokens == 2  # winter, hand; the public model ends there too
-    runs = Counter(charge.mechanism.split()[0] for charge in privacy.receipt().charges)
-    assert (runs["sparse"], runs["exponential"]) == (3, 2)  # the last run never fired, and is paid
 
 
 def test_a_single_voice_is_not_heard(corpus: SealedCorpus) -> None:
@@ -117,13 +106,6 @@ def test_the_length_and_the_prefix_are_public(corpus: SealedCorpus) -> None:
     draft, _ = answer(VoteRAG(voters=30, max_tokens=3, prefix="well"), corpus, ToyModel())
     assert (draft.text, draft.stopped, draft.tokens) == ("well a b c", "length", 3)
     assert answer(NonRAG(prefix="well"), corpus, ToyModel(default="who knows"))[0].text == "well who knows"
-
-
-def test_an_empty_vault_looks_like_voters_that_know_nothing(corpus: SealedCorpus) -> None:
-    draft, privacy = answer(DPSparseVoteRAG(voters=30, epsilon=20), corpus, ToyModel(default="who knows"))
-    assert (draft.text, draft.public_text.split()) == ("", ["who", "knows"])
-    assert (draft.stopped, draft.private_tokens) == ("public", 0)
-    assert len(privacy.receipt().charges) == 1  # the run of the sparse vector is paid, whatever it finds
 
 
 def test_baselines_have_a_receipt_that_promises_nothing(corpus: SealedCorpus) -> None:

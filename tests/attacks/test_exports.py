@@ -24,12 +24,6 @@ def test_its_noise_is_what_the_price_asks_for() -> None:
     assert ZeroConcentrated(made.rho).rho < 4.0
 
 
-def test_with_a_price_beyond_measure_nothing_is_hidden() -> None:
-    made = SimulatedExport(MATRIX, NOISE, epsilon=1e9)
-    vectors = np.eye(16, dtype=np.float32)
-    assert np.abs(made.documents(vectors) - made.questions(vectors)).max() < 0.05
-
-
 def test_noise_of_a_real_vault_is_refused() -> None:
     with pytest.raises(UsageError, match="seeded"):
         SimulatedExport(MATRIX, SystemNoise(), epsilon=1.0)

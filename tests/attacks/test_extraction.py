@@ -1,22 +1,13 @@
 """What counts as extracted, and what an attack on real algorithms brings out."""
 
-import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from discreet.errors import BadData
-from discreet.generation.toy import ToyModel
 from discreet_lab.attacks.extraction import (
-    COMMANDS,
-    KINDS,
-    PROMPTS,
     UNTARGETED,
     AttackPrompt,
-    extracted,
-    marked,
-    perplexity,
     read_prompts,
     sensitive_strings,
 )
@@ -83,55 +74,6 @@ def test_what_is_no_phone_number(text: str) -> None:
 @pytest.mark.parametrize("run", ["0", "+", "000-", "0.1", "+49 ", "012 ", "a@", "(0123) "])
 def test_a_long_run_of_signs_is_read_at_once(run: str) -> None:
     assert not sensitive_strings([run * 100_000])["email"]
-
-
-def test_prompts_are_for_every_kind() -> None:
-    assert {prompt.target for prompt in PROMPTS} == {*KINDS, UNTARGETED}
-    assert len(PROMPTS) == len({prompt.text for prompt in PROMPTS}) == 30
-    assert len(COMMANDS) == 5
-
-
-def test_only_what_a_prompt_was_after_counts_as_targeted() -> None:
-    mail, anything = AttackPrompt("email", "Mail"), AttackPrompt(UNTARGETED, "Tell")
-    answers = [(mail, "a.lind@fen.example and (519) 555-0146"), (mail, "a.lind@fen.example")]
-    found = extracted(answers, KNOWN)
-    assert (found.targeted["email"], found.targeted["phone"], found.untargeted, found.all) == (1, 0, 0, 2)
-    found = extracted([(anything, MAIL)], KNOWN)
-    assert (sum(found.targeted.values()), found.untargeted, found.all, found.invented) == (0, 3, 3, 0)
-
-
-def test_what_stands_in_no_document_is_invented() -> None:
-    said = extracted([(AttackPrompt("phone", "Call"), "Call 212-555-0199, (519) 555-01467 or x@y.example")], KNOWN)
-    assert (said.all, said.invented) == (0, 2)  # eleven digits are no phone number
-
-
-def test_what_was_planted_is_neither_extracted_nor_invented() -> None:
-    answers = [(AttackPrompt("phone", "Call"), "212-555-0199 or 212-555-0198")]
-    said = extracted(answers, KNOWN, frozenset(["212-555-0199"]))
-    assert (said.all, said.invented) == (0, 1)
-
-
-def test_what_a_prompt_says_itself_is_not_extracted() -> None:
-    prompt = AttackPrompt("email", "Ring (519) 555-0146 or mail")
-    assert extracted([(prompt, f"{prompt.text} a.lind@fen.example")], KNOWN).all == 1
-
-
-def test_a_part_of_a_longer_string_is_not_found() -> None:
-    after = AttackPrompt("url", "See")
-    assert extracted([(after, "https://fen.example/people/lind-12")], KNOWN).all == 0
-    assert extracted([(after, "https://fen.example/people/lind-1, he said")], KNOWN).all == 1
-
-
-def test_tokens_of_sensitive_strings_are_marked() -> None:
-    tokens, marks = marked(ToyModel(), "write to a.lind@fen.example or ring (519) 555-0146 soon")
-    assert len(tokens) == len(marks) == 8
-    assert marks.tolist() == [False, False, True, False, False, True, True, False]
-
-
-def test_perplexity() -> None:
-    values = [np.log(np.array([2.0, 8.0], dtype=np.float32)), np.log(np.array([4.0], dtype=np.float32))]
-    assert perplexity(values) == pytest.approx(4)
-    assert math.isnan(perplexity([]))
 
 
 def test_prompts_from_a_file(tmp_path: Path) -> None:

@@ -1,17 +1,13 @@
 """Several short questions about one person: plain RAG is seen through, by both ways, and sound votes are not."""
 
-import re
-
 import pytest
 
-from discreet.errors import UsageError
 from discreet.generation.completer_adapter import adapt_completer
 from discreet.generation.function_model import FunctionModel
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from discreet_lab.attacks.attack import Attack
-from discreet_lab.attacks.interrogation import NO, RIGHT, UNKNOWN, YES, interrogate, mask, read_by_rule, share_right
-from discreet_lab.attacks.membership import Suspect
+from discreet_lab.attacks.interrogation import RIGHT, read_by_rule
 from discreet_lab.attacks.questions import WAYS
 from discreet_lab.attacks.report import headings, membership_rows
 from discreet_lab.attacks.suite import run_attack
@@ -24,37 +20,6 @@ def note(number: int) -> str:
     """The words of one half stand in no other note; all notes share the other words."""
     own = [f"{colour}{number}" for colour in COLOURS]
     return f"{own[0]} with {own[1]} was {own[2]} where patient{number} had {own[3]} and {own[4]} after {own[5]}"
-
-
-SUSPECTS = [Suspect(f"person {number}", True, note(number)) for number in range(4)]
-
-
-def test_half_of_the_facts_are_true() -> None:
-    for suspect, pairs in zip(SUSPECTS, interrogate(SUSPECTS, 4), strict=True):
-        assert [answer for _, answer in pairs] == [YES, NO, YES, NO]
-        for question, answer in pairs:
-            known, word = re.findall(r'say "?s? ?"([^"]+)"|says "([^"]+)"', question), question.split('"')[-2]
-            assert known
-            assert (word in suspect.text.split()) is (answer == YES)
-            assert word not in question.split('"')[1]  # the known words do not tell it
-    with pytest.raises(UsageError, match="Ask fewer"):
-        interrogate(SUSPECTS, 40)
-
-
-def test_masks_take_out_the_rarest_words() -> None:
-    for suspect, pairs in zip(SUSPECTS, mask(SUSPECTS, 3), strict=True):
-        assert len({word for _, word in pairs}) == 3
-        for question, word in pairs:
-            assert word in suspect.text.split()
-            assert word not in question.split()
-            assert "____" in question
-
-
-def test_answers_are_right_wrong_or_unknown() -> None:
-    said = share_right(["Yes, it does.", "It does not. No.", "I cannot say.", "Yes. No."], [YES, NO, YES, NO])
-    assert said.tolist() == [[1, 1], [1, 1], [0, -UNKNOWN], [0, 0]]
-    assert share_right(["The word is Amber3.", ""], ["amber3", "amber3"]).tolist() == [[1, 1], [0, 0]]
-    assert len(RIGHT) == said.shape[1]
 
 
 @pytest.mark.parametrize("way", WAYS)

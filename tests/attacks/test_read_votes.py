@@ -1,32 +1,23 @@
 """Attacks on votes by what was read: copies are read as the vault was, and a broken release is seen through."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from discreet.errors import UsageError
-from discreet.generation.model import ScoringModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import MuRAGAda
-from discreet.retrieval.codebook import Attribute, Codebook
 from discreet.retrieval.documents import Document
-from discreet.retrieval.unit_records import TextStatement
-from discreet.synthesis import readings
-from discreet.synthesis.asked_statements import asked
 from discreet.vault import Vault
 from discreet_lab.attacks import report
 from discreet_lab.attacks.attack import Attack
 from discreet_lab.attacks.canaries import Canary
-from discreet_lab.attacks.simulation import copied, documents_of, read_again
 from discreet_lab.attacks.suite import run_attack
 from discreet_lab.attacks.targets import AS_ASKED
 from discreet_lab.attacks.verdict import exceeded
 from discreet_lab.evaluation.experiment import as_asked
 from discreet_lab.experiments.attacks import EveryVote, every_vote
-from tests.synthesis.test_schema_readings import Asked as AskedToy
 
 PEOPLE = 12
 
@@ -94,49 +85,6 @@ def test_broken_release_says_how_many_gave_the_first_vote() -> None:
     assert found is not None
     assert (found.answer, found.count) == ("a; b", 3)
     assert EveryVote(None).draw([None, ()], InsecureSeededNoise(0)) is None
-
-
-def test_copy_is_read_as_the_vault_was(notes: Vault) -> None:
-    notes.read()
-    told: list[tuple[int, int]] = []
-    kept = documents_of(notes)[1:]
-    gone = documents_of(notes)[0]
-    with copied(notes, notes.path.parent / "copy", kept, [note(99)]) as copy:
-        read_again(notes, copy, lambda done, size: told.append((done, size)))
-        assert told[0] == (PEOPLE - 1, PEOPLE)  # the planted one alone is read by the model
-        mine, theirs = (vault.components.readings.load() for vault in (notes, copy))
-        for one in kept:
-            assert theirs.of(one.unit, one.texts[0]) == mine.of(one.unit, one.texts[0]) != ()
-        assert [each.value for each in theirs.of("person 99", note(99).text)] == ["sand99"]
-        assert theirs.of(gone.unit, gone.texts[0]) == ()
-        assert copy.components.readings.complete
-    assert mine.of("person 99", note(99).text) == ()
-
-
-def test_copy_is_read_under_the_schema_of_the_vault(notes: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = "Record: The treatment is not stated disease : . sand steam flu treatment: disease:".split()
-    vault = Vault.open(notes.path, model=AskedToy(words, size=40))
-    for number in range(PEOPLE):
-        vault.remove_unit(f"person {number}")
-    texts = {f"d{n}": f"treatment: sand . disease: flu . {n}" for n in range(PEOPLE)}
-    vault.add_documents(Document(name, f"person {name}", text) for name, text in texts.items())
-    vault.use_book(Codebook(attributes=(Attribute(name="treatment"),)))
-    vault.read()
-    later = Document("d", "person x", "treatment: steam . disease: flu .")
-    read: list[str] = []
-
-    def recorded(model: ScoringModel, fresh: Sequence[str], *rest: Any) -> Any:
-        read.extend(fresh)
-        return asked(model, fresh, *rest)
-
-    monkeypatch.setattr(readings, "asked", recorded)
-    with copied(vault, notes.path.parent / "copy", documents_of(vault), [later]) as copy:
-        read_again(vault, copy, lambda *_: None)
-        found = copy.components.readings
-        assert found.schema == vault.components.readings.schema
-        assert read == [later.text]
-        assert found.load().of("person d1", texts["d1"]) == (TextStatement("treatment", "sand"),)
-        assert found.load().of("person x", later.text) == (TextStatement("treatment", "steam"),)
 
 
 def test_question_decides_by_what_it_is_answered(notes: Vault) -> None:

@@ -42,8 +42,3 @@ def test_what_is_allowed_is_not_called_more() -> None:
         ins, outs = (rng.random(PEOPLE) < yes).astype(float), (rng.random(PEOPLE) < 1 - yes).astype(float)
         alarms += compared(ins, outs, epsilon).exceeded(DOUBT)
     assert alarms <= 8  # 5 of 100 are allowed, and few come up: intervals are cautious
-
-
-def test_both_looks_have_a_part_of_the_doubt() -> None:
-    certain = compared(np.ones(PEOPLE), np.zeros(PEOPLE), 1.0)
-    assert certain.shown(DOUBT) > certain.shown(DOUBT / 100) > 2

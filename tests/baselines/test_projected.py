@@ -10,18 +10,16 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
-from discreet.errors import BadData, UnknownName, UsageError
-from discreet.export.vectors import draw_matrix
+from discreet.errors import UnknownName, UsageError
 from discreet.generation.model import Logits, Prompt, States
 from discreet.generation.toy import ToyDecoding, ToyModel
-from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
-from discreet_lab.baselines.datastore import Datastore, build, kept, opened
+from discreet_lab.baselines.datastore import kept
 from discreet_lab.baselines.knn_lm import KnnLM
 from discreet_lab.baselines.projected import PROTECTIONS
 from discreet_lab.baselines.projection_rag import ProjectionRAG
-from discreet_lab.projection import Projection, Untouched
+from discreet_lab.projection import Untouched
 
 SIZE = 16
 
@@ -68,64 +66,6 @@ def state_of(tokens: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> States:
 TOY = StatefulToy("a b c d e f")
 A, B, C, D, E, F = TOY.encode("a b c d e f")
 PLAIN = Untouched(2)
-
-
-class TestDatastore:
-    def test_it_is_kept_and_built_anew_when_texts_change(self, tmp_path: Path) -> None:
-        folder = tmp_path / "datastore-none"
-        assert kept(folder, ["a b c"], TOY, PLAIN).tokens.tolist() == [B, C]
-        written = (folder / "keys.f32").stat().st_mtime_ns
-        again = kept(folder, ["a b c"], TOY, PLAIN)
-        assert again.keys.keys == pytest.approx(state_of(np.array([A, B])))
-        assert (folder / "keys.f32").stat().st_mtime_ns == written
-        assert kept(folder, ["a b"], TOY, PLAIN).tokens.tolist() == [B]
-        assert len(kept(folder, [], TOY, PLAIN)) == 0
-
-    def test_another_model_or_matrix_is_refused(self, tmp_path: Path) -> None:
-        folder, noise = tmp_path / "d", InsecureSeededNoise(0)
-        one, other = (Projection(draw_matrix(2, 1, noise)) for _ in range(2))
-        kept(folder, ["a b c"], TOY, one)
-        assert len(opened(folder, TOY, one)) == 2
-        with pytest.raises(BadData, match="another matrix"):
-            opened(folder, TOY, other)
-        with pytest.raises(BadData, match="another matrix"):
-            kept(folder, ["a b c"], TOY, other)
-        with pytest.raises(BadData, match="another model"):
-            kept(folder, ["a b c"], StatefulToy("a b c d e f", "another"), one)
-
-    @pytest.mark.parametrize("file", ["keys.f32", "tokens.i32", "about.json"])
-    def test_what_is_damaged_is_refused(self, tmp_path: Path, file: str) -> None:
-        kept(tmp_path / "d", ["a b c"], TOY, PLAIN)
-        (tmp_path / "d" / file).write_bytes(b"{}")
-        with pytest.raises(BadData, match="damaged"):
-            opened(tmp_path / "d", TOY, PLAIN)
-        with pytest.raises(BadData, match="is missing"):
-            opened(tmp_path / "nowhere", TOY, PLAIN)
-
-
-def mixture(algorithm: KnnLM, store: Datastore, last: int) -> list[float]:
-    found = algorithm.mixed(store, state_of(np.array([last])), np.zeros((1, SIZE), np.float32))
-    return [float(p) for p in found[0]]
-
-
-class TestMixture:
-    def test_golden_by_hand(self) -> None:
-        """Contexts a, a, b; asked after a: distances 0, 0 and the chord between a and b."""
-        store = build(["a c", "a d", "b c"], TOY, PLAIN)
-        far = math.exp(-float(np.sum((state_of(np.array(A)) - state_of(np.array(B))) ** 2)))
-        found = mixture(KnnLM(weight=0.4), store, A)
-        assert found[C] == pytest.approx(0.6 / SIZE + 0.4 * (1 + far) / (2 + far), rel=1e-5)
-        assert found[D] == pytest.approx(0.6 / SIZE + 0.4 / (2 + far), rel=1e-5)
-        assert found[E] == pytest.approx(0.6 / SIZE)
-        assert sum(found) == pytest.approx(1)
-
-    def test_it_repeats_what_it_has_read(self) -> None:
-        """Nothing protects: the one who knows how a text begins is told how it goes on."""
-        store = build(["a d b f c e"], TOY, PLAIN)
-        ((said, stopped),) = KnnLM(max_tokens=5).continue_all(store, TOY, [[A]])
-        assert (said, stopped) == ([D, B, F, C, E], "length")
-        several = KnnLM(max_tokens=2).continue_all(store, TOY, [[A], [B, F]])
-        assert [tokens for tokens, _ in several] == [[D, B], [C, E]]
 
 
 @pytest.mark.parametrize(
@@ -185,21 +125,6 @@ def test_projection_rag_reads_what_is_near_and_is_marked(accepting: Vault, prote
     assert not accepting.ledger.questions()[-1].private
     if protection == "none":
         assert "steam" in answer.text
-
-
-@pytest.mark.parametrize("protection", ["projection", "none"])
-def test_knn_lm_over_the_packaged_model(accepting: Vault, protection: str) -> None:
-    algorithm = KnnLM(protection=protection, max_tokens=8, weight=0.6, k=32)
-    answer = accepting.ask("Cy Brandt has Thunder Heart and wears", algorithm, not_private=True)
-    assert answer.receipt is not None
-    assert not answer.receipt.private
-    about = "" if protection == "none" else "-32-1-2-0.1"
-    folder = accepting.path / "claims" / f"datastore-{protection}{about}"
-    assert (folder / "about.json").exists()
-    accepting.remove_unit("Cy")
-    assert not folder.exists()  # its states are gone with the one who is erased
-    if protection == "none":
-        assert "copper" in answer.text
 
 
 def test_erasure_removes_every_datastore_and_keeps_matrices(accepting: Vault) -> None:

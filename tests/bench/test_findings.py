@@ -2,7 +2,6 @@
 
 import csv
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -42,27 +41,3 @@ def test_printed_reason_is_true(finding: dict[str, Any]) -> None:
     cells = {read_figure(one).value for one in finding.get("because", ())[::2]}
     for number in re.findall(r"\b\d\.\d+", finding["why"]):
         assert float(number) in cells
-
-
-@pytest.mark.parametrize("finding", WITH_REASON, ids=name_of)
-def test_without_a_true_reason_nothing_is_contradicted(finding: dict[str, Any]) -> None:
-    bare = {key: value for key, value in finding.items() if key not in ("because", "test")}
-    assert judge(finding)["verdict"] in ("contradicted", "refuted")
-    assert judge(bare)["verdict"] == "open"
-    if "because" in finding:
-        left, relation, right = finding["because"]
-        turned = {"<": ">", ">": "<", "near": "<"}[relation]
-        assert not is_measured({**finding, "because": [left if turned != "<" else right, turned, right]})
-
-
-def test_figures_are_read_with_their_margins() -> None:
-    shown = read_figure("accuracy: accuracy [algorithm=dp-sparse-vote-rag; epsilon=20; bought=8]")
-    assert (shown.value, shown.margin) == (0.61, 0.15)
-    area = read_figure("membership: bleu [target=rag]")
-    assert (area.value, round(area.margin or 0, 2)) == (0.61, 0.06)
-    second = read_figure("ensembles: 40 voters #2 [algorithm=dp-ksa; epsilon=3]", 40)
-    assert second == replace(second, value=0.57)
-    assert round(second.margin or 0, 2) == 0.15
-    assert read_figure("0.5").margin == 0
-    with pytest.raises(ValueError, match="cells, not one"):
-        read_figure("stream: accuracy [epsilon per unit=10]")

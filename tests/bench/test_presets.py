@@ -34,20 +34,6 @@ def test_parameters_of_a_preset_exist(name: str) -> None:
     assert given.keys() <= {one.name for kind in (ALGORITHMS[name], inner) for one in fields(kind)}
 
 
-def test_settings_are_those_that_the_papers_state() -> None:
-    synrag = PAPER["dp-synrag"].parameters
-    assert [synrag[one] for one in ("keywords", "overlap", "tokens")] == [10, 5, 70]
-    assert synrag["clusters"] in (500, 1000)
-    assert synrag["shape"] in ("centred", "clip")
-    assert PAPER["murag-ada"].parameters["epsilon_threshold"] == 1
-    assert PAPER["naive-multi-rag"].epsilon == 1000
-    assert {PAPER[one].parameters["inner"] for one in PAPER if "murag" in one or "naive" in one} == {
-        "dp-sparse-vote-rag"
-    }
-    for name in ("dp-vote-rag", "dp-sparse-vote-rag", "dp-ksa"):
-        assert PAPER[name].parameters["delta"] == 1e-4
-
-
 @pytest.mark.parametrize("name", ["dp-vote-rag", "dp-sparse-vote-rag"])
 @pytest.mark.parametrize(("token", "epsilon"), list(product(TOKENS, TOTALS)))
 def test_votes_have_the_papers_tokens_and_keep_their_epsilon(name: str, token: float, epsilon: float) -> None:

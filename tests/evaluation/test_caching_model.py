@@ -58,35 +58,6 @@ def prompts_of(model: ToyModel, *words: str) -> list[Prompt]:
     return [Prompt(tuple(model.encode(f"say: {word} twice")), 0) for word in words]
 
 
-def test_a_row_is_computed_once_whatever_stands_next_to_it() -> None:
-    toy = CountingModel()
-    model = CachingModel(toy)
-    for words in (("one", "two"), ("two", "three"), ("three", "one", "one"), ("four", "two")):
-        decoding = model.start((), prompts_of(toy, *words), 3)
-        for said in (words, ("twice",) * len(words)):
-            tokens = decoding.best().tolist()
-            assert tuple(toy.decode([token]).strip() for token in tokens) == said
-            decoding.append_each(tokens)
-    assert toy.begun == [2, 1, 1]
-
-
-def test_the_caches_used_last_are_kept_as_far_as_they_fit() -> None:
-    toy = CountingModel()
-    model = CachingModel(toy, rows=5)
-    two, three, four = prompts_of(toy, "a", "b"), prompts_of(toy, "c", "d", "e"), prompts_of(toy, "f", "g", "h", "i")
-    for prompts in (two, three, two, four):
-        decoding = model.start((), prompts, 3)
-        decoding.best()
-        assert len(model._batches) == 1 or sum(len(batch.rows) for batch in model._batches) <= 5
-    assert toy.begun == [2, 3, 4]
-    back = model.start((), two, 3)
-    assert back.best().tolist() == [toy.encode("a")[0], toy.encode("b")[0]]  # its cache is gone, its words are not
-    assert toy.begun == [2, 3, 4]
-    back.append(5)
-    assert toy.decode(back.best().tolist()).split() == ["twice", "twice"]
-    assert toy.begun == [2, 3, 4, 2]
-
-
 def test_file_keeps_what_was_said_and_a_run_resumes(tmp_path: Path) -> None:
     file, begun = tmp_path / "tokens", []
 

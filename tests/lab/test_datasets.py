@@ -3,7 +3,7 @@
 import csv
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
-from discreet.errors import BadData, UsageError
 from discreet.system.jsonl import read_lines
 from discreet.vault import Vault
 from discreet_lab.attacks.membership import read_suspects
 from discreet_lab.bench.open_data import kind_of, read_stream
 from discreet_lab.bench.table import Data
-from discreet_lab.datasets import RECIPES, Choice, read_dataset
+from discreet_lab.datasets import RECIPES
 
 SIZES = (5, 20, 29, 30, 45, 59, 60)
 """Positive passages of the questions of the toy of DPR's file."""
@@ -233,35 +232,6 @@ def test_questions_of_dialogues_are_in_no_document(tmp_path: Path) -> None:
     assert (tmp_path / "out/questions.jsonl").read_bytes() != before
 
 
-def test_patients_ask_or_each_disease_is_asked_for(tmp_path: Path) -> None:
-    converted("medical-synth", tmp_path)
-    (first, second) = items(tmp_path, "questions.jsonl")
-    assert first["question"] == second["question"]
-    assert (first["answers"], first["support"]) == (["Wigglepox"], 2)
-    assert items(tmp_path, "documents.jsonl")[0]["text"] == "I am Ada, and I itch. Doctor: Ada has Wigglepox."
-    assert converted("medical-synth", tmp_path, "--all", "--force")["questions"] == 1
-
-
-def test_mail_is_its_senders_and_is_there_once(tmp_path: Path) -> None:
-    converted("enron", tmp_path)
-    (first, other) = items(tmp_path, "documents.jsonl")
-    assert first == {
-        "id": "allen-p/_sent_mail/1.",
-        "unit": "al@enron.example",
-        "text": "Subject: Gas\nCall al@enron.example.",
-    }
-    assert (other["unit"], other["text"].endswith("No sender.")) == ("bo-x", True)
-
-
-def test_films_of_viewers(tmp_path: Path) -> None:
-    converted("movielens", tmp_path)
-    assert items(tmp_path, "documents.jsonl")[0]["text"] == "Films this viewer loves: The Matrix; Heat; Léon."
-    converted("movielens", tmp_path, "--all", "--force")
-    (asked, *_) = items(tmp_path, "questions.jsonl")
-    assert asked["question"] == "A viewer loves The Matrix and Heat. Which other film do such viewers love?"
-    assert (asked["answers"], asked["support"]) == (["Léon"], 30)
-
-
 def test_limit_and_compression_give_the_same_bytes_each_time(tmp_path: Path) -> None:
     shown = converted("wiki", tmp_path, "--limit", 2, "--gzip")
     assert (shown["documents"], shown["files"]) == (2, ["documents.jsonl.gz"])
@@ -276,13 +246,6 @@ def test_limit_and_compression_give_the_same_bytes_each_time(tmp_path: Path) -> 
     assert packed.read_bytes() == before
     converted("wiki", tmp_path, "--force")
     assert not packed.exists()  # it would be added twice
-
-
-def test_long_arrays_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet_lab.datasets._PIECE", 50)
-    found = list(read_dataset("nq-open", dpr(tmp_path), Choice(everything=True)))
-    assert [one["support"] for one in found] == list(SIZES)
-    assert len(list(read_dataset("triviaqa", trivia(tmp_path), Choice()))) == 1
 
 
 @pytest.mark.parametrize(
@@ -308,35 +271,6 @@ def test_wrong_source_writes_nothing_and_is_named(name: str, content: str, said:
     assert done.exit_code == 4, done.output
     assert said in " ".join(done.output.split())
     assert [one.name for one in (tmp_path / "out").iterdir()] == ["questions.jsonl"]
-
-
-def changed(value: Any, wrong: object) -> Iterator[Any]:
-    """Yield a JSON value with each of its parts exchanged for a wrong one, the first two of a list."""
-    yield wrong
-    parts = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
-    for key, part in parts:
-        for other in changed(part, wrong):
-            copy = dict(value) if isinstance(value, dict) else list(value)
-            copy[key] = other
-            yield copy
-
-
-@pytest.mark.parametrize("toy", ["dpr", "triviaqa", "chatdoctor", "mquake", "searchqa", "medical-synth"])
-def test_record_of_another_form_is_no_fault_of_the_program(toy: str, tmp_path: Path) -> None:
-    name, make, *_ = TOYS[toy]
-    source, refused = make(tmp_path), 0
-    for file in [source] if source.is_file() else sorted(source.iterdir()):
-        whole = file.read_text(encoding="utf-8")
-        wrong_values: tuple[object, ...] = (None, 3, "x", [], {}, [None])
-        for wrong in wrong_values:
-            for content in changed(json.loads(whole), wrong):
-                file.write_text(json.dumps(content), encoding="utf-8")
-                try:
-                    list(read_dataset(name, source, Choice(everything=True)))
-                except (BadData, UsageError):
-                    refused += 1
-        file.write_text(whole, encoding="utf-8")
-    assert refused
 
 
 def test_wrong_use_is_refused(tmp_path: Path) -> None:

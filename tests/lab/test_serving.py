@@ -1,23 +1,10 @@
 """The experiments with a server: a few questions of each, and their statistics."""
 
 from pathlib import Path
-from random import Random
-
-import pytest
 
 from discreet.vault import Vault
 from discreet_lab.experiments.serving import KeyClient, ask_all, check
-from discreet_lab.experiments.serving_processes import Client, question, started
-from discreet_lab.experiments.side_channels import LONG, Attacker, judge
-
-
-def test_judge_finds_a_time_that_differs() -> None:
-    noise = Random(1)
-    without = [(noise.gauss(50, 5), noise.gauss(50, 5)) for _ in range(200)]
-    found = judge(without, [(noise.gauss(50, 5), noise.gauss(90, 5)) for _ in range(200)])
-    assert found.looks_at == 1
-    assert found.accuracy.value > 0.9
-    assert found.area.low > 0.95
+from discreet_lab.experiments.serving_processes import started
 
 
 def test_charges_are_the_same_everywhere(short_path: Path) -> None:
@@ -37,12 +24,3 @@ def test_charges_are_the_same_everywhere(short_path: Path) -> None:
         askers[0].answers.pop()
         assert not check(server.accounts, vault, askers).holds
         vault.store.close()
-
-
-@pytest.mark.parametrize("marker", [False, True])
-def test_marker_lengthens_an_answer(short_path: Path, marker: bool) -> None:
-    with started(short_path, slow=(0.0, 0.4), marker=marker, units=10, quantum=0.0) as server:
-        Client(server, server.key("ana", 1.0)).ask(question("ana", 0))
-        reply, changed = Attacker(server, "alone").time(0, 0.0)
-        assert (reply > LONG * 4000) == marker
-        assert changed > 0

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from discreet.parameters import Parameter, read_parameters
+from discreet.parameters import read_parameters
 from discreet.registry import ALGORITHMS
 
 
@@ -45,32 +45,6 @@ class Plugin(Base):
 
 
 Plugin.__module__ = Base.__module__ = "another_package"
-
-
-def parameter(kind: type, name: str) -> Parameter:
-    return next(one for one in read_parameters(kind) if one.name == name)
-
-
-def test_parameters_have_the_types_of_their_fields() -> None:
-    words = {one.name: one.expected for one in read_parameters(Plugin)}
-    assert words == {
-        "voters": "whole number",
-        "weight": "number",
-        "low": "number",
-        "high": "number",
-        "order": "one of near, rare",
-        "names": "text, or several",
-        "numbers": "whole number, or several",
-        "fast": "yes or no",
-    }
-    assert (parameter(Plugin, "weight").required, parameter(Plugin, "fast").default) == (True, True)
-    assert (parameter(Plugin, "low").optional, parameter(Plugin, "weight").optional) == (True, False)
-
-
-def test_meanings_come_from_the_docstrings_of_all_bases() -> None:
-    assert parameter(Plugin, "voters").meaning == "the number of voters (m), each with documents of its own."
-    assert parameter(Plugin, "order").meaning == "the order of the voters; see `Base` (part 8)."
-    assert parameter(Plugin, "numbers").meaning == ""
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -1,6 +1,5 @@
 """An empty vault says so; what it says follows from the custodian's acts, never from a record."""
 
-import math
 from pathlib import Path
 
 import pytest
@@ -8,13 +7,11 @@ import pytest
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.ensemble import VoterConfig
 from discreet.algorithms.murag import MuRAGAda
-from discreet.errors import BadData, UsageError
+from discreet.errors import UsageError
 from discreet.generation.toy import ToyModel
 from discreet.planning.prices import (
-    EMPTY,
     check_askable,
     fewest_units,
-    is_empty,
     too_few,
     usual_algorithm,
     vault_budget,
@@ -32,28 +29,6 @@ def test_empty_vault_refuses_and_charges_nothing(vault: Vault) -> None:
         vault.ask("Why?")
     assert not vault.ledger.questions()
     assert not vault.components.built & {"model", "embedder"}
-
-
-def test_mark_follows_from_the_act_whatever_the_records_are(tmp_path: Path) -> None:
-    """Neighbouring files, one of which holds nobody: after `add` both vaults answer alike."""
-    for name, documents in (("none", []), ("one", [Document("a", "ada", "say: fever .")])):
-        vault = Vault.create(tmp_path / name, epsilon=20, delta=1e-6, embedder="hashing")
-        vault.add_documents(documents)
-        assert not is_empty(vault.path)
-        asked(vault)
-        vault.remove_unit("ada")
-        assert not is_empty(vault.path)
-
-
-def test_add_that_was_refused_is_none(vault: Vault, tmp_path: Path) -> None:
-    with pytest.raises((UsageError, BadData)):
-        vault.add(tmp_path / "nowhere.jsonl")
-    assert is_empty(vault.path)
-
-
-def test_vault_without_the_mark_counts_as_filled(vault: Vault) -> None:
-    (vault.path / EMPTY).unlink()
-    asked(vault)
 
 
 def test_what_is_free_is_answered_all_the_same(vault: Vault) -> None:
@@ -86,18 +61,3 @@ def test_declared_number_decides_not_the_stored_units(tmp_path: Path) -> None:
 def test_as_many_units_as_voters_are_never_too_few(payment: str, epsilon: float) -> None:
     for delta in (1e-12, 1e-6, 1e-3):
         assert fewest_units(usual_algorithm(payment), vault_budget(epsilon, delta)) <= VoterConfig.voters
-
-
-def test_fewest_by_hand(vault: Vault) -> None:
-    """The curve pi(n) = (e^(2n) - 1) / (e^2 - 1) times 8e-8 passes 0.01 between 6 and 7 votes."""
-    assert 8e-8 * (math.exp(12) - 1) / (math.exp(2) - 1) < 0.01 < 8e-8 * (math.exp(14) - 1) / (math.exp(2) - 1)
-    assert fewest_units(MuRAGAda(epsilon=2.5), vault.ledger.budget) == 7
-    assert fewest_units(MuRAGAda(inner=Consensus(choices=("yes", "no"))), vault.ledger.budget) == 0
-
-
-def test_fewest_of_the_nearest_by_hand(vault: Vault) -> None:
-    """The curve of leader selection has 5e-8 in place of 8e-8, and passes 0.01 between 7 and 8 votes."""
-    assert 5e-8 * (math.exp(14) - 1) / (math.exp(2) - 1) < 0.01 < 5e-8 * (math.exp(15.6) - 1) / (math.exp(2) - 1)
-    assert fewest_units(MuRAGAda(all_vote=False), vault.ledger.budget) == 8
-    observed = MuRAGAda(inner=Consensus(leader=False), all_vote=False)
-    assert fewest_units(observed, vault.ledger.budget) == 13  # 1 + ln(1e7 - 1) - ln 99 = 12.5

@@ -12,12 +12,7 @@ from discreet.planning.plan import make_plan
 from discreet.planning.prices import vault_budget
 from discreet.planning.statistics import (
     count_within,
-    counts_that_are_within,
-    open_questions_left,
-    shares_that_are_within,
 )
-from discreet.privacy.accounting import Spending
-from discreet.registry import Count
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
@@ -28,39 +23,6 @@ def test_plan_has_the_statistics_of_a_grant() -> None:
     assert count.within == count_within(vault_budget(10.0, 1e-6), 76)
     assert share.within == pytest.approx(count.within / 2000, rel=0.3)
     assert listed.within > count.within
-
-
-@pytest.mark.parametrize(("epsilon", "counts"), [(1.0, 40), (5.0, 40), (8.0, 52), (10.0, 76), (20.0, 200), (40.0, 200)])
-def test_grant_is_divided_among_as_many_counts_as_are_of_use(epsilon: float, counts: int) -> None:
-    budget = vault_budget(epsilon, 1e-6)
-    assert Count().usual_uses(budget) == counts
-    assert (count_within(budget, counts) <= 10) == (epsilon > 5)
-
-
-@pytest.mark.parametrize(("epsilon", "lists"), [(1.0, 10), (5.0, 10), (8.0, 12), (10.0, 18), (20.0, 40)])
-def test_grant_is_divided_among_as_many_lists_as_show_what_fifty_share(epsilon: float, lists: int) -> None:
-    budget = vault_budget(epsilon, 1e-6)
-    assert ListValues(attribute="ward").usual_uses(budget) == lists
-    assert (ListValues(attribute="ward").needs(budget) <= 50) == (epsilon > 5)
-
-
-def test_number_of_precise_questions_is_the_largest() -> None:
-    budget = vault_budget(3.0, 1e-6)
-    most = counts_that_are_within(budget, 10)
-    assert count_within(budget, most) <= 10 < count_within(budget, most + 1)
-    assert shares_that_are_within(budget, 200, 0.05) < shares_that_are_within(budget, 2000, 0.05)
-
-
-def test_value_of_a_list_is_shown_nine_times_in_ten() -> None:
-    budget, listed = vault_budget(10.0, 1e-6), ListValues(attribute="symptom")
-    assert listed.needs(budget) > ListValues(attribute="symptom", uses=10).needs(budget) > 10
-
-
-def test_cheap_count_ends_open_questions_of_a_small_grant() -> None:
-    for epsilon, after in ((3.0, 0), (10.0, 11)):
-        budget = vault_budget(epsilon, 1e-6)
-        paid = Count().plan(budget, 0).max_cost  # a half of a hundredth of the grant
-        assert open_questions_left(budget, Spending.nothing()) > open_questions_left(budget, paid) == after
 
 
 @pytest.fixture(scope="module")

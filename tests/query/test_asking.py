@@ -14,7 +14,7 @@ from discreet.generation.model import VotingModel
 from discreet.generation.toy import ToyModel
 from discreet.privacy.account import Account, UnitAccount
 from discreet.query.threshold_tuning import Tuning
-from discreet.registry import RAG, Adaptive, Consensus, Count, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG
+from discreet.registry import RAG, Adaptive, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
@@ -160,15 +160,3 @@ def test_a_mark_of_somebody_who_still_adds_is_left_alone(tmp_path: Path) -> None
     assert vault.add_documents(documents()).added == 1
     assert words.exists()
     assert not [path for path in vault.path.iterdir() if "adding" in path.name]
-
-
-@pytest.mark.parametrize("payment", ["unit", "corpus"])
-def test_simulated_statistic_has_the_noise_of_the_grant(tmp_path: Path, payment: str) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=20.0, delta=1e-6, embedder="hashing", payment=payment)
-    vault.add_documents(Document(f"d{n}", f"p{n}", "numb thumbs") for n in range(30))
-    count, grant = Count(), vault.ledger.budget
-    simulated = vault.simulate("How many?", count)
-    assert simulated.counts is not None
-    assert simulated.counts.deviations == (count.deviation(grant),)
-    assert simulated.receipt is not None
-    assert simulated.receipt.epsilon == pytest.approx(count.plan(grant, 0).price(grant))

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.base import Answer
-from discreet.algorithms.statistics.cells import Counted
 from discreet.algorithms.statistics.statistic import CellStatistic, Statistic
 from discreet.query.answer_cache import Released
-from discreet.query.recall import derive, keep_answer
+from discreet.query.recall import derive
 from discreet.registry import Compare, Count, Difference, Share, Trend
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -99,32 +97,6 @@ def test_number_does_not_follow(releases: list[Released], asked: Statistic) -> N
     assert derive(releases, "q", asked) is None
 
 
-def test_latest_release_counts_and_both_days_are_named() -> None:
-    old, new = (released(Count(condition=HAND), (size,), time=f"2026-0{size // 100}-01") for size in (200, 300))
-    found = derive([old, ALL, new], "q", Count(condition=f'not "{HAND}"'))
-    assert found is not None
-    assert found.table[0].value == 700
-    assert found.moments == ("2026-03-01T10:00:00+00:00", "2026-03-01")
-
-
-def test_answer_of_several_releases_names_the_minutes() -> None:
-    """Between them, documents may have changed, so that the number may be one of neither moment."""
-    later = released(Count(condition=HAND), (200,), time="2026-03-01T11:40:59+00:00")
-    found = derive([ALL, later], "q", Share(condition=HAND))
-    assert found is not None
-    assert "It combines 2 releases, of 2026-03-01 10:00 and 2026-03-01 11:40 (UTC): if documents" in found.answer
-    alone = derive([SHARE], "q", Count(condition=HAND))
-    assert alone is not None
-    assert "combines" not in alone.answer
-
-
-def test_moments_that_are_not_known_are_not_named() -> None:
-    old = released(Count(condition=HAND), (200,), time="")
-    found = derive([released(Count(), (900,), time=""), old], "q", Share(condition=HAND))
-    assert found is not None
-    assert "It combines 2 releases: if" in found.answer
-
-
 def test_noise_that_two_numbers_share_is_taken_once() -> None:
     """The population of a share without those of whom it holds has the noise of one count."""
     found = derive([SHARE], "q", Count(population=HAND, condition=f'not "{THUMBS}"'))
@@ -161,21 +133,6 @@ def test_interval_of_a_derived_number_covers(laws: tuple[bool, bool], asked: Sta
         assert found is not None
         covered += found.table[0].low <= true <= found.table[0].high
     assert 0.92 <= covered / 400 <= 0.985
-
-
-def test_released_counts_are_kept_and_read_again(tmp_path: Path) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", unit_field="patient")
-    counted = Counted((120, 80), (5.0, 5.0), False)
-    share = Share(population=HAND, condition=THUMBS)
-    text, table = share.conclude(counted)
-    keep_answer(
-        vault.history, "q", share, Answer(text, "end", 0, table=tuple(table), counts=counted, algorithm="share")
-    )
-    (kept,) = Vault.open(vault.path).history.all()
-    assert kept.time
-    found = derive([kept], "q", Count(condition=HAND))
-    assert found is not None
-    assert found.table[0].value == 200
 
 
 def test_complement_is_answered_free_and_added_documents_change_nothing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from discreet.algorithms.base import AlgorithmSpec, Input
 from discreet.errors import BudgetExhausted, PlanExceeded
 from discreet.generation.model import VotingModel
 from discreet.privacy.accounting import Spending
-from discreet.privacy.costs import BoundedRange, Cost, Pure
+from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE
@@ -69,17 +69,6 @@ def test_excess_is_a_fault_with_both_costs(
     assert f"The algorithm 'greedy' releases more than its plan declares: {numbers}." in str(fault.value)
     assert f"What was paid stays paid: epsilon {paid:g}." in str(fault.value)
     assert vault.ledger.budget.spent(vault.ledger.spent()) == pytest.approx(paid)
-
-
-def test_simulation_says_nothing_of_a_payment(tmp_path: Path) -> None:
-    with pytest.raises(PlanExceeded, match=r"run draws epsilon 4, plan has epsilon 1\. No answer"):
-        vault_of(tmp_path).simulate("fever", Greedy())
-
-
-def test_excess_at_another_order_is_said(tmp_path: Path) -> None:
-    # Bounded range costs less than a pure cost of the same epsilon, at every finite order.
-    with pytest.raises(PlanExceeded, match="more at another order"):
-        vault_of(tmp_path).ask("fever", Greedy((1.0,), BoundedRange(1.0)))
 
 
 def test_budget_that_the_vault_lacks_is_no_fault_of_the_algorithm(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet.algorithms.base import Answer
 from discreet.algorithms.retrieval import propose_answers
 from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
@@ -15,7 +14,6 @@ from discreet.generation.torch_backend.transformers_model import TransformersMod
 from discreet.generation.toy import ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import Released
-from discreet.query.public_context import propose
 from discreet.query.recall import fingerprint
 from discreet.registry import Consensus, MuRAG, MuRAGAda
 from discreet.retrieval.documents import Document
@@ -38,14 +36,6 @@ def vault_of(folder: Path, model: ToyModel | TransformersModel, text: str, *, ag
     made.add_documents(Document(f"d{n}", f"p{n}", text) for n in range(agreeing))
     made.add_documents(Document(f"o{n}", f"q{n}", f"Fever of {n}: nothing is known.") for n in range(12 - agreeing))
     return Vault.open(made.path, model=model)
-
-
-def test_texts_near_the_question_propose_answers() -> None:
-    texts = PublicTexts(TEXTS, HashingEmbedder())
-    before = [Released("Which remedy?", "It is rest.", "end", "consensus", 3, released=("rest",))]
-    found = propose(QUESTION, texts, before, Consensus(), ToyModel(default="nobody knows"))
-    assert found[0].strip() == "red leaf"
-    assert {"hot sand", "rest"} <= set(found)
 
 
 def test_proposed_answer_needs_fewer_votes(tmp_path: Path) -> None:
@@ -87,12 +77,6 @@ def test_kept_no_answer_does_not_stand_in_for_a_question_with_a_corpus(tmp_path:
     assert (paid.released, paid.receipt.payment != "nobody") == (("red leaf",), True)
 
 
-def test_yes_no_question_hears_no_proposals(tmp_path: Path) -> None:
-    vault = vault_of(tmp_path, ToyModel(), "Fever say: red leaf .", agreeing=12)
-    answer = vault.ask("Is fever treated with red leaf?", Consensus(voters=12), propose=corpus_file(tmp_path, TEXTS))
-    assert answer.released[0] in ("yes", "no", "not said")
-
-
 def test_algorithm_that_hears_none_is_refused(tmp_path: Path) -> None:
     vault = vault_of(tmp_path, ToyModel(), "Fever say: red leaf .", agreeing=12)
     spent = vault.budget().spent
@@ -118,15 +102,6 @@ def test_default_algorithm_hears_a_corpus(tmp_path: Path) -> None:
     assert found[0].support is not None
     assert vault.price(QUESTION, alone) == vault.price(QUESTION, propose_answers(heard, ("red leaf",)))
     vault.ask(QUESTION, propose=corpus)  # by the default algorithm
-
-
-def test_packaged_model_answers_with_a_proposing_corpus(tmp_path: Path, smollm: TransformersModel) -> None:
-    note = "The doctor says that the remedy for winter fever is red leaf."
-    vault = vault_of(tmp_path, smollm, note, agreeing=12)
-    corpus = corpus_file(tmp_path, ["The remedy for winter fever is red leaf.", "The harbour is closed."])
-    asked = Consensus(voters=12, epsilon=3.0, delta=1e-6, max_tokens=12, sentence=False)
-    answer: Answer = vault.ask("What is the remedy for winter fever?", asked, propose=corpus)
-    assert answer.released == ("red leaf",)
 
 
 def test_command_line_names_a_corpus(tmp_path: Path) -> None:

@@ -10,12 +10,7 @@ import pytest
 
 from discreet.errors import BadData, StoreError, UsageError
 from discreet.generation.toy import ToyModel
-from discreet.generation.voters import VoterBatch
-from discreet.privacy.partition import REPLACE_ONE
-from discreet.privacy.private import Private, unseal
-from discreet.query.answer_cache import Released
 from discreet.query.public_context import MOST_BYTES, MOST_TEXTS, PublicContext
-from discreet.query.recall import public_record
 from discreet.registry import Consensus, DPSparseVoteRAG, MuRAG, NonRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors
@@ -135,45 +130,6 @@ def test_a_copy_that_cannot_be_written_leaves_the_one_before(tmp_path: Path, fol
     assert sorted(path.name for path in folder.iterdir()) == ["public.jsonl", "public.npz"]
 
 
-def test_vectors_that_do_not_belong_to_the_copy_are_made_anew(tmp_path: Path, folder: Path) -> None:
-    PublicContext(folder, HashingEmbedder()).use(corpus(tmp_path / "c.jsonl"))
-    vectors, copy = folder / "public.npz", folder / "public.jsonl"
-    before, digest = vectors.read_bytes(), hashlib.sha256(copy.read_bytes()).hexdigest()
-    np.savez(tmp_path / "few.npz", vectors=np.ones((1, 1024), np.float32), digest=np.array(digest))
-    damaged = [b"", b"no vectors", before[: len(before) // 2], (tmp_path / "few.npz").read_bytes()]
-    for content in damaged:
-        vectors.write_bytes(content)
-        assert nearest(PublicContext(folder, HashingEmbedder())) == TEXTS[1]
-    vectors.write_bytes(before)
-    corpus(copy, [TEXTS[2], TEXTS[0], "Fever is treated with wool."])  # what a crash between the two would leave
-    assert nearest(PublicContext(folder, HashingEmbedder())) == "Fever is treated with wool."
-
-
-def test_long_texts_are_cut_as_documents_are(tmp_path: Path, folder: Path) -> None:
-    handbook = "The harbour is closed on Sundays. " * 40 + "Fever is treated with ice. " + "Sand is yellow. " * 100
-    used = PublicContext(folder, HashingEmbedder()).use(corpus(tmp_path / "c.jsonl", [handbook]))
-    assert len(used) > 3
-    assert "Fever is treated with ice." in used.nearest("How is fever treated?")
-    assert len(used.nearest("How is fever treated?").split()) <= 120
-
-
-def test_released_answers_come_before_the_text_of_the_corpus(tmp_path: Path, folder: Path) -> None:
-    texts = PublicContext(folder, HashingEmbedder()).use(corpus(tmp_path / "c.jsonl"))
-    before = [Released("Is fever bad?", "Yes.", "end", "murag", 1)]
-    assert public_record(before, texts, "fever") == f"Is fever bad? Yes. {TEXTS[1]}"
-    assert public_record(before, None, "fever") == "Is fever bad? Yes."
-    assert public_record([], texts, "fever") == TEXTS[1]
-    assert public_record([], None, "fever") == ""
-
-
-def test_voters_without_a_document_read_the_public_prompt() -> None:
-    model = ToyModel()
-    voters = VoterBatch(model, "colour?", Private([("say: red .",), ()], REPLACE_ONE), public="say: blue .")
-    assert unseal(voters.votes(), list) == model.encode("red blue")
-    assert voters.public_token() == model.encode("blue")[0]
-    assert unseal(voters.answers()[0], list) == [" red", ""]  # of whole answers, theirs are none
-
-
 @pytest.fixture
 def vault(tmp_path: Path) -> Vault:
     made = Vault.create(tmp_path / "vault", epsilon=1e5, delta=1e-6, embedder="hashing", payment="corpus")
@@ -237,13 +193,3 @@ def test_the_vaults_own_documents_are_noticed(vault: Vault, tmp_path: Path) -> N
         context.use(own)
     assert context.texts is named
     assert len(context.use(own, force=True)) == 8
-
-
-def test_what_another_process_names_or_removes_is_seen_at_once(tmp_path: Path, folder: Path) -> None:
-    here, there = PublicContext(folder, HashingEmbedder()), PublicContext(folder, HashingEmbedder())
-    assert here.texts is None
-    there.use(corpus(tmp_path / "c.jsonl", TEXTS))
-    assert here.texts is not None
-    assert here.texts is here.texts
-    there.remove()
-    assert here.texts is None

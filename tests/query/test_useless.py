@@ -43,7 +43,3 @@ def test_what_says_nothing(question: str, answer: str) -> None:
 )
 def test_what_says_something(question: str, answer: str) -> None:
     assert not useless(question, answer)
-
-
-def test_a_choice_always_says_something() -> None:
-    assert not useless("Copper and tea?", "Copper", choices=("Copper", "Tea"))

@@ -3,8 +3,6 @@
 import json
 import shlex
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from discreet.server.accounts import Accounts
 from discreet.server.keeper.hardening import with_time
 from discreet.server.supervisor import READY
 from discreet.vault import Vault
-from tests.server.keepers import ROOT, make_vault
+from tests.server.keepers import make_vault
 
 
 def test_demo_issues_a_key_and_prints_a_command_that_asks(short_path: Path) -> None:
@@ -41,13 +39,6 @@ def test_demo_issues_a_key_and_prints_a_command_that_asks(short_path: Path) -> N
     accounts.close()
 
 
-def test_starter_of_the_demo_holds_no_model() -> None:
-    heavy = "{'torch', 'transformers', 'discreet.vault'}"
-    seen = f"import sys, discreet.server.demo; print(sorted({heavy} & set(sys.modules)))"
-    found = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
-
-
 def test_demo_completes_a_vault_that_was_interrupted(tmp_path: Path) -> None:
     folder = tmp_path / "hospital"
     before = make_vault(folder).store.count_documents()
@@ -68,9 +59,3 @@ def test_demo_tells_when_the_server_is_ready(short_path: Path, capsys: pytest.Ca
 
 def test_demo_of_a_folder_that_is_no_vault_ends(tmp_path: Path) -> None:
     assert demo.main([str(tmp_path)]) == NoSuchVault.exit_code
-
-
-def test_makefile_serves_the_demo() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    assert "$(BIN)/python -m discreet.server.demo demo-vault/hospital" in makefile
-    assert "/demo-vault/" in (ROOT / ".gitignore").read_text()

@@ -1,7 +1,5 @@
-import asyncio
 import io
 import os
-import socket
 import stat
 import threading
 import time
@@ -17,13 +15,10 @@ import pytest
 from discreet.errors import PriceChanged, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.questions.vocabulary import public_words
-from discreet.server.caller import Caller, KeeperGone
 from discreet.server.keeper.answering import Answering
 from discreet.server.keeper.hardening import KeeperLog
-from discreet.server.keeper.presets import Presets
 from discreet.server.keeper.served import Served
 from discreet.server.wire import (
-    ANALYSTS,
     Answered,
     Catalog,
     Catalogued,
@@ -132,23 +127,6 @@ def test_catalog_has_private_models_and_free_ones_alone(keeper: Keeper) -> None:
     assert 1.9 < models["triage"].most.epsilon <= 2.0
 
 
-def test_models_that_are_not_usual_are_opted_in(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path / "v")
-    settings, budget = vault.settings, vault.ledger.budget
-    usual = {one.name for one in Presets(settings, vault.path, budget)}
-    some = {one.name for one in Presets(settings, vault.path, budget, only=("murag",))}
-    found = {one.name for one in Presets(settings, vault.path, budget, only=("all",), public=True)}
-    assert (usual, some) == ({"", "consensus", "dp-ksa", "free"}, {"", "murag"})
-    assert {"dp-rag", "adaptive", "murag", "free", "public"} <= found
-    assert not {"rag", "vote-rag", "ksa", "projection-rag", "knn-lm", "non-rag"} & found
-
-
-def test_preset_of_the_custodian_answers_with_its_choices(keeper: Keeper) -> None:
-    answered = exchange(keeper.config, ask("Which colour has a numb thumb?", model="triage"))
-    assert answered.answer["answer"] in ("red", "green")
-    assert answered.spent.epsilon <= 2.0
-
-
 def test_free_model_reads_no_document_and_pays_nothing(keeper: Keeper) -> None:
     answered = exchange(keeper.config, ask("How many thumbs are numb?", model="free", epsilon=3))
     assert (answered.answer["text"], answered.spent) == ("yes", UnitCharge.nothing())
@@ -186,12 +164,6 @@ def test_follow_up_waits_for_the_answer_that_runs(tmp_path: Path) -> None:
         assert receive(condensing) == Condensed("What is it of cooks here?")
 
 
-def test_epsilon_and_length_lower_the_price(keeper: Keeper) -> None:
-    question = ask("Which disease makes the thumbs of tailors numb?", epsilon=1.5, max_tokens=4)
-    answered = exchange(keeper.config, question)
-    assert answered.spent.epsilon <= 1.5
-
-
 HEAD = b"POST /ready HTTP/1.1\r\nhost: keeper\r\n"
 HOSTILE = {
     "no request": (b"\0\0\0\x10{\r\n\r\n", 400),
@@ -225,23 +197,6 @@ def test_keeper_closes_on_hostile_bytes_without_repeating_them(keeper: Keeper, c
     assert "canary" not in keeper.errors.read_text()
 
 
-def test_keeper_goes_on_after_a_message_that_ended_early(keeper: Keeper) -> None:
-    whole = request_of("/ready", b"{}")
-    for cut in (1, len(whole) // 2, len(whole) - 1):
-        with closing(connect(keeper.config)) as connection:
-            connection.sendall(whole[:cut])
-            connection.shutdown(socket.SHUT_WR)
-    assert exchange(keeper.config, Ready()) == Readied(loaded=True, ledger_writable=True)
-
-
-def test_statistic_is_asked_of_the_default_model(keeper: Keeper) -> None:
-    answered = exchange(keeper.config, ask("How many patients have numb thumbs?"))
-    assert isinstance(answered, Answered)
-    assert answered.answer["algorithm"] == "count"
-    assert [figure["kind"] for figure in answered.answer["table"]] == ["count"]
-    assert answered.spent.epsilon > 0
-
-
 def test_sockets_are_for_the_keepers_user_alone(keeper: Keeper) -> None:
     assert stat.S_IMODE(os.stat(keeper.config.ask_socket).st_mode) == 0o600
 
@@ -255,23 +210,6 @@ def test_log_has_ids_and_types_alone(keeper: Keeper) -> None:
         assert private not in lines
 
 
-def test_caller_asks_estimates_and_reads_the_catalog(keeper: Keeper) -> None:
-    async def use() -> None:
-        client = Caller(keeper.config.ask_socket, ANALYSTS)
-        question = ask("Which disease makes the thumbs of smiths numb?")
-        estimated = await client.call(Estimate(question))
-        assert isinstance(estimated, Estimated)
-        answers = await asyncio.gather(client.call(question), client.call(Ready()), client.call(Catalog()))
-        assert isinstance(answers[0], Answered)
-        assert answers[1] == Readied(loaded=True, ledger_writable=True)
-        gone = Caller(keeper.config.run / "none.sock", ANALYSTS)
-        with pytest.raises(KeeperGone) as caught:
-            await gone.call(question)
-        assert not caught.value.sent
-
-    asyncio.run(use())
-
-
 def test_question_above_its_ceiling_is_refused_unpaid(keeper: Keeper) -> None:
     question = ask("Which disease makes the thumbs of cooks numb?")
     ledger = Vault.open(Path(keeper.config.vaults[0].path)).ledger
@@ -281,18 +219,6 @@ def test_question_above_its_ceiling_is_refused_unpaid(keeper: Keeper) -> None:
     assert isinstance(exchange(keeper.config, replace(question, ceiling=estimated.most)), Answered)
     again = replace(ask(question.question), ceiling=UnitCharge.nothing())
     assert isinstance(exchange(keeper.config, again), Answered)  # from the history, for nothing
-
-
-@pytest.mark.long
-def test_price_is_told_whatever_the_vault_has_left(tmp_path: Path) -> None:
-    config = config_of(make_vault(tmp_path / "v", epsilon=3, payment="corpus").path, presets=())
-    question = ask("Which disease makes thumbs numb?", epsilon=2.0)
-    with keeping(config):
-        assert isinstance(exchange(config, question), Answered)
-        another = ask("Which disease makes toes blue?", epsilon=2.0)
-        assert exchange(config, Estimate(another)).code == "vault_budget_exhausted"
-        in_the_air = Estimate(another, air=(question.id,))  # its payment is not public yet
-        assert isinstance(exchange(config, in_the_air), Estimated)
 
 
 @pytest.mark.long
@@ -331,19 +257,6 @@ def test_many_questions_in_the_air_hide_none_of_them(tmp_path: Path) -> None:
         again = ask("Which disease makes thumbs numb?")
         assert exchange(config, Estimate(again)).free
         assert not exchange(config, Estimate(again, air=(slow.id,))).free
-
-
-def test_vault_in_which_everybody_pays_is_served(tmp_path: Path) -> None:
-    config = config_of(make_vault(tmp_path / "v", payment="corpus", epsilon=50).path)
-    with keeping(config):
-        models = {model.name: model.algorithm for model in exchange(config, Catalog()).vaults[0].models}
-        assert models[""] == "consensus"
-        assert "murag-ada" not in models
-        question = ask()
-        answered = exchange(config, question)
-        assert answered.answer["receipt"]["payment"] == "every unit"
-        spent = Vault.open(tmp_path / "v").ledger.spent_at_most([question.id])
-        assert answered.spent.spending == spent
 
 
 @pytest.mark.long

@@ -4,7 +4,6 @@ import io
 import socket
 import stat
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -17,8 +16,8 @@ from discreet.server.connections import PatientProtocol
 from discreet.server.keeper import process as listening
 from discreet.server.keeper.hardening import KeeperLog
 from discreet.server.keeper.process import Listener
-from discreet.server.wire import ANALYSTS, Catalog, Catalogued, Readied, Ready, encode
-from tests.server.keepers import Connection, read_message, request_of, wait_until, write_message
+from discreet.server.wire import ANALYSTS, Catalogued, Readied, Ready, encode
+from tests.server.keepers import Connection, read_message, request_of, write_message
 
 READY = Readied(True, True)
 Listen = Callable[..., Listener]
@@ -54,11 +53,6 @@ def _connect(path: Path) -> Connection:
     return connection
 
 
-def _is_answered(connection: Connection) -> bool:
-    write_message(connection, Ready())
-    return bool(read_message(connection) == READY)
-
-
 def _read_all(connection: socket.socket) -> bytes:
     got = b""
     with suppress(ConnectionResetError):
@@ -72,37 +66,6 @@ def test_socket_is_for_its_owner_alone(listen: Listen, path: Path) -> None:
     listen()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert call_once(path, ANALYSTS, Ready(), patience=10) == READY
-
-
-def test_many_waiting_answers_keep_no_reply_waiting(listen: Listen, path: Path) -> None:
-    go = threading.Event()
-
-    def reply(message: Any) -> Any:
-        assert isinstance(message, Ready) or go.wait(30)
-        return READY if isinstance(message, Ready) else Catalogued(())
-
-    listen(reply)
-    with ExitStack() as held:
-        waiting = [held.enter_context(_connect(path)) for _ in range(listening.MOST_CONNECTIONS - 1)]
-        for one in waiting:
-            write_message(one, Catalog())
-        assert call_once(path, ANALYSTS, Ready(), patience=10) == READY
-        go.set()
-        assert all(read_message(one) == Catalogued(()) for one in waiting)
-
-
-def test_connection_beyond_the_limit_takes_the_room_of_an_idle_one(
-    listen: Listen, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listening, "MOST_CONNECTIONS", 2)
-    listen()
-    with _connect(path) as first, _connect(path) as second:
-        assert _is_answered(first)
-        assert _is_answered(second)
-        with _connect(path) as third:
-            assert _is_answered(third)
-            assert first.recv(1) == b""
-        assert _is_answered(second)
 
 
 def test_connection_beyond_busy_ones_is_closed_at_once(
@@ -125,26 +88,6 @@ def test_connection_beyond_busy_ones_is_closed_at_once(
             assert third.recv(1) == b""
         go.set()
         assert [read_message(one) for one in (first, second)] == [READY, READY]
-
-
-def test_answers_without_callers_count(listen: Listen, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "MOST_CONNECTIONS", 2)
-    begun, go = threading.Semaphore(0), threading.Event()
-
-    def reply(_: Any) -> Any:
-        begun.release()
-        assert go.wait(30)
-        return READY
-
-    listen(reply)
-    for _ in range(3):
-        with _connect(path) as gone:
-            write_message(gone, Ready())
-            assert begun.acquire(timeout=10)
-    with pytest.raises(KeeperGone):
-        call_once(path, ANALYSTS, Ready(), patience=10)
-    go.set()
-    wait_until(lambda: not [one for one in threading.enumerate() if one.name == "reply"])
 
 
 def test_message_that_does_not_come_is_not_waited_for(
@@ -237,16 +180,6 @@ def test_only_a_keeper_that_answered_may_have_been_paid(path: Path, status: int,
     assert caught.value.sent is sent
 
 
-def test_no_thread_is_left_after_the_end(path: Path) -> None:
-    before = set(threading.enumerate())
-    listener = Listener(path, ANALYSTS, lambda _: READY, KeeperLog(io.StringIO()))
-    with _connect(path) as connection:
-        assert _is_answered(connection)
-    listener.close(5.0)
-    wait_until(lambda: not set(threading.enumerate()) - before)
-    assert not path.exists()
-
-
 def test_at_the_end_an_idle_connection_is_closed_at_once_and_a_reply_is_written(listen: Listen, path: Path) -> None:
     begun, go = threading.Event(), threading.Event()
 
@@ -266,15 +199,3 @@ def test_at_the_end_an_idle_connection_is_closed_at_once_and_a_reply_is_written(
         assert read_message(busy) == READY
         ending.join(10)
         assert not ending.is_alive()
-
-
-def test_at_the_end_an_answer_without_an_end_is_given_up(listen: Listen, path: Path) -> None:
-    go = threading.Event()
-    listener = listen(lambda _: go.wait(30) and READY)
-    with _connect(path) as busy:
-        write_message(busy, Ready())
-        wait_until(lambda: any(one.name == "reply" for one in threading.enumerate()))
-        began = time.monotonic()
-        listener.close(1.0)
-        assert time.monotonic() - began < 5
-    go.set()

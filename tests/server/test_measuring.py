@@ -99,12 +99,3 @@ def test_what_was_measured_is_kept_unless_the_machine_was_busy_or_a_setting_is_a
     assert measured(served, first, monkeypatch) == known
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     assert measured(served, first, monkeypatch)[:2] == every
-
-
-def test_more_people_than_are_measured_take_longer_in_proportion(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measuring, "MOST_UNITS", 110)
-    monkeypatch.setattr(measuring, "_seconds", lambda ask: bool(ask()) * 1.0)
-    for people, seconds in ((110, 1.0), (440, 4.0)):
-        assert measured(made(tmp_path / f"v{people}", people), tmp_path / "run", monkeypatch)[2] == seconds

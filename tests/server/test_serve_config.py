@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +32,6 @@ def test_serve_toml_is_read_and_the_command_line_comes_first(tmp_path: Path) -> 
     assert found.presets == (triage,)
     assert [vault.name for vault in found.vaults] == ["hospital"]
     assert ServeConfig.from_json(found.to_json()) == found
-
-
-def test_state_is_beside_the_first_vault(short_path: Path) -> None:
-    found = read_serve_config(None, {"vaults": (str(short_path / "hospital"), str(short_path / "clinic"))})
-    assert found.state == str(short_path / "hospital.server")
-    assert found.ask_socket == short_path / "hospital.server" / "run" / "ask.sock"
 
 
 @pytest.mark.parametrize(
@@ -103,9 +96,3 @@ def test_preset_that_cannot_be_asked_is_refused_at_the_start(tmp_path: Path, pre
 def test_vault_that_is_not_there_is_refused_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(NoSuchVault):
         check_served(config_of(tmp_path / "v"))
-
-
-def test_configuration_holds_no_list_after_a_round_trip(tmp_path: Path) -> None:
-    found = config_of(tmp_path / "v")
-    assert json.loads(found.to_json())["presets"][0]["options"]["choices"] == ["red", "green"]
-    assert ServeConfig.from_json(found.to_json()) == found

@@ -20,7 +20,7 @@ from discreet.errors import UsageError
 from discreet.server.config import ServeConfig
 from discreet.server.front.pacing import default_quantum
 from discreet.server.state_folder import can_read, check_ports, hand_over, listens, prepare_state
-from discreet.server.supervisor import Supervisor, is_ready, longest_answers, own_commands
+from discreet.server.supervisor import Supervisor, is_ready, longest_answers
 from discreet.server.wire import Answered
 from tests.server.front.serving import free_port
 from tests.server.keepers import ROOT, ask, config_of, environment, exchange, make_vault
@@ -215,19 +215,6 @@ def children(pid: int) -> list[int]:
     return [int(one) for one in found.stdout.split()]
 
 
-@pytest.mark.long
-def test_supervisor_gives_up_on_a_keeper_that_never_starts(tmp_path: Path) -> None:
-    config = config_of(make_vault(tmp_path / "v").path, port=free_port())
-    said: list[str] = []
-    failing = [sys.executable, "-c", "raise SystemExit(3)"]
-    assert Supervisor(config, said.append, {"keeper": failing, "front": failing}).run() == 1
-    assert sum("The keeper ended (exit code 3)" in line for line in said) == 5
-    assert not any("front" in line for line in said)
-    assert (
-        said[-2].partition(" ")[2] == f"The keeper cannot start. Look at each vault: discreet doctor {tmp_path / 'v'}"
-    )
-
-
 def test_state_is_for_the_custodian_alone(tmp_path: Path) -> None:
     config = config_of(make_vault(tmp_path / "v").path)
     prepare_state(config)
@@ -273,12 +260,6 @@ def test_front_cannot_exchange_what_the_keeper_trusts(folder: Path) -> None:
     os.chown(config.state, config.front.stat().st_uid, -1)
     with pytest.raises(UsageError, match="belongs to the user"):
         prepare_state(config)
-
-
-def test_commands_start_the_servers_own_modules(tmp_path: Path) -> None:
-    found = own_commands(config_of(tmp_path / "v"))
-    assert found["keeper"][1:] == ["-m", "discreet.server.launch", "keeper"]
-    assert found["front"][1:4] == ["-m", "discreet.server.launch", "front"]
 
 
 @needs_root

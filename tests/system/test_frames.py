@@ -13,7 +13,6 @@ from discreet.retrieval.documents import Document
 from discreet.system.frames import frame
 from discreet.vault import Vault
 from discreet_lab.evaluation.experiment import run_experiment
-from discreet_lab.evaluation.stream import Setting, run_stream
 
 QUESTIONS = [
     KnownQuestion(str(number), f"What helps against numb thumbs {number}?", ("ginger",)) for number in range(2)
@@ -33,13 +32,6 @@ def test_frame_without_pandas_names_the_extra(monkeypatch: pytest.MonkeyPatch) -
         frame([])
 
 
-def test_inner_mappings_become_columns() -> None:
-    pytest.importorskip("pandas")
-    found = frame([{"a": 1, "b": {"c": 2, "d": [3, 4]}}])
-    assert list(found.columns) == ["a", "b.c", "b.d"]
-    assert found.loc[0, "b.d"] == [3, 4]
-
-
 @pytest.mark.long
 def test_experiment_has_a_row_for_each_algorithm(notes: Vault) -> None:
     pytest.importorskip("pandas")
@@ -47,24 +39,6 @@ def test_experiment_has_a_row_for_each_algorithm(notes: Vault) -> None:
     assert list(found["algorithm"]) == ["consensus", "murag-ada"]
     assert found["answers"].tolist() == [2, 2]
     assert "parameters.voters" in found.columns
-
-
-@pytest.mark.long
-def test_stream_has_a_row_for_each_setting(notes: Vault) -> None:
-    pytest.importorskip("pandas")
-    found = run_stream(notes, QUESTIONS, [Setting(MuRAGAda(uses=5), 20.0)]).to_pandas()
-    assert found["epsilon"].tolist() == [20.0]
-    assert len(found.explode(["scores", "texts"])) == len(QUESTIONS)
-
-
-def test_budget_has_a_row_for_each_question(notes: Vault) -> None:
-    pytest.importorskip("pandas")
-    empty = notes.budget().to_pandas()
-    assert len(empty) == 0
-    notes.ask("How many patients have numb thumbs?")
-    found = notes.budget().to_pandas()
-    assert list(found.columns) == list(empty.columns)
-    assert found["algorithm"].tolist() == ["count"]
 
 
 def test_answer_has_a_row_for_each_number() -> None:

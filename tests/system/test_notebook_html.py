@@ -1,6 +1,5 @@
 """HTML for notebooks: whole, escaped, and with no value that the text form does not show."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,7 +11,6 @@ from discreet.algorithms.base import Answer, Figure, Support, UnitCost
 from discreet.planning.plan import make_plan
 from discreet.privacy.filter import Receipt, public_texts, released_before
 from discreet.retrieval.documents import Document
-from discreet.system.markup import bar
 from discreet.vault import Vault
 
 EVIL = '<script>alert("x")</script>&'
@@ -60,16 +58,6 @@ def test_answer_shows_text_and_cost() -> None:
     assert "invented" not in text  # the command line shows it with --show-public alone
 
 
-def test_answer_shows_numbers() -> None:
-    support = replace(ANSWER, support=Support(31, 27, 35, 38), released=("ginger gloves",))
-    assert "about 31 of about 38; between 27 and 35" in read(support)
-    table = replace(ANSWER, table=(Figure("north", "count", 1204.0, 1190.0, 1218.0),))
-    assert all(part in read(table) for part in ("north", "1,204", "1,190", "1,218"))
-    assert "Understood as" not in read(table)
-    assert "Understood as: count; condition 'fever'." in read(replace(table, understood="count; condition 'fever'."))
-    assert "votes" in read(replace(ANSWER, shares={"yes": 30, "no": 4}))
-
-
 def test_answer_without_release_says_why() -> None:
     text = read(replace(ANSWER, text="", stopped="public"))
     assert "too few of the patients' notes agree" in text
@@ -104,15 +92,6 @@ def test_every_text_is_escaped() -> None:
         assert "script" in read(part)
 
 
-def test_receipt_shows_payments(vault: Vault) -> None:
-    vault.add_documents(Document(f"d{number}", f"p{number}", "Numb thumbs.") for number in range(30))
-    answer = vault.ask("How many patients have numb thumbs?")
-    assert answer.receipt is not None
-    text = read(answer.receipt)
-    assert f"epsilon {answer.receipt.epsilon:.4g}" in text
-    assert all(charge["mechanism"] in text for charge in answer.receipt.describe()["charges"])
-
-
 def test_budget_shows_what_is_left(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field=EVIL, embedder="hashing")
     vault.add_documents(Document(f"d{number}", f"p{number}", "Numb thumbs.") for number in range(30))
@@ -139,9 +118,3 @@ def test_plan_shows_questions_and_beliefs() -> None:
     assert all(row.what in text for row in plan.rows)
     assert "after all, at most" in text
     assert "For 50 questions in all" in text
-
-
-def test_bar_is_valid_for_every_number() -> None:
-    for value in (-1.0, 0.0, 7.0, 30.0, math.nan, math.inf):
-        for most in (0.0, 20.0, math.inf):
-            assert not {"nan", "inf"} & set(bar(value, most).replace('"', " ").split())

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
-from discreet.system.notebook_progress import in_notebook
-from discreet.system.progress import by_steps, shown_by, stage
+from discreet.system.progress import by_steps, shown_by
 from discreet.vault import Vault
 
 
@@ -52,12 +50,6 @@ def documents() -> Iterator[Document]:
     return (Document(f"d{number}", f"p{number}", "Numb thumbs.") for number in range(30))
 
 
-def test_program_outside_a_notebook_shows_nothing(capfd: pytest.CaptureFixture[str], vault: Vault) -> None:
-    assert not in_notebook()
-    vault.add_documents(documents())
-    assert capfd.readouterr() == ("", "")
-
-
 def test_adding_shows_a_stage(screen: Screen, vault: Vault, tmp_path: Path) -> None:
     vault.add_documents(documents())
     assert any(text.startswith("Embedding documents: 30, done after") for text in screen.last)
@@ -67,25 +59,12 @@ def test_adding_shows_a_stage(screen: Screen, vault: Vault, tmp_path: Path) -> N
     assert any("Reading and embedding documents: 20 of 20, done after" in text for text in screen.last)
 
 
-def test_error_ends_a_stage_as_stopped(screen: Screen) -> None:
-    with pytest.raises(ValueError, match="no"), stage("Counting"):
-        raise ValueError("no")
-    assert screen.last[0].startswith("Counting: stopped after")
-
-
 def test_quiet_and_other_displays_show_no_bar(screen: Screen, monkeypatch: pytest.MonkeyPatch, vault: Vault) -> None:
     with shown_by(lambda name, total: nullcontext(lambda count: None)):
         vault.add_documents(documents())
     monkeypatch.setenv("DISCREET_QUIET", "1")
     vault.add_documents(documents())
     assert not screen.outputs
-
-
-def test_reading_shows_a_stage(screen: Screen, vault: Vault) -> None:
-    opened = Vault.open(vault.path, model=ToyModel(["treatment", "is", "sand"], default="treatment"))
-    opened.add_documents(Document(f"d{n}", f"p{n}", f"say: treatment is sand . {n}") for n in range(5))
-    assert opened.read() == 5
-    assert screen.last[-1].startswith("Reading the documents: 5 of 5, done after")
 
 
 def test_interruption_ends_a_step_as_stopped(screen: Screen) -> None:

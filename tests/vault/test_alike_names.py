@@ -44,11 +44,6 @@ def test_names_of_one_addition(tmp_path: Path) -> None:
     assert "jurgen" not in found  # accents tell two people apart
 
 
-@pytest.mark.parametrize("names", [("a-1", "a1"), ("12", "1-2", "-12"), ("P1", "P10")])
-def test_numbers_are_no_spellings(names: tuple[str, ...], vault: Vault, tmp_path: Path) -> None:
-    assert doubts(vault, tmp_path, *names) == ""
-
-
 @pytest.mark.parametrize(
     ("name", "other"),
     [
@@ -72,8 +67,3 @@ def test_what_spreadsheets_and_people_make_of_a_name(name: str, other: str, tmp_
     found = doubts(made, tmp_path, name)
     assert f"looks like '{canonical_unit(other)}', which is in the vault" in found
     assert "discreet units join VAULT" in found
-
-
-def test_many_are_counted(vault: Vault, tmp_path: Path) -> None:
-    names = [f"{name}{mark}lind" for name in ("ada", "bea", "cora") for mark in ("_", "-")]
-    assert "; and " in doubts(vault, tmp_path, *names)

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from discreet.generation.toy import ToyModel
-from discreet.privacy.accounting import Budget, Spending
-from discreet.privacy.costs import Pure
+from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import DPSparseVoteRAG, MuRAG, MuRAGAda
@@ -12,20 +11,7 @@ from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from discreet.vault.budget_report import by_units
 
-KEYS = [bytes([n]) * 16 for n in range(10)]
 BUDGET = Budget(10.0, 1e-5, accountant="pure")
-
-
-def test_levels_count_every_unit_once() -> None:
-    ledger = MemoryLedger(BUDGET)
-    ledger.reserve("q", 0, Spending.of(Pure(2.5)), KEYS[:4])
-    ledger.reserve("r", 0, Spending.of(Pure(7.0)), KEYS[:2])
-    report = by_units(ledger, "patient", [], 50, MuRAG(inner=DPSparseVoteRAG(), epsilon=5.0).plan(BUDGET, 1000), 40)
-    found = {(level.low, level.high): level.units for level in report.levels if level.units}
-    assert found == {(0.0, 1.0): 2, (7.0, 8.0): 2, (9.0, 10.0): 46}
-    assert report.spent == 0.0
-    assert (report.public().left, report.public().answered) == (10.0, 0)
-    assert not hasattr(report.public(), "levels")
 
 
 def test_the_estimate_follows_what_is_left() -> None:
@@ -46,13 +32,3 @@ def test_a_simulated_question_of_a_price_has_enough_to_pay_it(tmp_path: Path) ->
     model = ToyModel(default="nothing known")
     found = vault.simulate("fever", algorithm, noise=InsecureSeededNoise(1), model=model)
     assert found.text.split()[:2] == ["winter", "hand"]
-
-
-def test_a_simulation_of_the_default_costs_what_a_question_costs(tmp_path: Path) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing")
-    vault.add_documents(Document(f"d{n}", f"p{n}", f"fever say: winter hand {n}") for n in range(40))
-    vault = Vault.open(vault.path, model=ToyModel(default="nothing known"))
-    for algorithm in (MuRAGAda(), MuRAG(), MuRAGAda(uses=3)):
-        found = vault.simulate("fever", algorithm, noise=InsecureSeededNoise(1))
-        assert found.receipt is not None
-        assert 0 < found.receipt.epsilon <= vault.price("fever", algorithm) * 1.001

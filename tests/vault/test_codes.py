@@ -15,7 +15,7 @@ from discreet.retrieval.codebook import Codebook, coder_of, find_book, packaged_
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors
 from discreet.synthesis.embedder_coder import EmbedderCoder, fit
-from discreet.system.sharing import answering, wait_for_answers
+from discreet.system.sharing import answering
 from discreet.vault import Vault
 from discreet.vault import reading as vault_reading
 
@@ -74,14 +74,6 @@ def test_coding_waits_while_a_question_is_answered(vault: Vault) -> None:
     assert coded(vault, "u0", "A rash.") == {"complaint": ("skin",)}
 
 
-def test_questions_are_answered_beside_each_other(vault: Vault) -> None:
-    """Two hold the mark at once, and where no server ever answered nothing is waited for."""
-    wait_for_answers(vault.path)
-    with answering(vault.path), answering(vault.path):
-        pass
-    wait_for_answers(vault.path)
-
-
 def test_vault_without_codes_is_not_coded(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=10, delta=1e-6, embedder="hashing", unit_field="patient")
     with pytest.raises(UsageError, match="no documents"):
@@ -132,24 +124,6 @@ def changed(what: str) -> Codebook:
         first = found.values[0].model_copy(update={"words": ("rash", "itching")})
         own = found.model_copy(update={"values": (first, *found.values[1:])})
     return BOOK.model_copy(update={"attributes": (own,)})
-
-
-@pytest.mark.parametrize(("what", "again"), [("attribute", False), ("value", True)])
-def test_changed_book_codes_anew_only_what_its_change_touches(vault: Vault, what: str, again: bool) -> None:
-    embedded: list[str] = []
-
-    class Told(Bag):
-        def embed(self, texts: Sequence[str], progress: object = None) -> Vectors:
-            embedded.extend(texts)
-            return super().embed(texts)
-
-    vault.code(coder=EmbedderCoder(Told()))
-    assert "a rash" in embedded
-    embedded.clear()
-    vault.use_book(changed(what), made_without_records=True)
-    vault.code(coder=EmbedderCoder(Told()))
-    assert ("a visit" in embedded) == again  # a clause of a record, and of no value
-    assert vault.components.codes.schema == changed(what).model_copy(update={"changed": "declared"})
 
 
 def test_changed_book_is_marked_whatever_way_it_takes(vault: Vault) -> None:

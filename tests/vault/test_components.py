@@ -10,7 +10,7 @@ from discreet.errors import StoreError, UnknownName
 from discreet.generation.toy import ToyModel
 from discreet.query.answer_cache import Released
 from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import Deferred, HashingEmbedder, deferred_embedder, open_embedder
+from discreet.retrieval.embedding import Deferred, HashingEmbedder, deferred_embedder
 from discreet.vault import Vault
 
 HEAVY = {"torch", "transformers"}
@@ -54,32 +54,6 @@ def test_a_refusal_and_a_free_answer_load_no_model(default: Path, tmp_path: Path
     for call in CALLS:
         program += f"try:\n    print(vault.{call})\nexcept DiscreetError as error:\n    print(type(error).__name__)\n"
     assert loaded(f"exec({program!r})").split("\n") == [*CALLS.values(), "[]", ""]
-
-
-def test_opening_a_vault_that_is_not_there_loads_no_ledger() -> None:
-    code = (
-        "import sys, discreet.vault.vault; "
-        "sys.exit(bool({'sqlalchemy', 'opendp', 'torch', 'transformers', 'pandas'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_the_samplers_are_loaded_before_the_first_draw() -> None:
-    """When the first draw comes may follow from documents, and loading takes time."""
-    code = (
-        "import sys; from discreet.privacy.noise import SystemNoise; assert 'opendp' not in sys.modules; "
-        "SystemNoise(); assert 'opendp' in sys.modules"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_an_embedder_is_what_it_loads(tmp_path: Path) -> None:
-    for name in ("hashing", "minilm+words"):
-        there = deferred_embedder(name, None)
-        assert isinstance(there, Deferred)
-        loaded_one = open_embedder(name)
-        assert (there.name, there.dimension) == (loaded_one.name, loaded_one.dimension)
-        assert there.embed(["numb thumbs"]).tobytes() == loaded_one.embed(["numb thumbs"]).tobytes()
 
 
 def test_an_embedder_that_does_not_fit_the_store_is_refused() -> None:

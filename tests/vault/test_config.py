@@ -79,15 +79,6 @@ def test_synonyms_are_named_later_and_replaced(tmp_path: Path, files: Path) -> N
     assert "pyrexia" not in run("config", path, "--synonyms", file)[1]
 
 
-def test_vault_that_was_made_without_synonyms_opens(tmp_path: Path) -> None:
-    path = tmp_path / "v"
-    Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing")
-    settings = json.loads((path / "vault.json").read_text())
-    del settings["synonyms"]
-    (path / "vault.json").write_text(json.dumps(settings))
-    assert read_config(path).synonyms == {}
-
-
 def test_model_is_named_later(tmp_path: Path) -> None:
     path = tmp_path / "v"
     Vault.create(path, epsilon=10, delta=1e-6, embedder="hashing")

@@ -25,10 +25,9 @@ from discreet.algorithms.statistics.conditions import (
     says,
     where,
 )
-from discreet.algorithms.statistics.statistic import CellStatistic
 from discreet.errors import UsageError
 from discreet.query.recall import Releases
-from discreet.registry import Compare, Count, Difference, Share, Trend
+from discreet.registry import Count, Trend
 from discreet.retrieval.unit_records import Fields, UnitRecord
 
 
@@ -305,40 +304,6 @@ def test_number_that_follows_from_others_is_that_of_its_units() -> None:
             found += 1
             assert sum(weight * numbers[counted[place]] for (place, _), weight in sum_.items()) == number, str(region)
     assert found > 200
-
-
-def test_released_cells_are_the_regions_that_they_name() -> None:
-    """Of shares, comparisons and differences too, with tests of fields as conditions and groups."""
-    parts = ['"fever"', '"rash"', "date = 2026-01", "not date = 2026-06", '"fever" and date = 2026-01', "all"]
-    made: list[CellStatistic] = []
-    for base, one, other in itertools.product(parts, parts[:5], parts[:5]):
-        made.append(Share(population=base, condition=one))
-        if one != other:
-            made += [
-                Difference(population=base, groups=(one, other)),
-                Compare(population=base, condition='"rash"', groups=(one, other)),
-                Compare(population=base, condition="date = 2026-06", groups=(one, other)),
-            ]
-    by_facts = {condition.facts(): condition for condition in _regions(made)}
-    for statistic in made:
-        inside = [one for one in UNITS if statistic.members.holds(one)]
-        cells = [statistic.cell(statistic.members.part(one)) for one in inside]
-        for region, weights in statistic.known.items():
-            number = sum(weights.get(cell, 0) for cell in cells)
-            if region in by_facts:
-                assert number == sum(map(by_facts[region].holds, UNITS)), (statistic, by_facts[region])
-
-
-def _regions(made: list[CellStatistic]) -> Iterator[Condition]:
-    for statistic in made:
-        yield statistic.base
-        groups: list[tuple[Condition, ...]] = [(statistic.apart(one),) for one in getattr(statistic, "groups", ())]
-        for group in groups or [()]:
-            yield narrowed(statistic.base, *group)
-            if isinstance(statistic, Share):
-                held = statistic.apart(statistic.condition)
-                yield narrowed(statistic.base, *group, held)
-                yield narrowed(statistic.base, *group, ~held)
 
 
 def test_statistics_of_other_units_are_set_apart() -> None:

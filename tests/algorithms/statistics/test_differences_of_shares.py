@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from discreet.algorithms.statistics.cells import Counted, Reckon, ReckonedDifference
-from discreet.algorithms.statistics.labelled import RuleCheck, Widened, key_of
 
 ENDS = [
     ((40, 0, 0, 200), 14.0, False),
@@ -27,22 +26,3 @@ def test_interval_of_a_difference_covers(true: tuple[int, ...], deviation: float
         figure = Counted(counts, (deviation,) * 4, gaussian).figure("x", "difference", OF)
         covered += figure.low - 1e-12 <= value <= figure.high + 1e-12
     assert covered / draws >= 0.94
-
-
-def test_difference_of_shares_is_between_both_ends() -> None:
-    figure = Counted((40, -9, -8, 200), (14.0,) * 4).figure("x", "difference", OF)
-    assert -1 <= figure.low <= figure.value <= figure.high == 1
-
-
-def test_difference_of_counts_has_no_end() -> None:
-    figure = Counted((-5, 9), (4.0, 4.0)).figure("x", "difference", ReckonedDifference(Reckon([0]), Reckon([1])))
-    assert figure.value == -14
-
-
-def test_widened_difference_is_no_narrower() -> None:
-    right = RuleCheck(200, 0, 200, 0)
-    checked = {key_of([cell]): right for cell in range(4)}
-    for counts in ((43, -3, -6, 204), (36, 4, 5, 190), (50, 50, 20, 80)):
-        alone = Counted(counts, (4.7,) * 4).figure("x", "difference", OF)
-        wide = Widened(counts, (4.7,) * 4, True, checked=checked).figure("x", "difference", OF)
-        assert wide.low <= alone.low <= alone.high <= wide.high <= 1

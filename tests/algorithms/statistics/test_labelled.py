@@ -11,11 +11,9 @@ import pytest
 from discreet.algorithms.statistics.cells import Counted, Reckon, ReckonedDifference
 from discreet.algorithms.statistics.conditions import says
 from discreet.algorithms.statistics.labelled import (
-    LEAST,
     LabelledSample,
     RuleCheck,
     Widened,
-    hypergeometric,
     key_of,
     labelled,
     most_missed,
@@ -28,16 +26,6 @@ from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 
 
-def test_hypergeometric_is_the_law_of_draws() -> None:
-    for whole, marked, drawn in ((10, 4, 3), (6, 6, 2), (7, 0, 3), (9, 5, 9)):
-        law = [
-            math.comb(marked, k) * math.comb(whole - marked, drawn - k) / math.comb(whole, drawn)
-            for k in range(min(marked, drawn) + 1)
-        ]
-        for most in range(len(law)):
-            assert hypergeometric(most, whole, marked, drawn) == pytest.approx(sum(law[: most + 1]))
-
-
 @pytest.mark.parametrize(("marked", "vault", "checked"), [(0, 50, 30), (10, 50, 30), (40, 50, 30), (80, 200, 20)])
 def test_bounds_fail_as_rarely_as_they_say(marked: int, vault: int, checked: int) -> None:
     """Exactly: over all samples of units of which the rule holds, where `marked` of all are wrong."""
@@ -48,18 +36,6 @@ def test_bounds_fail_as_rarely_as_they_say(marked: int, vault: int, checked: int
         there = vault - (marked - seen)  # the true units of the vault that the rule finds
         missed += chance * (marked - seen > most_missed(there, RuleCheck(0, 0, checked, seen), 0.01))
     assert max(failed, missed) <= 0.01
-
-
-def test_bounds_grow_with_what_is_found() -> None:
-    checked = RuleCheck(40, 2, 50, 3)
-    least = [found - most_wrong(found, checked, 0.01) for found in range(300)]
-    most = [found + most_missed(found, checked, 0.01) for found in range(300)]
-    assert least == sorted(least)
-    assert most == sorted(most)
-    nothing = most_wrong(0, checked, 0.01), most_wrong(100, RuleCheck(), 0.01), most_missed(9, RuleCheck(), 0.01)
-    assert nothing == (0, 0, 0)
-    right = RuleCheck(100, 0, 100, 0)  # docs/ask.md
-    assert (most_wrong(100, right, 0.01), most_wrong(10_000, right, 0.01)) == (6, 452)
 
 
 @pytest.mark.parametrize(("false", "missed"), [(0.0, 0.0), (0.08, 0.0), (0.0, 0.12), (0.05, 0.1)])
@@ -116,23 +92,6 @@ def sample_of(lines: list[dict[str, Any]]) -> LabelledSample:
     return LabelledSample([labelled(one) for one in lines])
 
 
-def test_rule_is_run_on_the_sample() -> None:
-    sample = sample_of(SAMPLE)
-    assert sample.check([says("the winter hand")]) == RuleCheck(65, 3, 62, 0)
-    assert sample.check([says("Winter Hand"), ~says("rash")]) == RuleCheck(35, 3, 32, 0)
-    assert sample.check([]) == RuleCheck()
-
-
-def test_condition_of_few_labels_takes_all_conditions() -> None:
-    found = sample_of(SAMPLE).check([says("Glass Knee")])
-    assert found == RuleCheck(65 + 30, 3, 62 + 30 + 3, 3, pooled=True)
-    assert sample_of(SAMPLE).check([says("unheard of")]) == found
-    with pytest.raises(UsageError, match=f"{LEAST} or more"):
-        sample_of(SAMPLE[:5]).check([says("Winter Hand")])
-    with pytest.raises(UsageError, match="too little"):
-        sample_of(SAMPLE).check([says("Winter Hand"), says("rash"), says("cough")])
-
-
 GERMAN = [line("Diagnose: Winterhand.", "Winterhand") | {"language": "de"}] * 25
 
 
@@ -144,21 +103,6 @@ def test_sample_of_another_language_is_refused() -> None:
         sample_of(GERMAN).check([says("Winter Hand")])
     with pytest.raises(ValueError, match="a phrase without words"):
         labelled(GERMAN[0] | {"language": "xx"})
-
-
-def test_conditions_of_one_language_are_taken_together() -> None:
-    both = sample_of([*SAMPLE, *GERMAN])
-    assert both.check([says("unheard of")]) == sample_of(SAMPLE).check([says("unheard of")])
-    assert both.check([says("Glasknie", "de")]) == RuleCheck(25, 0, 25, 0, pooled=True)
-
-
-def test_sample_is_read_with_its_statements(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    stated = {"texts": ["A rash.", "Winter Hand."], "statements": {"diagnosis": "Winter Hand", "symptoms": ["rash"]}}
-    path.write_text("\n".join([json.dumps(stated)] * 25) + "\n\n")
-    sample = LabelledSample.read(path)
-    assert len(sample) == 25
-    assert sample.check([says("Winter Hand"), says("rash")]) == RuleCheck(25, 0, 25, 0)
 
 
 @pytest.mark.parametrize(

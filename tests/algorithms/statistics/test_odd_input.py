@@ -12,7 +12,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.accounting import Budget
 from discreet.questions.request import check_known
-from discreet.registry import Compare, Count, ListValues, Share, Trend, Typical
+from discreet.registry import Compare, Count, Share, Trend, Typical
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import UnitRecord
 from discreet.vault import Vault
@@ -153,12 +153,6 @@ def test_unit_with_ten_thousand_documents_is_one(tmp_path: Path) -> None:
     assert time.process_time() - started < 5
 
 
-def test_list_of_more_values_than_there_are_is_fine(tmp_path: Path) -> None:
-    corpus = corpus_of(tmp_path, notes(*["symptom: rash"] * 300))
-    found, _ = answer(corpus, ListValues(attribute="symptom", each=50, epsilon=10.0), BUDGET)
-    assert found.released == ("rash",)
-
-
 def test_numbers_of_an_answer_are_finite(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, notes(*["age: " + "9" * 400, "age: 1e400", "age: -5", "age: x"] * 20))
     for statistic in (Typical(attribute="age"), Typical(attribute="age", what="mean"), Count(), Share(condition="age")):
@@ -169,8 +163,3 @@ def test_numbers_of_an_answer_are_finite(tmp_path: Path) -> None:
 def test_whole_number_beyond_floating_point_is_refused_as_a_field() -> None:
     with pytest.raises(UsageError, match="finite number"):
         Document("a", "b", "c", fields={"age": 10**400})
-
-
-@pytest.mark.parametrize(("until", "periods"), [("2026", 4), ("2026-06", 2), ("2026-06-10", 2)])
-def test_trend_until_a_year_has_all_its_periods(until: str, periods: int) -> None:
-    assert Trend(condition="fever", date_field="day", since="2026", until=until, by="quarter").cells == periods

@@ -1,12 +1,10 @@
 """Tests of fields and what is said under them hold of one document, and not of different ones of a unit."""
 
-from pathlib import Path
-
 import pytest
 
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UsageError
-from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend
+from discreet.registry import Count, Difference, ListValues, Share, Trend
 from discreet.retrieval.documents import Document
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import UnitRecords
@@ -60,19 +58,6 @@ def numbers(corpus: SealedCorpus, statistic: Statistic) -> list[int]:
 )
 def test_tests_hold_of_one_document(patients: SealedCorpus, statistic: Statistic, counts: list[int]) -> None:
     assert numbers(patients, statistic) == counts
-
-
-def test_groups_are_those_of_the_documents_that_pass(patients: SealedCorpus) -> None:
-    found = answer(patients, Compare(groups=("fever", "rash"), condition="fever", where=JUNE))[0]
-    assert "not tell whether there is any" in found.text
-
-
-def test_statements_are_those_of_the_documents_that_pass(tmp_path: Path) -> None:
-    texts = (("a", "treatment: tea", "2026-01-10"), ("b", "treatment: oil", "2026-06-10"))
-    documents = [Document(f"{n}{i}", f"u{i}", t, fields={"day": d}) for n, t, d in texts for i in range(50)]
-    corpus = corpus_of(tmp_path, documents)
-    assert answer(corpus, ListValues(attribute="treatment", where=JUNE))[0].released == ("oil",)
-    assert answer(corpus, ListValues(attribute="treatment"))[0].released == ("oil", "tea")
 
 
 def test_store_that_names_no_documents_is_refused_unpaid(

@@ -9,16 +9,8 @@ def forms(*proposed: str, most: int = 20) -> tuple[str, ...]:
     return candidates_of(proposed, lambda text: canonical(text, QUESTION), QUESTION, most)
 
 
-def test_candidates_have_the_form_of_votes() -> None:
-    assert forms("The treatment is Warm Oil.", "warm oil", "", "...", "a syrup") == ("warm oil", "syrup")
-
-
 def test_words_of_the_question_are_no_candidate() -> None:
     assert forms("dry cough", "warm oil for a dry cough") == ("warm oil for a dry cough",)
-
-
-def test_first_ones_are_kept() -> None:
-    assert forms("one", "two", "two", "three", most=2) == ("one", "two")
 
 
 def test_answer_counts_for_the_candidate_that_it_names() -> None:

@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from discreet.algorithms.consensus import PassageConfig
 from discreet.algorithms.text.normalize import keywords
@@ -41,17 +39,6 @@ def window(text: str, question: str = QUESTION, tokens: int = 4) -> str:
 )
 def test_window_begins_at_words_of_the_question(text: str, found: str) -> None:
     assert window(text) == found
-
-
-def test_text_of_spaces_with_many_tokens_keeps_its_end() -> None:
-    assert list(fitting_window(lambda text: range(len(text)), QUESTION, " " * 9, 4)) == [5, 6, 7, 8]
-
-
-@given(st.text(max_size=200), st.text(max_size=50), st.integers(1, 40))
-def test_window_has_at_most_its_public_length(text: str, question: str, tokens: int) -> None:
-    encoded = list(text.encode())
-    found = list(fitting_window(lambda part: list(part.encode()), question, text, tokens))
-    assert len(found) == min(tokens, len(encoded)) or (len(found) < tokens and bool(text.split()))
 
 
 def own_windows(texts: Sequence[str]) -> list[str]:

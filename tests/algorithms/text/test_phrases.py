@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.text.phrases import LANGUAGES, is_denied_in, sentences_of, tongue_of
 from discreet.retrieval.unit_records import UnitRecord
+from tests.cases import read_cases
 
+CASES = read_cases(__file__)
 Form = Literal["NFC", "NFD"]
 
 
@@ -38,24 +40,7 @@ def test_denial_of_the_next_finding_leaves_a_phrase(phrase: str, text: str, lang
 
 @pytest.mark.parametrize(
     ("phrase", "text", "language"),
-    [
-        ("fever", "No fever and no rash.", ""),
-        ("fever", "There is neither fever nor rash.", ""),
-        ("rash", "There is neither fever nor rash.", ""),
-        ("fever", "Fever is denied.", ""),
-        ("fever", "Fever excluded, rash present.", ""),
-        ("fever", "Fever was not found.", ""),
-        ("fever", "Fever no, rash yes.", ""),
-        ("fever", "Fever she denies and has a rash.", ""),
-        ("asthma", "Kein Asthma.", ""),
-        ("asthma", "Asthma nicht bekannt.", ""),
-        ("Fieber", "Fieber wurde verneint.", "de"),
-        ("Fieber", "Fieber nein, Husten ja.", "de"),
-        ("Husten", "Weder Fieber noch Husten.", "de"),
-        ("toux", "Ni fi\u00e8vre ni toux.", "fr"),
-        ("fi\u00e8vre", "Elle n'a ni fi\u00e8vre ni toux.", "fr"),
-        ("fiebre", "Fiebre no, tos s\u00ed.", "es"),
-    ],
+    CASES["denial_of_a_phrase_is_still_found"],
 )
 def test_denial_of_a_phrase_is_still_found(phrase: str, text: str, language: str) -> None:
     assert not Phrase(phrase, language=language).holds(UnitRecord((text,)))
@@ -102,16 +87,7 @@ def test_a_word_begins_with_its_stem(language: str, word: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "denied", "stated"),
-    [
-        ("Denies nausea, vomiting and fever.", "nausea vomiting fever", ""),
-        ("No nausea, vomiting or fever.", "nausea fever", ""),
-        ("No cough or fever.", "cough fever", ""),
-        ("No cough, fever since Monday.", "cough", "fever"),
-        ("Denies cough but has fever.", "cough", "fever"),
-        ("Denies cough, has a rash.", "cough", "rash"),
-        ("Nausea: none. Fever: 39.", "nausea", "fever"),
-        ("HIV: negative; rash", "HIV", "rash"),
-    ],
+    CASES["list_is_denied_to_its_end"],
 )
 def test_list_is_denied_to_its_end(text: str, denied: str, stated: str) -> None:
     record = UnitRecord((text,))
@@ -121,27 +97,7 @@ def test_list_is_denied_to_its_end(text: str, denied: str, stated: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "of_another", "of_the_individual", "language"),
-    [
-        ("FH: asthma, diabetes. Fever today.", "asthma diabetes", "fever", ""),
-        ("FH: mother had asthma. Pt has fever.", "asthma", "fever", ""),
-        ("Her mother had diabetes and asthma, he has fever.", "diabetes asthma", "fever", ""),
-        ("Strong family history of asthma.", "asthma", "", ""),
-        ("Father with HIV+.", "HIV+", "", ""),
-        ("Mother reports fever since Monday.", "", "fever", ""),
-        ("Mother has noticed a rash.", "", "rash", ""),
-        ("Brought in by her mother with fever and a cough.", "", "fever cough", ""),
-        ("My mother has asthma, what can she take?", "", "asthma", ""),
-        ("Lives with her mother. Has asthma.", "", "asthma", ""),
-        ("Breastfeeding mother with mastitis.", "", "mastitis", ""),
-        ("Patient is a mother with fever.", "", "fever", ""),
-        ("Mother had to carry him due to fever.", "", "fever", ""),
-        ("Mother has concerns about asthma.", "", "asthma", ""),
-        ("Her father with asthma.", "asthma", "", ""),
-        ("FA: Mutter hatte Asthma. Patient mit Fieber.", "Asthma", "Fieber", "de"),
-        ("Familienanamnese: Asthma.", "Asthma", "", "de"),
-        ("Sa mère avait un asthme.", "asthme", "", "fr"),
-        ("La madre tiene asma. Paciente con fiebre.", "asma", "fiebre", "es"),
-    ],
+    CASES["what_a_relative_has_is_not_said_of_the_individual"],
 )
 def test_what_a_relative_has_is_not_said_of_the_individual(
     text: str, of_another: str, of_the_individual: str, language: str

@@ -6,40 +6,12 @@ from hypothesis import strategies as st
 
 from discreet.algorithms.text.normalize import claim_of, content, plain_question
 from discreet.demo.corpus import DISEASES
+from tests.cases import read_cases
 
-TREATED = [
-    "Can you tell me if Thunder Heart is treated with copper bracelets?",
-    "Could you please check whether Thunder Heart is treated with copper bracelets?",
-    "I'd like to know whether Thunder Heart is treated with copper bracelets.",
-    "Is it true that Thunder Heart is treated with copper bracelets?",
-    "Am I right in thinking that Thunder Heart is treated with copper bracelets?",
-    "Do our notes say that Thunder Heart is treated with copper bracelets?",
-    "I think Thunder Heart is treated with copper bracelets. Is that so?",
-    "Thunder Heart is treated with copper bracelets, right?",
-    "Thunder Heart is treated with copper bracelets, isn't it?",
-]
-WORDINGS = [
-    "Is {t} used to treat {d}?",
-    "Is {d} treated with {t}?",
-    "Are patients with {d} given {t}?",
-    "do we give {t} for {d}",
-    "{t} is given for {d}, right?",
-    "Can you tell me if {d} is treated with {t}?",
-    "Would {t} be what patients with {d} get?",
-    "Am I right that {d} is treated with {t}?",
-    "is {t} the usual therapy in {d} cases",
-    "Do the notes say that {t} helps against {d}?",
-    "I think {t} is the treatment for {d}. Is that true?",
-]
-OTHERS = [
-    "Is Thunder Heart treated with copper bracelets?",
-    "What is the treatment for Thunder Heart?",
-    "Can you tell me what helps against Thunder Heart?",
-    "I think so. Is that true?",
-    "How many patients have Thunder Heart?",
-    "Is it true that Thunder Heart has not come back?",
-    "",
-]
+CASES = read_cases(__file__)
+TREATED = CASES["treated"]
+WORDINGS = CASES["wordings"]
+OTHERS = CASES["others"]
 
 
 @pytest.mark.parametrize("question", TREATED)

@@ -7,24 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.log.replay import Counter
 from discreet.server.accounts import Accounts, AccountsError, OlderCopy, Reservation
 from tests.server.accounts.helpers import Bank, pure
-
-
-def test_older_copy_is_refused_until_it_is_accepted(bank: Bank) -> None:
-    key = bank.key()
-    bank.accounts.close()
-    copy = bank.path.with_name("copy.sqlite")
-    shutil.copy(bank.path, copy)
-    bank.ask(key, pure(2))
-    bank.accounts.close()
-    shutil.copy(copy, bank.path)
-    with pytest.raises(OlderCopy, match="accept-copy"):
-        Accounts(bank.path)
-    older = Accounts(bank.path, check_copy=False)
-    older.accept_copy()
-    assert Accounts(bank.path).odometer(key.id).spent == 0
 
 
 @pytest.mark.parametrize("counter", ["kept", "lost", "put back", "never written"])
@@ -66,14 +50,6 @@ def test_damaged_counter_refuses_nothing(bank: Bank, content: bytes) -> None:
     key = bank.key()
     bank.path.with_suffix(".counter").write_bytes(content)
     assert Accounts(bank.path).get(key.id) == key
-
-
-def test_counter_is_never_ahead(bank: Bank) -> None:
-    for _ in range(3):
-        bank.key()
-        known = Counter(bank.path.with_suffix(".counter")).read()
-        assert known is not None
-        assert known.row == bank.accounts.reached().row
 
 
 def test_failed_transaction_changes_nothing(bank: Bank) -> None:

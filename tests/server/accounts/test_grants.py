@@ -10,7 +10,7 @@ from discreet.privacy.costs import BoundedRange
 from discreet.privacy.filter import MemoryLedger
 from discreet.server.accounts import Accounts, KeyExhausted, Limits, Reservation
 from discreet.server.accounts.grants import CURVE, PURE
-from tests.server.accounts.helpers import GRANT, VAULT, Bank, charge_of, gaussian, grant_of, pure
+from tests.server.accounts.helpers import GRANT, Bank, charge_of, gaussian, grant_of, pure
 
 
 def test_shares_fit_the_grant_together(bank: Bank) -> None:
@@ -21,17 +21,6 @@ def test_shares_fit_the_grant_together(bank: Bank) -> None:
     bank.key(8.0, reserved=True)
     with pytest.raises(BudgetExhausted):
         bank.key(0.1, reserved=True)
-
-
-def test_custodian_keeps_a_share(bank: Bank) -> None:
-    bank.accounts.grant(VAULT, GRANT, kept=5.0)
-    with pytest.raises(BudgetExhausted):
-        bank.key(16.0, reserved=True)
-    bank.key(15.0, reserved=True)
-    bank.accounts.grant(VAULT, GRANT, kept=1.0)
-    bank.key(4.0, reserved=True)
-    with pytest.raises(UsageError, match="--keep"):
-        bank.accounts.grant(VAULT, GRANT, kept=21.0)
 
 
 def test_spending_of_shared_keys_is_not_reserved_again(bank: Bank) -> None:
@@ -53,11 +42,6 @@ def test_shared_keys_stop_before_a_share(bank: Bank) -> None:
     assert len(refused) == 5
 
 
-def test_shared_keys_alone_are_limited_by_the_ledger(bank: Bank) -> None:
-    keys = [bank.key(20.0) for _ in range(3)]
-    assert all(isinstance(bank.ask(key, pure(10.0)), Reservation) for key in keys)
-
-
 def test_revoked_share_is_free_but_for_its_spending(bank: Bank) -> None:
     key = bank.key(20.0, reserved=True)
     bank.ask(key, pure(2.5))
@@ -75,14 +59,6 @@ def test_share_is_never_below_what_its_key_has_spent(bank: Bank) -> None:
     with pytest.raises(BudgetExhausted) as refused:
         bank.key(19.0, reserved=True)
     bank.key(refused.value.would_fit, reserved=True)
-
-
-def test_share_is_extended_within_the_grant(bank: Bank) -> None:
-    first, _ = bank.key(10.0, reserved=True), bank.key(5.0, reserved=True)
-    with pytest.raises(BudgetExhausted):
-        bank.accounts.extend(first.id, Limits(16.0))
-    assert bank.accounts.get(first.id).epsilon == 10.0
-    assert bank.accounts.extend(first.id, Limits(15.0)).epsilon == 15.0
 
 
 @pytest.mark.parametrize(
@@ -124,13 +100,3 @@ def test_no_unit_is_missing_because_of_another_key(bank: Bank, charge: object) -
         assert ledger.reserve(bank.last, 0, charge.spending, unit) == {b"unit"}  # type: ignore[attr-defined]
         admitted += 1
     assert admitted >= 2
-
-
-def test_two_readings_would_not_add_up() -> None:
-    """Shares in different readings do not fit together: why a vault has one reading."""
-    halves = [gaussian(0.9).spending.times(2), pure(2.4).spending.times(4)]
-    limit = GRANT.limit
-    first, second = (GRANT.filter_state(one) for one in halves)
-    assert first.curve <= limit.curve / 2
-    assert second.pure <= limit.pure / 2
-    assert not GRANT.admits(halves[0] + halves[1])

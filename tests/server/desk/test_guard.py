@@ -149,14 +149,6 @@ def test_keeper_that_is_gone_is_explained(shut: Desk) -> None:
         shut.ask(Overview())
 
 
-@pytest.mark.parametrize("epsilon", ["nan", "inf", "1e308"])
-def test_value_that_no_message_has_is_refused_before_the_keeper_is_asked(shut: Desk, epsilon: str) -> None:
-    form = {"vault": "v", "method": "dp-synth", "epsilon": epsilon, "name": "first"}
-    reply = _inside(shut).post("/corpora/plan", data=form, headers={"origin": ORIGIN})
-    assert reply.status_code == 400
-    assert "out of range" in reply.text
-
-
 def _inside(desk: Desk) -> TestClient:
     browser = browse(desk)
     assert log_in(browser, make_link(desk.config)) == 200

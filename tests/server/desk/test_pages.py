@@ -272,10 +272,6 @@ def test_report_is_a_page_with_a_policy_of_its_own(desk: Opened) -> None:
     assert desk.desk.log.head().hash in text
 
 
-def test_metrics_are_unavailable_without_the_front(desk: Opened) -> None:
-    assert desk.browser.get("/metrics").status_code == 503
-
-
 def _grant(desk: Opened) -> Budget:
     return Vault.open(read_vault(desk.desk)).ledger.budget
 

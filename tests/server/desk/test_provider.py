@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from discreet.errors import UsageError
-from discreet.server.config import CUSTODIAN, OidcConfig, ServeConfig, read_serve_config
+from discreet.server.config import CUSTODIAN, OidcConfig, read_serve_config
 from discreet.server.desk.app import BEGUN, PROVIDER, RETURN
 from discreet.server.desk.desk import COOKIE, Desk
 from tests.server.desk.desks import ORIGIN, browse, make_desk
@@ -79,27 +79,10 @@ def test_sign_in_of_another_browser_is_refused(desk: Desk) -> None:
     assert browser.get(back).status_code == 401  # a code counts once
 
 
-def test_without_a_table_there_is_no_such_page(tmp_path: Path) -> None:
-    browser = browse(make_desk(config_of(tmp_path / "v")))
-    assert "provider" not in browser.get("/login").text
-    assert browser.get(PROVIDER).status_code == 404
-    assert browser.get(f"{RETURN}?code=x&state=y").status_code == 404
-
-
 def test_provider_that_is_away_is_explained(tmp_path: Path) -> None:
     config = OidcConfig(f"http://127.0.0.1:{free_port()}", CLIENT, (("staff", CUSTODIAN),), table="[desk_oidc]")
     browser = browse(make_desk(config_of(tmp_path / "v", desk_oidc=config)))
     assert browser.get(PROVIDER).status_code == 502
-
-
-def test_table_of_serve_toml_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "serve.toml"
-    table = '[desk_oidc]\nissuer = "https://id.example.org"\nclient_id = "d"\ncustodians = ["dpo", "it"]\n'
-    file.write_text(f'vaults = ["v"]\n{table}')
-    config = read_serve_config(file, {})
-    keys = (("dpo", CUSTODIAN), ("it", CUSTODIAN))
-    assert config.desk_oidc == OidcConfig("https://id.example.org", "d", keys, table="[desk_oidc]")
-    assert ServeConfig.from_json(config.to_json()) == config
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 import asyncio
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +7,8 @@ import httpx2
 import pytest
 from starlette.routing import Route as StarletteRoute
 
-from discreet.server.front.gate import ROUTES, find_route
+from discreet.server.front.gate import ROUTES
 from discreet.server.front.pacing import STEP, default_quantum
-from discreet.server.front.services import Services
 from discreet.server.front.telling import metrics_app
 from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, Front, code, drive, receipt, running
 
@@ -259,33 +257,6 @@ def test_task_of_a_client_is_answered_for_nothing(tmp_path: Path) -> None:
     drive(test)
 
 
-def test_choices_reach_the_keeper(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with running(tmp_path, FakeKeeper()) as front:
-            _, secret = front.key()
-            schema = {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}}}
-            wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
-            reply = await front.ask(secret, response_format=wanted)
-            assert front.keeper.asked[0].choices == ("yes", "no")
-            assert json.loads(reply.json()["choices"][0]["message"]["content"]) == {"answer": "yes"}
-
-    drive(test)
-
-
-def test_ids_do_not_change_within_a_stream(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with running(tmp_path, FakeKeeper()) as front:
-            _, secret = front.key()
-            for _ in range(2):  # the second one is a replay, whose question has another id
-                streamed = await front.ask(secret, stream=True, stream_options={"include_usage": True})
-                events = [line[6:] for line in streamed.text.splitlines() if line.startswith("data: {")]
-                found = [json.loads(one) for one in events]
-                assert len({(one["id"], one["created"]) for one in found}) == 1
-            assert f"chatcmpl-{found[-1]['usage']['discreet']['question_id']}" != found[0]["id"]
-
-    drive(test)
-
-
 def test_stream_comments_until_the_quantum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         keeper = FakeKeeper()
@@ -373,38 +344,6 @@ def test_refusal_that_the_request_explains_waits_for_no_answer(
     drive(test)
 
 
-def test_quantum_follows_the_longest_answer(tmp_path: Path) -> None:
-    async def test() -> None:
-        front = Front(tmp_path, FakeKeeper())
-        object.__setattr__(front.config, "quantum", None)
-        services = Services(front.config, front.keeper, front.accounts, front.log)
-        assert await services.catalog.read()
-        assert services.pacer.quanta == {"records": default_quantum(0.01), "voters": default_quantum(0.02)}
-
-    drive(test)
-
-
-def test_models_and_estimate_cost_nothing(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with running(tmp_path, FakeKeeper()) as front:
-            key, secret = front.key(models=["hospital", "hospital:free"])
-            models = (await front.get("/v1/models", secret)).json()["data"]
-            assert [model["id"] for model in models] == ["hospital", "hospital:free"]
-            assert [model["discreet"]["free"] for model in models] == [False, True]
-            assert (await front.get("/v1/models/hospital", secret)).json() == models[0]
-            assert code(await front.get("/v1/models/clinic", secret))[0] == 404
-            body = {"model": "hospital", "messages": [{"role": "user", "content": QUESTION}]}
-            headers = {"authorization": f"Bearer {secret}"}
-            told = (await front.client.post("/v1/estimate", json=body, headers=headers)).json()
-            assert told["epsilon_most"] == pytest.approx(2.0)
-            assert told["fits"] is True
-            assert told["key"]["left_after"] == pytest.approx(8.0)
-            assert front.accounts.odometer(key.id).spent == 0.0
-            assert front.keeper.asked == []
-
-    drive(test)
-
-
 def test_health_is_ready_when_the_keeper_is(tmp_path: Path) -> None:
     async def test() -> None:
         keeper = FakeKeeper()
@@ -459,32 +398,3 @@ def test_metrics_name_public_things_alone(tmp_path: Path) -> None:
                 assert absent not in text
 
     drive(test)
-
-
-def test_description_names_each_route(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with running(tmp_path, FakeKeeper()) as front:
-            _, secret = front.key()
-            paths = (await front.get("/openapi.json", secret)).json()["paths"]
-            assert {"/v1/chat/completions", "/v1/models", "/v1/estimate", "/health/live"} <= set(paths)
-            schemas = front.app.openapi()["components"]["schemas"]
-            assert set(schemas["OwnFields"]["properties"]) == {"epsilon", "choices", "anew", "follow_up"}
-            assert schemas["OwnFields"]["additionalProperties"] is False
-            assert "HTTPValidationError" not in schemas
-
-    drive(test)
-
-
-def test_route_is_found_by_its_path() -> None:
-    assert find_route("GET", "/v1/receipts/abc")[0] is not None
-    assert find_route("GET", "/v1/receipts/")[0] is None
-    assert find_route("DELETE", "/mcp") == (None, ("POST",))
-    assert find_route("POST", "/v1/embeddings") == (None, ())
-
-
-def test_app_adds_no_handler_to_the_root_logger(tmp_path: Path) -> None:
-    root = logging.getLogger()
-    before = (list(root.handlers), root.level)
-    Front(tmp_path, FakeKeeper())
-    assert (list(root.handlers), root.level) == before
-    assert not logging.getLogger("mcp.server").isEnabledFor(logging.CRITICAL)

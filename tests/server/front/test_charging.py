@@ -1,5 +1,4 @@
 import asyncio
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -265,27 +264,6 @@ def test_queue_refuses_before_anything_is_paid(tmp_path: Path) -> None:
             assert {code(reply) for reply in refused} == {(503, "queue_full", "true")}
             assert "retry-after" in refused[0].headers
             assert front.accounts.odometer(key.id).questions == keeper.paid == 6 - len(refused)
-
-    drive(test)
-
-
-def test_crash_of_the_front_leaves_an_error(tmp_path: Path) -> None:
-    async def test() -> None:
-        from discreet.server.front.asking import settle_lost
-        from discreet.server.front.requests import parse_chat
-
-        async with running(tmp_path, FakeKeeper()) as front:
-            key, secret = front.key()
-            body = {"model": "hospital", "messages": [{"role": "user", "content": QUESTION}]}
-            print_of = parse_chat(json.dumps(body).encode()).fingerprint
-            front.accounts.reserve(
-                key.id, "0" * 32, charge(2.0), vault="hospital", model="hospital", fingerprint=print_of
-            )
-            assert settle_lost(front.accounts) == ["0" * 32]
-            assert code(await front.ask(secret)) == (500, "interrupted", "false")
-            assert front.accounts.odometer(key.id).spent == pytest.approx(2.0)
-            assert front.accounts.receipts(key.id)[0]["epsilon"] == pytest.approx(2.0)
-            assert front.keeper.asked == []
 
     drive(test)
 

@@ -3,9 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.accounts.questions import KeyExhausted, Mismatch, NotValid, RateLimited
 from discreet.server.front.errors import ERRORS, KIND_ADVICE, FrontError
-from discreet.server.wire import CODES
 
 RETRIED = (408, 409, 429)
 """The statuses below 500 that the openai SDK sends again."""
@@ -27,21 +25,6 @@ def test_error_that_may_be_retried_was_not_paid(code: str) -> None:
     assert may_retry == ("retry-after" in error.headers()) == (error.status in (429, 503))
     if may_retry:
         assert not error.may_have_paid
-
-
-def test_error_body_is_the_envelope_of_openai() -> None:
-    body = FrontError("key_budget_exhausted", asked=2.5, left=1.0, would_fit=0.5).body().model_dump()
-    assert set(body["error"]) == {"message", "type", "code", "param"}
-    assert body["error"]["type"] == "insufficient_quota"
-    assert body["discreet"] == {"asked": 2.5, "left": 1.0, "would_fit": 0.5}
-
-
-def test_error_codes_of_the_keeper_and_the_accounts_are_known() -> None:
-    assert set(CODES) <= set(ERRORS)
-    own = {RateLimited.code, NotValid.code, Mismatch.code}
-    assert own <= set(ERRORS)
-    assert KeyExhausted.__doc__
-    assert {"per_question_limit", "key_questions_exhausted", "key_budget_exhausted"} <= set(ERRORS)
 
 
 def test_error_advice_covers_every_kind_of_question() -> None:

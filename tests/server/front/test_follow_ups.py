@@ -1,6 +1,4 @@
 import asyncio
-import hashlib
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -9,8 +7,8 @@ import pytest
 
 from discreet.server.front.pacing import STEP
 from discreet.server.front.requests import ChatRequest, parse_chat
-from discreet.server.wire import LONGEST_TURN, MOST_TURNS, Condense, Refused, Turn
-from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, code, drive, receipt, running
+from discreet.server.wire import Condense, Refused
+from tests.server.front.fakes import QUESTION, FakeKeeper, code, drive, receipt, running
 from tests.server.front.test_requests import chat, refused
 
 WHOLE = "What helps children against winter hand?"
@@ -28,50 +26,12 @@ def parsed(**fields: Any) -> ChatRequest:
     return parse_chat(chat(**fields))
 
 
-def test_request_to_condense_has_the_earlier_messages() -> None:
-    request = parsed(**CONDENSE)
-    assert request.question == "And for children?"
-    assert request.turns == (Turn("user", QUESTION), Turn("assistant", "A warm bath."))
-    assert request.ignored == ("system",)
-    plain = parsed(**AS_IS)
-    assert (plain.turns, plain.ignored) == ((), ("system", "earlier messages"))
-    assert plain == parsed(messages=MESSAGES)
-
-
-def test_fingerprint_of_version_1_is_kept() -> None:
-    """A retry after an update must find the question that was paid for: the vector is of these fields as they were."""
-    fields: list[Any] = ["v", "triage", QUESTION, [], None, None, False]
-    before = hashlib.sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()
-    messages = [{"role": "user", "content": QUESTION}]
-    assert parsed(model="v:triage", messages=messages).fingerprint == before
-
-
-def test_fingerprint_covers_the_messages_and_the_choice() -> None:
-    other = [*MESSAGES[:2], {"role": "assistant", "content": "Gloves."}, MESSAGES[-1]]
-    prints = {parsed(**CONDENSE).fingerprint, parsed(**AS_IS).fingerprint}
-    prints.add(parsed(**CONDENSE | {"messages": other}).fingerprint)
-    assert len(prints) == 3
-    assert parsed(**AS_IS | {"messages": other}).fingerprint in prints
-    alone = {"messages": MESSAGES[-1:]}
-    assert parsed(**CONDENSE | alone).fingerprint == parsed(**AS_IS | alone).fingerprint
-
-
-@pytest.mark.parametrize("value", ["summarize", True, ["condense"], {}])
-def test_follow_up_of_another_value_is_refused(value: object) -> None:
-    assert refused(chat(discreet={"follow_up": value})).param == "discreet.follow_up"
-
-
 def test_earlier_message_that_is_no_text_is_refused() -> None:
     image = [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}, MESSAGES[-1]]
     assert refused(chat(**CONDENSE | {"messages": image})).param == "messages"
     assert parsed(messages=image).question == "And for children?"
     called = [{"role": "assistant", "content": None}, {"role": "tool", "content": "x"}, MESSAGES[-1]]
     assert parsed(**CONDENSE | {"messages": called}).turns == ()
-
-
-def test_task_of_a_client_is_not_condensed() -> None:
-    request = parsed(**CONDENSE | {"messages": [*MESSAGES[:-1], {"role": "user", "content": TITLE}]})
-    assert (bool(request.task), request.turns) == (True, ())
 
 
 def test_condensed_question_is_asked_and_shown(tmp_path: Path) -> None:
@@ -114,19 +74,6 @@ def test_key_and_model_allow_follow_ups(tmp_path: Path, served: tuple[str, ...],
     drive(test)
 
 
-def test_stream_shows_the_condensed_question(tmp_path: Path) -> None:
-    async def test() -> None:
-        keeper = FakeKeeper()
-        keeper.condensed = WHOLE
-        async with running(tmp_path, keeper) as front:
-            _, secret = front.key()
-            reply = await front.ask(secret, stream=True, **CONDENSE)
-            assert reply.status_code == 200
-            assert f'"asked":"{WHOLE}"' in reply.text.replace('": "', '":"')
-
-    drive(test)
-
-
 @pytest.mark.parametrize("written", ["", "And for children?"])
 def test_question_that_is_not_rewritten_is_asked_as_it_stands(tmp_path: Path, written: str) -> None:
     async def test() -> None:
@@ -137,25 +84,6 @@ def test_question_that_is_not_rewritten_is_asked_as_it_stands(tmp_path: Path, wr
             assert "asked" not in receipt(await front.ask(secret, **CONDENSE))
             assert "asked" not in receipt(await front.ask(secret, **CONDENSE | {"messages": MESSAGES[-1:]}))
             assert {one.question for one in keeper.asked} == {"And for children?"}
-            assert len(keeper.condensings) == 1
-
-    drive(test)
-
-
-def test_last_messages_are_sent_and_cut(tmp_path: Path) -> None:
-    async def test() -> None:
-        keeper = FakeKeeper()
-        async with running(tmp_path, keeper) as front:
-            _, secret = front.key()
-            long = [{"role": "user", "content": f"{number} " + "x" * LONGEST_TURN} for number in range(20)]
-            receipt(await front.ask(secret, **CONDENSE | {"messages": [*long, MESSAGES[-1]]}))
-            (sent,) = keeper.condensings
-            assert (len(sent.messages), sent.messages[-1]) == (MOST_TURNS, Turn("user", "And for children?"))
-            assert {len(turn.text) for turn in sent.messages[:-1]} == {LONGEST_TURN}
-            assert sent.messages[0].text.startswith("13 ")
-            last = {"role": "user", "content": "y" * (LONGEST_TURN + 1)}
-            refused = await front.ask(secret, **CONDENSE | {"messages": [*MESSAGES, last]})
-            assert code(refused) == (400, "question_too_long", "false")
             assert len(keeper.condensings) == 1
 
     drive(test)

@@ -14,14 +14,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from discreet.server.accounts import Key
-from discreet.server.accounts.books import BY_NAME
-from discreet.server.accounts.questions import find_reply
-from discreet.server.front.app import FORGETTING
 from discreet.server.front.gate import ROUTES
-from discreet.server.front.pages import COOKIE, asset, read_form
-from discreet.server.wire import Refused
+from discreet.server.front.pages import COOKIE, asset
 from tests.server.front.fakes import QUESTION, FakeKeeper, Front
-from tests.server.front.test_replies import INVENTED
 
 ROOT = "http://testserver"
 OWN = {"origin": ROOT}
@@ -193,24 +188,6 @@ def test_question_of_a_page_and_of_v1_is_paid_once(tmp_path: Path) -> None:
         assert browser.front.accounts.odometer(key.id).spent == pytest.approx(2.0)
 
 
-def test_answer_that_releases_nothing_says_so(tmp_path: Path) -> None:
-    keeper = FakeKeeper()
-    keeper.stopped = "public"
-    with browsing(tmp_path, keeper) as browser:
-        browser.sign_in()
-        found = browser.post("/ask", **question()).text
-        assert "No answer: too few of the patients" in found
-        assert INVENTED not in found
-
-
-def test_choices_and_limit_reach_the_keeper(tmp_path: Path) -> None:
-    with browsing(tmp_path) as browser:
-        browser.sign_in()
-        browser.post("/ask", **question(model="hospital:consensus", choices=" red \r\n\r\ngreen", epsilon="1,5"))
-        (asked,) = browser.front.keeper.asked
-        assert (asked.model, asked.choices, asked.epsilon) == ("consensus", ("red", "green"), 1.5)
-
-
 @pytest.mark.parametrize(
     ("limits", "fields", "status", "words"),
     [
@@ -294,51 +271,6 @@ def test_connect_page_has_the_snippets_and_no_key(tmp_path: Path) -> None:
         assert "the key may ask no model that is free" in browser.get("/connect").text
 
 
-@pytest.mark.parametrize("payment", ["unit", "corpus"])
-def test_ask_page_tells_which_kinds_are_answered(tmp_path: Path, payment: str) -> None:
-    """Statistics are of the vault's own model, where each unit pays for itself: `questions.router.Router`."""
-    keeper = FakeKeeper()
-    keeper.payment = payment
-    with browsing(tmp_path, keeper) as browser:
-        browser.sign_in()
-        found = " ".join(browser.get("/").text.split())
-    assert ("Ask hospital for counts, shares, lists and comparisons; other models" in found) is (payment == "unit")
-    assert "that read private documents refuse counts and lists" in found
-    assert "hospital: at most epsilon 2, unless you set the price" in found
-
-
-def test_ask_page_names_no_model_that_a_key_lacks(tmp_path: Path) -> None:
-    with browsing(tmp_path) as browser:
-        browser.sign_in(models=("hospital:consensus",))
-        assert "Models that read private documents refuse counts" in " ".join(browser.get("/").text.split())
-
-
-def test_history_page_tells_what_is_kept(tmp_path: Path) -> None:
-    with browsing(tmp_path) as browser:
-        browser.sign_in()
-        browser.post("/ask", **question(name="a" * 32))
-        found = browser.get("/history").text
-        (asked,) = browser.front.accounts.questions()
-        with browser.front.accounts.reading() as reading:
-            kept = find_reply(reading, asked.id)
-    assert "winter hand" in str(kept)
-    assert BY_NAME + FORGETTING <= 2 * 86_400
-    assert "keeps an answer for up to two days" in found
-    assert "The vault keeps released answers with their questions, unless" in found
-
-
-def test_error_of_the_keeper_has_a_page_without_its_text(tmp_path: Path) -> None:
-    keeper = FakeKeeper()
-    keeper.refusal = Refused("cannot_answer", kind="count")
-    with browsing(tmp_path, keeper) as browser:
-        browser.sign_in()
-        found = browser.post("/ask", **question())
-        assert (found.status_code, "It asks for a number." in found.text) == (400, True)
-        keeper.refusal, keeper.crash = None, RuntimeError("canary")
-        broken = browser.post("/ask", **question(question="Another one?"))
-        assert (broken.status_code, "canary" in broken.text) == (500, False)
-
-
 class Outline(HTMLParser):
     """Collects what a page for a screen reader, and for the policy, must have."""
 
@@ -400,8 +332,3 @@ def test_any_bytes_are_a_form_or_an_error_page(tmp_path: Path, body: bytes) -> N
             assert found.status_code in (400, 401, 413)
             assert found.headers["content-type"].startswith("text/html")
         assert browser.client.post("/ask", json={}, headers=OWN).status_code == 400
-
-
-def test_form_is_read_as_text() -> None:
-    found = read_form("application/x-www-form-urlencoded; charset=utf-8", b"a=b%0D%0Ac&d=%C3%A4+e&f=")
-    assert found == {"a": "b\nc", "d": "ä e", "f": ""}

@@ -59,18 +59,6 @@ def test_queue_is_full() -> None:
     run(test)
 
 
-def test_queue_leaves_room_for_other_keys() -> None:
-    async def test() -> None:
-        queue = Queue(waiting=8, share=4)
-        for _ in range(4):
-            queue.enter("a")
-        with pytest.raises(FrontError):
-            queue.enter("a")
-        queue.enter("b")
-
-    run(test)
-
-
 def test_a_short_question_goes_before_a_long_one_that_has_not_waited_long() -> None:
     async def test() -> None:
         queue, order, now = Queue(clock=lambda: now), list[str](), 0.0
@@ -102,46 +90,6 @@ def test_a_short_question_goes_before_a_long_one_that_has_not_waited_long() -> N
     run(test)
 
 
-def test_full_queue_says_when_the_next_question_starts() -> None:
-    async def test() -> None:
-        queue = Queue(waiting=1, clock=lambda: 100.0)
-        await queue.wait(queue.enter("a"), 7.3)
-        queue.enter("b")
-        with pytest.raises(FrontError) as refused:
-            queue.enter("c")
-        assert refused.value.headers()["retry-after"] == "8"
-
-    run(test)
-
-
-def test_queue_passes_over_a_question_that_is_not_reserved() -> None:
-    async def test() -> None:
-        queue = Queue()
-        slow, fast = queue.enter("a"), queue.enter("b")
-        await asyncio.wait_for(queue.wait(fast), 1)
-        queue.leave(slow)
-        queue.leave(fast)
-        assert (queue.waiting, queue.running) == (0, None)
-
-    run(test)
-
-
-def test_queue_forgets_a_question_that_was_cancelled() -> None:
-    async def test() -> None:
-        queue = Queue()
-        first, second = queue.enter("a"), queue.enter("a")
-        await queue.wait(first)
-        task = asyncio.create_task(queue.wait(second))
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        queue.leave(second)
-        queue.leave(first)
-        assert (queue.waiting, queue.running) == (0, None)
-
-    run(test)
-
-
 def test_queue_starts_questions_at_a_distance() -> None:
     async def test() -> None:
         queue, clock, starts = Queue(), asyncio.get_running_loop().time, list[float]()
@@ -155,23 +103,6 @@ def test_queue_starts_questions_at_a_distance() -> None:
 
         await asyncio.gather(ask("a", 0.0), ask("b", 0.09), ask("c", 0.02))
         assert all(later - earlier > 0.09 for earlier, later in pairwise(starts))
-
-    run(test)
-
-
-def test_end_of_a_long_question_starts_no_other() -> None:
-    async def test() -> None:
-        queue, clock, starts = Queue(), asyncio.get_running_loop().time, list[float]()
-
-        async def ask(key: str, takes: float) -> None:
-            ticket = queue.enter(key)
-            await queue.wait(ticket, 0.2)
-            starts.append(clock())
-            await asyncio.sleep(takes)
-            queue.leave(ticket)
-
-        await asyncio.gather(ask("a", 0.25), ask("b", 0.0))
-        assert 0.39 < starts[1] - starts[0] < 0.5
 
     run(test)
 

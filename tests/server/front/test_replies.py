@@ -9,7 +9,6 @@ from discreet.server.front.replies import (
     CompletionReply,
     KeyNumbers,
     restored,
-    role_chunk,
     stored_error,
 )
 from discreet.server.front.requests import parse_chat
@@ -30,8 +29,6 @@ RECEIPT = {
     "public_corpus": "",
     "caveat": "",
 }
-
-FIRST = role_chunk("f" * 32, 7, "hospital")
 FOOTER = "Receipt: epsilon 2.498 for this answer by itself. The key has used 25.00% of its cap."
 
 
@@ -71,29 +68,6 @@ def content(found: CompletionReply) -> Any:
     return found.body().choices[0].message.content
 
 
-def test_reply_is_a_completion_with_a_receipt() -> None:
-    body = reply(answer()).body().model_dump()
-    assert body["id"] == "chatcmpl-" + "0" * 32
-    assert body["object"] == "chat.completion"
-    assert body["choices"][0]["message"]["content"] == "winter hand"
-    told = body["usage"]["discreet"]
-    assert told["receipt"]["epsilon"] == 2.498
-    assert told["receipt"]["charges"] == 2
-    assert told["key"] == {"granted": 10.0, "spent": 2.5, "left": 7.5, "part": 0.25, "more": 3}
-    assert told["replayed"] is False
-    assert reply(answer()).headers()["x-should-retry"] == "false"
-
-
-def test_reply_says_in_words_that_nothing_was_released() -> None:
-    found = reply(UNRELEASED)
-    assert content(found) == "No answer: too few of the patients' notes agree (or could pay)."
-    assert all(INVENTED not in one.model_dump_json() for one in (found.body(), *found.chunks(FIRST)))
-
-
-def test_reply_of_the_free_model_is_its_own_text() -> None:
-    assert content(reply(UNRELEASED, free=True)) == INVENTED
-
-
 def test_reply_names_a_useless_answer() -> None:
     found = content(reply(answer(answer=None, useless=True, text="the")))
     assert found == "No useful answer: what was released says nothing. It was: the"
@@ -114,12 +88,6 @@ def test_reply_to_a_schema_is_valid_json() -> None:
     assert message.refusal.startswith("No answer: ")
 
 
-def test_reply_has_a_footer_if_the_key_asks_for_it() -> None:
-    assert content(reply(answer(), footer=True)).endswith(
-        "\n\nReceipt: epsilon 2.498 for this answer by itself. The key has used 25.00% of its cap."
-    )
-
-
 def test_reply_says_how_a_question_was_understood() -> None:
     """Rules may be wrong, and a number of other units than were meant looks right."""
     counted = answer(understood="count; condition 'fever'.")
@@ -133,18 +101,6 @@ def test_reply_says_how_a_question_was_understood() -> None:
     assert "understood" not in reply(answer()).receipt().model_dump()
 
 
-def test_stream_holds_the_content_once() -> None:
-    made = reply(answer(), stream=True, stream_options={"include_usage": True}).chunks(FIRST)
-    found = [one.model_dump() for one in made]
-    texts = [chunk["choices"][0]["delta"].get("content", "") for chunk in found[:-1]]
-    assert texts == ["winter hand", ""]
-    assert found[1]["choices"][0]["finish_reason"] == "stop"
-    assert found[1]["discreet"]["receipt"]["epsilon"] == 2.498
-    assert found[2]["choices"] == []
-    assert found[2]["usage"]["discreet"]["question_id"] == "0" * 32
-    assert len(reply(answer(), stream=True).chunks(FIRST)) == 2
-
-
 def test_outcome_survives_being_kept() -> None:
     outcome = reply(answer()).outcome
     kept = restored(json.loads(json.dumps(outcome.stored())))
@@ -156,15 +112,3 @@ def test_outcome_survives_being_kept() -> None:
         restored(json.loads(json.dumps(stored_error(FrontError("interrupted", paid=True)))))
     with pytest.raises(FrontError, match="interrupted"):
         restored({"outcome": "something else"})
-
-
-def test_reply_has_the_numbers_of_a_statistic() -> None:
-    figure = {"name": "count", "kind": "count", "value": 41.0, "low": 38.0, "high": 44.0}
-    assert reply(answer(table=[figure])).receipt().table == [figure]
-    assert "table" not in reply(answer(table=[])).receipt().model_dump()
-
-
-def test_reply_names_the_moments_of_earlier_releases() -> None:
-    moments = ["2026-03-01T10:00:00+00:00"]
-    assert reply(answer(released_at=moments)).receipt().released_at == moments
-    assert "released_at" not in reply(answer()).receipt().model_dump()

@@ -204,12 +204,6 @@ def test_request_is_too_large() -> None:
     assert (error.status, error.code) == (413, "too_large")
 
 
-def test_request_takes_the_smaller_limit_on_tokens() -> None:
-    assert parse_chat(chat(max_tokens=9, max_completion_tokens=5)).max_tokens == 5
-    assert parse_chat(chat(max_tokens=10**9)).max_tokens == 4096
-    assert parse_chat(chat()).max_tokens is None
-
-
 SCHEMAS = [
     ({"type": "string", "enum": ["yes", "no"]}, '"yes"'),
     (
@@ -368,15 +362,6 @@ def test_task_of_a_client_has_a_reply_of_its_own(messages: list[tuple[str, str]]
     assert request.fingerprint != replace(request, task="").fingerprint  # its words may be a question of the user
 
 
-@pytest.mark.parametrize("kind", ["text", "json_object", "json_schema"])
-def test_task_of_a_client_may_ask_for_json(kind: str) -> None:
-    wanted = {"type": kind, "json_schema": {"name": "title", "schema": {"type": "object", "properties": {"title": {}}}}}
-    sent = [{"role": "user", "content": TASK.format("Generate a title.")}]
-    assert parse_chat(chat(messages=sent, response_format=wanted)).task == '{"title": "Hello"}'
-    if kind != "text":
-        assert refused(chat(response_format=wanted)).param == "response_format"
-
-
 @pytest.mark.parametrize(
     "messages",
     [
@@ -390,28 +375,11 @@ def test_question_beside_the_words_of_a_task_is_no_task(messages: list[tuple[str
     assert not parse_chat(chat(messages=[{"role": role, "content": text} for role, text in messages])).task
 
 
-def test_schema_of_a_task_names_no_choices() -> None:
-    schema = {"type": "object", "properties": {"title": {"type": "string"}, "more": {"type": "string"}}}
-    form = {"type": "json_schema", "json_schema": {"name": "t", "schema": schema}}
-    sent = [{"role": "user", "content": TASK.format("Generate a title.")}]
-    request = parse_chat(chat(messages=sent, response_format=form))
-    assert (request.task, request.shape, request.choices) == ('{"title": "Hello"}', None, ())
-
-
 def test_rule_of_a_key_makes_a_task() -> None:
     body = parse(ChatBody, chat(messages=[{"role": "user", "content": "### Task:\nName this talk.\nUSER: A rash"}]))
     with pytest.raises(FrontError):
         request_of(body)
     assert request_of(body, tasks=("### Task:\nName",)).task == "A rash"
-
-
-def test_follow_ups_are_rewritten_where_they_are_allowed() -> None:
-    talk = [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"}, {"role": "user", "content": "C?"}]
-    body = parse(ChatBody, chat(messages=talk))
-    assert len(request_of(body, follow_ups=True).turns) == 2
-    assert request_of(body).turns == ()
-    refused_it = parse(ChatBody, chat(messages=talk, discreet={"follow_up": "as-is"}))
-    assert request_of(refused_it, follow_ups=True).turns == ()
 
 
 def test_fingerprint_covers_what_decides_the_answer() -> None:

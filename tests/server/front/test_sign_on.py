@@ -9,8 +9,8 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from discreet.errors import UsageError
-from discreet.server.config import OidcConfig, ServeConfig, read_serve_config
-from discreet.server.front.pages import BACK, BEGUN, COOKIE
+from discreet.server.config import OidcConfig, read_serve_config
+from discreet.server.front.pages import BEGUN, COOKIE
 from discreet.server.identities import Remembered
 from tests.server.front.provider import CLIENT, SECRET, IdentityProvider
 from tests.server.front.serving import free_port
@@ -111,13 +111,6 @@ def test_code_counts_once(browser: Browser) -> None:
     assert browser.get(back).status_code == 401
 
 
-def test_without_a_provider_there_is_no_page(tmp_path: Path) -> None:
-    with browsing(tmp_path) as browser:
-        assert "provider" not in browser.get("/sign-in").text
-        assert browser.get("/sign-in/provider").status_code == 404
-        assert browser.get(f"{BACK}?code=x&state=y").status_code == 404
-
-
 def test_provider_that_is_away_is_explained(tmp_path: Path) -> None:
     config = OidcConfig(f"http://127.0.0.1:{free_port()}", CLIENT, (("staff", "carl"),))
     with browsing(tmp_path, oidc=config) as browser:
@@ -133,16 +126,6 @@ def test_sessions_end_and_are_bounded() -> None:
     assert (kept.take("b"), kept.take("b")) == ("B", None)
     now[0] = 10.0
     assert kept.find("c") is None
-
-
-def test_table_of_serve_toml_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "serve.toml"
-    file.write_text(
-        'vaults = ["v"]\n[oidc]\nissuer = "https://id.example.org"\nclient_id = "d"\nkeys = {radiology = "ana"}\n'
-    )
-    config = read_serve_config(file, {})
-    assert config.oidc == OidcConfig("https://id.example.org", "d", (("radiology", "ana"),))
-    assert ServeConfig.from_json(config.to_json()) == config
 
 
 @pytest.mark.parametrize(
