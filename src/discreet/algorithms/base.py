@@ -25,7 +25,7 @@ from discreet.privacy.costs import Cost
 from discreet.privacy.filter import Receipt, ReceiptShown
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.system.frames import frame
-from discreet.system.notebook_html import answer_html
+from discreet.system.markup import fill
 from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
 
 ANY_VOCABULARY = 1000
@@ -280,7 +280,7 @@ class Answer(GeneratedAnswer):
         return frame((asdict(one) for one in self.table), [field.name for field in fields(Figure)])
 
     def _repr_html_(self) -> str:
-        return answer_html(self.describe(), self.useless)
+        return fill("answer.html", answer=self.describe(), useless=self.useless)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from discreet.server.accounts import CAP_IS_POLICY, Accounts, BudgetRequest, Key
 from discreet.server.accounts.grants import MeterShown
 from discreet.server.accounts.keys import METER_READS
 from discreet.system.plain import show_as
+from discreet.system.words import minute
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +189,7 @@ def print_requests(requests: Sequence[BudgetRequest], accounts: Accounts, vault:
         return
     table, names = Table("request", "key", "name", "epsilon", "made (UTC)", "state", "reason"), _names(accounts)
     for one in requests:
-        name, made = escape(names.get(one.key, "")), one.made[:16].replace("T", " ")
+        name, made = escape(names.get(one.key, "")), minute(one.made)
         table.add_row(str(one.id), one.key, name, f"{one.epsilon:g}", made, one.state, escape(one.reason))
     out.print(table)
     out.print(f"To decide: discreet key approve {vault} REQUEST, or discreet key deny {vault} REQUEST", markup=False)

@@ -14,6 +14,7 @@ from discreet.cli.unit_names import never_filled, unknown_unit
 from discreet.errors import UnknownName, UsageError
 from discreet.retrieval.inventory import Inventory
 from discreet.retrieval.store import ALL, BatchEntry, DocumentEntry, UnitEntry
+from discreet.system.words import minute
 from discreet.vault import Vault
 
 KINDS = ("units", "documents", "batches")
@@ -128,7 +129,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
 
 def _shown(value: object, name: str) -> str:
     if name == "time":
-        return str(value)[:16].replace("T", " ")
+        return minute(str(value))
     if isinstance(value, dict):
         text = ", ".join(f"{name}={one}" for name, one in value.items())
     elif isinstance(value, tuple):

@@ -23,7 +23,7 @@ from discreet.planning.prices import (
 )
 from discreet.planning.statistics import StatisticRow, statistic_rows
 from discreet.privacy.accounting import Budget
-from discreet.system.notebook_html import plan_html
+from discreet.system.markup import fill
 from discreet.system.plain import KEY, Sparse, to_plain
 
 FOUND = 0.01
@@ -148,7 +148,7 @@ class GrantPlan:
         return to_plain(self)
 
     def _repr_html_(self) -> str:
-        return plan_html(self.describe())
+        return fill("plan.html", plan=self.describe())
 
 
 def make_plan(
