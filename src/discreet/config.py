@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionError
+from discreet.system.atomic_write import replace_file
 from discreet.system.words import is_unicode, quoted
 
 FORMAT = 10
@@ -100,12 +101,7 @@ def write_config(folder: Path, settings: VaultConfig) -> VaultConfig:
             file.flush()
             os.fsync(file.fileno())
     settings = replace(settings, secret_digest=_digest(secret.read_bytes()))
-    made = folder / f"{_FILE}.new"
-    with made.open("w") as file:
-        file.write(json.dumps(asdict(settings), indent=2) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(made, folder / _FILE)
+    replace_file(folder / _FILE, json.dumps(asdict(settings), indent=2) + "\n")
     return settings
 
 

@@ -13,6 +13,7 @@ from discreet.cli.output import counted, err, out, print_error, print_json
 from discreet.cli.progress import doing
 from discreet.errors import DiscreetError, Interrupted, UsageError
 from discreet.planning.plot import check_plot
+from discreet.privacy.filter import Receipt
 from discreet.questions.sentences import NOT_SAID
 from discreet.system.output_path import check_output_path
 from discreet.system.words import could_not_pay, minutes, nothing_released, part_of_grant, unit_word, who_said_so
@@ -92,10 +93,11 @@ def print_receipt(answer: Answer, *, verbose: bool = False) -> None:
         out.print(f"  uses the public corpus {receipt.public_corpus[:12]}")
     for assumption in receipt.assumed:
         out.print(f"  assumed, not checked: {assumption}", markup=False)
-    if answer.cost is not None:
-        _print_cost(answer)
+    if cost := answer.cost:
+        paid = part_of_grant(cost.epsilon, cost.granted, cost.uses, unit_word(receipt.unit))
+        out.print(f"  {paid}", markup=False)
     if verbose or answer.cost is None:
-        _print_ledger(answer)
+        _print_ledger(answer, receipt)
 
 
 def _why_free(answer: Answer) -> str:
@@ -109,16 +111,7 @@ def _why_free(answer: Answer) -> str:
     return f"this answer was released before{when} (--anew asks and charges again)"
 
 
-def _print_cost(answer: Answer) -> None:
-    assert answer.cost is not None
-    assert answer.receipt is not None
-    unit, cost = unit_word(answer.receipt.unit), answer.cost
-    out.print(f"  {part_of_grant(cost.epsilon, cost.granted, cost.uses, unit)}", markup=False)
-
-
-def _print_ledger(answer: Answer) -> None:
-    receipt = answer.receipt
-    assert receipt is not None
+def _print_ledger(answer: Answer, receipt: Receipt) -> None:
     reason = _REASONS.get(answer.stopped, "unknown reason")
     out.print(f"  stopped: {answer.stopped} ({reason})", markup=False)
     out.print(

@@ -75,7 +75,6 @@ loaded_commands: dict[str, Any] = {}
 """The commands of all modules that were imported."""
 _QUIET = "--quiet"
 _MODULES = {name: module for panel in PANELS.values() for name, (module, _) in panel.items()}
-_MODULES["read"] = "code"  # a former name, which the help does not list
 
 
 class Command(TyperCommand):

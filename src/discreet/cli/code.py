@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import counted, err, explained, out, print_json
+from discreet.cli.output import counted, explained, out, print_json
 from discreet.cli.progress import doing_steps
 from discreet.errors import UsageError
 from discreet.planning.prices import is_empty
@@ -116,13 +116,6 @@ def code(
         out.print(f"The model has not read {', '.join(stated.names)}: add --statements.", markup=False)
     if question := example_question(own):
         out.print(f'Next: discreet ask {quoted(vault)} "{question}"', markup=False)
-
-
-@app.command(hidden=True)
-def read(vault: VaultPath, as_json: Json = False) -> None:
-    """Read statements, as `discreet code --statements`: the former name."""
-    err.print("`discreet read` is called `discreet code --statements` now.", markup=False)
-    code(vault, statements=True, as_json=as_json)
 
 
 def example_question(book: Codebook | None) -> str:

@@ -18,8 +18,8 @@ from discreet.algorithms.logit_sum import Shape, Writers, check_shape, drawn, he
 from discreet.algorithms.text.normalize import keywords
 from discreet.engines.ray import RayModel, run_concurrently
 from discreet.errors import BadData, UsageError
-from discreet.generation.model import Prompt, ScoringModel
-from discreet.generation.prompts import DOCUMENT_TOKENS, judge_layout, rewrite_layout
+from discreet.generation.model import ScoringModel
+from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, judge_layout, rewrite_layout
 from discreet.generation.torch_backend.length_buckets import in_order, map_in_buckets
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import PrivacyFilter
@@ -260,7 +260,8 @@ def ranked_keywords(
     shared = model.encode(BEFORE)
 
     def read(room: int, block: list[list[int]]) -> list[Ranked]:
-        losses = model.token_nll(shared, [_padded(model, tuple(own), room) for own in block]).tolist()
+        laid_out = Layout((), (), room, model.pad_token)
+        losses = model.token_nll(shared, [laid_out.prompt(own) for own in block]).tolist()
         return [_ranked(model, own, nats[room - len(own) :], most) for own, nats in zip(block, losses, strict=True)]
 
     yield from map_in_buckets(model, texts, text_tokens, _BATCH, read)
@@ -280,11 +281,6 @@ def _ranked(model: ScoringModel, tokens: Sequence[int], surprise: Sequence[float
             found[word] = max(nats, found.get(word, 0.0))
     best = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return tuple((word, round(nats, 3)) for word, nats in best[:most])
-
-
-def _padded(model: ScoringModel, tokens: tuple[int, ...], length: int) -> Prompt:
-    padding = length - len(tokens)
-    return Prompt((model.pad_token,) * padding + tokens, padding)
 
 
 # --- steps 1 (b) and (c): soft clusters by released keywords, each around its centre ----------------------------------
@@ -523,11 +519,8 @@ class _Cluster:
 
     def make(self, members: Private[UnitTexts]) -> list[str]:
         """Return the texts of the cluster, written now unless they were before."""
-        about = members.map(self._choose_text)
+        about = members.map(lambda unit: unit.about(self.keywords))
         return self.checkpoint.once(f"text {self.keywords[0]}", partial(self._write, about))
-
-    def _choose_text(self, unit: UnitTexts) -> TextPiece:
-        return unit.about(self.keywords)
 
     def _once(self, name: str, draw: Callable[[], Any]) -> Any:
         # Each draw is kept by itself. A second draw after a failure that depends on the first would reveal it.

@@ -299,7 +299,7 @@ class SynthesisRunner:
         def run(members: Private[Member[UnitTexts]], privacy: PrivacyFilter) -> list[SyntheticText]:
             inputs = SynthesisInputs(
                 plan=plan,
-                units=members.map(_value),
+                units=members.map(lambda member: member.value),
                 public=Public(self.model, self.embedder),
                 privacy=privacy,
                 checkpoint=journal,
@@ -347,7 +347,3 @@ class SynthesisRunner:
                 f"{self.folder / 'done.json'} is damaged: which documents a corpus was made from is not known. Restore "
                 "it from a copy, or make a corpus of all documents, without --only-new."
             ) from error
-
-
-def _value(member: Member[UnitTexts]) -> UnitTexts:
-    return member.value
