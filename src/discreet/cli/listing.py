@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -88,9 +87,10 @@ def list_(
     opened = Vault.open(vault)
     # One entry more than the limit shows whether there are more.
     wanted = ALL if limit == 0 else limit + 1
-    lists: Any = opened.inventory
-    read = partial(lists.documents, unit) if what == "documents" else getattr(lists, what)
-    entries = [] if never_filled(opened) else read(wanted, skip)
+    entries: list[Any] = []
+    if not never_filled(opened):
+        lists: Any = opened.inventory
+        entries = lists.documents(unit, wanted, skip) if what == "documents" else getattr(lists, what)(wanted, skip)
     more, entries = limit > 0 and len(entries) > limit, entries[: limit or None]
     if as_json:
         unfinished = [opened.components.unfinished.batches] if what == "batches" else []

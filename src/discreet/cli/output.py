@@ -10,10 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, runtime_checkable
 
 import typer
+from markupsafe import Markup
 from rich.console import Console
+from rich.markup import escape
 from rich.text import Text
 
 from discreet.errors import BudgetExhausted, DiscreetError, Interrupted, StoreError, UsageError
+from discreet.system.markup import fill
 from discreet.system.plain import Sparse, Unbounded, to_json
 from discreet.system.words import counted as counted  # for the commands
 from discreet.system.words import is_unicode
@@ -73,6 +76,11 @@ def explain_wrong_use(error: Exception) -> int:
     what = error.format_message() if isinstance(error, _Explains) else str(error)
     print_error(UsageError(f"{what.rstrip('.')}. See discreet COMMAND --help."), True)
     return UsageError.exit_code
+
+
+def say(template: str, **values: Any) -> None:
+    """Print a text of `discreet/templates`. In it, `plain` shows a value without markup."""
+    out.print(fill(template, plain=lambda value: Markup(escape(str(value))), **values).rstrip("\n"))
 
 
 def print_json(content: Any) -> None:

@@ -4,6 +4,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
 from rich.text import Text
@@ -83,9 +84,9 @@ class _Board(Progress):
             self._moved = [other for other in self._moved if other != one]
             self.remove_task(one)
 
-    def move(self, one: TaskID, **how: float) -> None:
+    def move(self, one: TaskID, **how: Any) -> None:
         self._moved = [*(other for other in self._moved if other != one), one]
-        self.update(one, **how)  # type: ignore[arg-type] - numbers of items alone
+        self.update(one, **how)
 
     def line(self) -> str:
         with suppress(IndexError, KeyError):  # the stage has just ended

@@ -1,4 +1,4 @@
-"""HTML of reports and notebooks: templates with escaped values. A page has no scripts, and loads nothing."""
+"""Texts and HTML that templates hold. In HTML all values are escaped; a page has no scripts, and loads nothing."""
 
 import math
 from functools import cache
@@ -11,15 +11,9 @@ from discreet.system import words
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_KNOWN = (
-    *(words.can_still_take_part, words.counted, words.how_spent_is_read, words.minute, words.nothing_released),
-    *(words.part_of_grant, words.percent, words.percent_at_most, words.unit_word, words.who_said_so),
-)
-"""The functions that templates call."""
-
 
 def fill(template: str, **values: Any) -> str:
-    """Return a template of `discreet/templates`, filled with values. All of them are escaped."""
+    """Return a template of `discreet/templates`, filled with values. Those of HTML are escaped."""
     return _templates().get_template(template).render(values)
 
 
@@ -29,14 +23,14 @@ def _templates() -> "Environment":
 
     made = Environment(
         loader=PackageLoader("discreet"),
-        autoescape=True,
+        autoescape=lambda name: name is not None and name.endswith(".html"),
         undefined=StrictUndefined,
         finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters["show"] = format
-    made.globals |= {known.__name__: known for known in (*_KNOWN, bar, figure)}
+    made.globals |= {name: one for name, one in vars(words).items() if name[0] != "_"} | {"bar": bar, "figure": figure}
     return made
 
 
