@@ -111,8 +111,9 @@ class Reopened:
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
+        kind: Any = type(self)
         described = self.describe()
-        return partial(type(self), described.pop("where"), **described), ()
+        return partial(kind, described.pop("where"), **described), ()
 
     def __deepcopy__(self, _: dict[int, Any]) -> "Reopened":
         return self

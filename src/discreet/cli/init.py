@@ -115,8 +115,10 @@ def init(
         check_people(people)
     asking = not as_json and sys.stdin.isatty()
     if unit_field is None:
-        missing = epsilon is None or delta is None
-        unit_field = _asked_unit_field() if asking and missing else "unit"
+        unit_field = "unit"
+        if asking and (epsilon is None or delta is None):
+            err.print(_UNIT, markup=False)
+            unit_field = Prompt.ask("Unit field", console=err, default=unit_field)
     fields = declared(field or [], unit_field)
     epsilon, delta, people = _numbers(vault, epsilon, delta, people, ask=asking)
     if payment in PAYMENTS:
@@ -143,12 +145,6 @@ def init(
         print_json(show_as(VaultMade, made.settings, vault=str(made.path)))
     else:
         _print_summary(made)
-
-
-def _asked_unit_field() -> str:
-    """Ask on the terminal for the field that names the individual."""
-    err.print(_UNIT, markup=False)
-    return Prompt.ask("Unit field", console=err, default="unit")
 
 
 def declared(options: list[str], unit_field: str) -> dict[str, str]:

@@ -104,8 +104,9 @@ def issue(
             "[yellow]Note:[/] questions were paid in this vault before. Shares count from now on. If individuals have "
             "spent much already, reserve that for your own work: --keep EPSILON"
         )
-    if len(vaults) == 1:
-        _note_beyond(made.epsilon, vaults[0].grant.epsilon)
+    cap, grant = made.epsilon, vaults[0].grant.epsilon
+    if len(vaults) == 1 and cap > grant:  # it limits nothing, and may be a typing error
+        err.print(f"[yellow]Note:[/] the cap {cap:g} is above the grant {grant:g} of an individual, which ends first.")
     _note_no_model(made, vault)
     if as_json:
         print_json(key_output.with_secret(made, accounts, secret))
@@ -129,12 +130,6 @@ def _limits(
 ) -> Limits:
     when, named = parse_expiry(expires), parse_models(models)
     return Limits(epsilon, questions, per_question, parse_rate(rate), when, named, tasks or None, follow_ups)
-
-
-def _note_beyond(cap: float, grant: float) -> None:
-    """Print a note if a cap is above the grant: it limits nothing, and may be a typing error."""
-    if cap > grant:
-        err.print(f"[yellow]Note:[/] the cap {cap:g} is above the grant {grant:g} of an individual, which ends first.")
 
 
 def _note_no_model(made: Key, vault: Path) -> None:

@@ -236,7 +236,9 @@ def _released(
     def drawn(admitted: Private[Member[_Unit]], privacy: PrivacyFilter) -> Whole:
         def remember(held: dict[int, _Unit]) -> None:
             seated.append(len(held))
-            _keep(source.folder / f"{question}.json", {row: unit.tag for row, unit in held.items()})
+            source.folder.mkdir(mode=0o700, exist_ok=True)
+            keys = json.dumps({row: unit.tag for row, unit in held.items()})
+            replace_file(source.folder / f"{question}.json", keys + "\n")
 
         paid = privacy.within(privacy.pay(release, REPLACE_ONE))
         seats = assign_rows(admitted, release.rows, noise, remember)
@@ -253,11 +255,6 @@ def _released(
     account.settle()
     ledger.finish(question, "end")
     return vectors, account.receipt(), seated[0]
-
-
-def _keep(file: Path, keys: dict[int, str]) -> None:
-    file.parent.mkdir(mode=0o700, exist_ok=True)
-    replace_file(file, json.dumps(keys) + "\n")
 
 
 @contextmanager

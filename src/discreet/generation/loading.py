@@ -289,7 +289,8 @@ def is_plugin_model(name: str) -> bool:
 
 
 def _open_plugin(plugin: str, argument: str) -> Completer:
-    factory = load_plugin(MODELS, plugin, _check_factory)
+    wrong = "it is {}, not a function that returns a model."
+    factory = load_plugin(MODELS, plugin, lambda one: "" if callable(one) else wrong.format(type(one).__name__))
     assert factory is not None  # `is_plugin_model` found it
     model = factory(argument)
     if not isinstance(model, Completer):
@@ -299,7 +300,3 @@ def _open_plugin(plugin: str, argument: str) -> Completer:
             f"{', '.join(lacking)}. Its package must return a discreet.generation.model.Completer."
         )
     return model
-
-
-def _check_factory(factory: object) -> str:
-    return "" if callable(factory) else f"it is {type(factory).__name__}, not a function that returns a model."

@@ -236,7 +236,8 @@ class SynthesisRunner:
         """Return the beginning of the run, now or before; its plan; and its texts."""
         if journal.fresh:  # what cannot be done is refused before the model computes anything
             plan = self.plan(parameters)
-            read = self._texts(only_new)
+            known = self._done() if only_new else set()
+            read = [text for text in self.store.texts() if text.tag not in known]
             plan.check_size(len({text.unit for text in read}), self.model.vocabulary_size)
             asked, tags = self._asked(parameters, only_new), [text.tag for text in read]
             return journal.begin(asked, uuid.uuid4().hex, tags, self._steps(plan)), plan, read
@@ -327,10 +328,6 @@ class SynthesisRunner:
                     left=error.left,
                 ) from error
             raise
-
-    def _texts(self, only_new: bool) -> list[StoredText]:
-        known = self._done() if only_new else set()
-        return [text for text in self.store.texts() if text.tag not in known]
 
     def _done(self) -> set[str]:
         try:

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.base import check_model
 from discreet.algorithms.text.writing import write_all
 from discreet.errors import BadData
 from discreet.export.vectors import draw_matrix
+from discreet.generation.capabilities import require_capabilities
 from discreet.generation.model import Prompt
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.privacy.noise import InsecureSeededNoise
@@ -103,7 +103,7 @@ class ExtractionRow:
 def run_knn_lm(given: BenchRun) -> list[Row]:
     """Return the rows of kNN-LM."""
     model = given.vault.model
-    check_model(KnnLM.name, KnnLM.spec.capabilities, model)
+    require_capabilities(model, KnnLM.spec.capabilities, KnnLM.name)
     assert isinstance(model, TransformersModel)
     tried, _ = _tried(given)
     return _counted(given, measure_knn_lm(tried, model))
@@ -112,7 +112,7 @@ def run_knn_lm(given: BenchRun) -> list[Row]:
 def run_prompting(given: BenchRun) -> list[Row]:
     """Return the rows of direct prompting."""
     model = given.vault.model
-    check_model(KnnLM.name, KnnLM.spec.capabilities, model)
+    require_capabilities(model, KnnLM.spec.capabilities, KnnLM.name)
     assert isinstance(model, TransformersModel)
     tried, stored = _tried(given)
     return _counted(given, measure_prompting(tried, model, given.vault.embedder, stored))
