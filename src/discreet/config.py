@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionError
+from discreet.system.atomic_write import replace_file
 from discreet.system.words import is_unicode, quoted
 
 FORMAT = 10
@@ -100,12 +101,7 @@ def write_config(folder: Path, settings: VaultConfig) -> VaultConfig:
             file.flush()
             os.fsync(file.fileno())
     settings = replace(settings, secret_digest=_digest(secret.read_bytes()))
-    made = folder / f"{_FILE}.new"
-    with made.open("w") as file:
-        file.write(json.dumps(asdict(settings), indent=2) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(made, folder / _FILE)
+    replace_file(folder / _FILE, json.dumps(asdict(settings), indent=2) + "\n")
     return settings
 
 
@@ -138,7 +134,8 @@ def read_config(folder: Path) -> VaultConfig:
     file = folder / _FILE
     try:
         if not file.is_file():
-            raise NoSuchVault(f"There is no vault at {folder}. {_suggest_vault(folder)}")
+            how = f"Check the path, or make a vault: discreet init {quoted(folder)} --people NUMBER"
+            raise NoSuchVault(f"There is no vault at {folder}. {near_vaults(folder) or how}")
     except OSError as error:
         raise NoSuchVault(f"The path {folder} cannot hold a vault: {error.strerror}. Check the path.") from error
     try:
@@ -168,11 +165,6 @@ def near_vaults(folder: Path) -> str:
         vaults = []
     near = get_close_matches(folder.name, vaults, n=3, cutoff=0.6)
     return f"Did you mean {' or '.join(str(folder.with_name(name)) for name in near)}?" if near else ""
-
-
-def _suggest_vault(folder: Path) -> str:
-    """Return advice for a missing vault: the nearest names, or how to make one."""
-    return near_vaults(folder) or f"Check the path, or make a vault: discreet init {quoted(folder)} --people NUMBER"
 
 
 def _find_invalid(settings: VaultConfig) -> list[str]:

@@ -78,14 +78,19 @@ def load_usable(group: str, reserved: Collection[str] = ()) -> dict[str, Any]:
     return _load_all(group, reserved)[0]
 
 
-def find_failures(group: str, reserved: Collection[str] = ()) -> list[PluginFailure]:
-    """Return the plug-ins of a group that cannot be used, in the order of their names.
+def find_failures(
+    group: str, reserved: Collection[str] = (), check: Callable[[str, Any], str] = lambda _name, _part: ""
+) -> list[PluginFailure]:
+    """Return the plug-ins of a group that cannot be used, with the reasons.
 
     Args:
-        group: a group of entry points, such as `ALGORITHMS`.
-        reserved: names of built-in parts, which no plug-in may replace.
+        group: the group of entry points.
+        reserved: the names of the built-in parts, which no plug-in can have.
+        check: returns the defect of a part that was loaded, from its name and the part; empty if it has none.
     """
-    return _load_all(group, reserved)[1]
+    usable, failures = _load_all(group, reserved)
+    unfit = [PluginFailure(group, name, "", defect) for name, part in usable.items() if (defect := check(name, part))]
+    return [*failures, *unfit]
 
 
 def load_plugin(group: str, name: str, check: Callable[[Any], str] | None = None) -> Any | None:

@@ -64,10 +64,7 @@ def find_defect(name: str, kind: Any) -> str:
 
 def find_plugin_failures() -> list[PluginFailure]:
     """Return the algorithms of other packages that cannot be used, with the reasons."""
-    group = plugins.ALGORITHMS
-    found = load_usable(group, BUILT_IN).items()
-    unfit = [PluginFailure(group, name, "", defect) for name, kind in found if (defect := find_defect(name, kind))]
-    return [*find_failures(group, BUILT_IN), *unfit]
+    return find_failures(plugins.ALGORITHMS, BUILT_IN, find_defect)
 
 
 def _load_plugins() -> dict[str, type[Algorithm]]:

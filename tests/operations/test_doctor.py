@@ -199,7 +199,7 @@ def restored(vault: Vault) -> None:
         (unsettled, "settled", "erased"),
         (more_answers, "counter", "answers"),
         (lambda v: (v.path / "counter.json").write_text("{"), "counter", "damaged"),
-        (lambda v: (v.path / "vault.json.new").touch(), "left over", "vault.json.new"),
+        (lambda v: (v.path / "vault.json.part").touch(), "left over", "vault.json.part"),
         (lambda v: (v.path / "adding.1234").touch(), "left over", "being added"),
         (lambda v: (v.path.parent / ".restore-x").mkdir(), "left over", ".restore-x"),
         (lambda v: v.path.chmod(0o750), "permissions", "group"),

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import Charge, MemoryLedger, UnitLedger
-from discreet.testing import LedgerSuite
+from tests.guarantee.ledger.suite import LedgerSuite
 from tests.testing.harness import failing, fails
 
 

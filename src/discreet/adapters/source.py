@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -110,7 +111,9 @@ class Reopened:
         raise NotImplementedError
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self.describe(),)
+        kind: Any = type(self)
+        described = self.describe()
+        return partial(kind, described.pop("where"), **described), ()
 
     def __deepcopy__(self, _: dict[int, Any]) -> "Reopened":
         return self
@@ -202,10 +205,6 @@ def refusal_of(body: Mapping[str, Any], *, unpaid: bool) -> Reply:
 
 _PARAMS = {"messages": "question"}
 """Parameters of a server that have another name here."""
-
-
-def _reopen(described: dict[str, Any]) -> AnswerSource:
-    return open_source(**described)
 
 
 def _check_names(kind: type, what: str, options: Mapping[str, Any]) -> None:

@@ -119,13 +119,10 @@ class VaultSource(Reopened):
         # Outside of the block: an error of what follows would carry the first one with it.
         paid = self._paid(asked)
         if isinstance(failed, NoSuchModel):
-            return self._no_such_model()
+            known = ", ".join(preset.name for preset in self._served.presets if preset.name)
+            words = f"The vault has no model of this name. Leave it out, or name one of: {known}. Nothing was paid."
+            return Reply.of_refusal(words, "model_not_found", epsilon=0.0)
         return _refused(refusal(failed, paid)) if paid else Reply.of_refusal(_UNKNOWN, "internal_error")
-
-    def _no_such_model(self) -> Reply:
-        known = ", ".join(preset.name for preset in self._served.presets if preset.name)
-        words = f"The vault has no model of this name. Leave it out, or name one of: {known}. Nothing was paid."
-        return Reply.of_refusal(words, "model_not_found", epsilon=0.0)
 
     def _paid(self, asked: Question) -> UnitCharge | None:
         """Return what a question cost, at most; None if neither the ledger nor an estimate tells."""

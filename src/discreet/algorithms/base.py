@@ -16,8 +16,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
-from discreet.errors import UsageError
-from discreet.generation.capabilities import Capability, capabilities
+from discreet.generation.capabilities import Capability
 from discreet.generation.model import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending
@@ -25,7 +24,7 @@ from discreet.privacy.costs import Cost
 from discreet.privacy.filter import Receipt, ReceiptShown
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.system.frames import frame
-from discreet.system.notebook_html import answer_html
+from discreet.system.markup import fill
 from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
 
 ANY_VOCABULARY = 1000
@@ -280,7 +279,7 @@ class Answer(GeneratedAnswer):
         return frame((asdict(one) for one in self.table), [field.name for field in fields(Figure)])
 
     def _repr_html_(self) -> str:
-        return answer_html(self.describe(), self.useless)
+        return fill("answer.html", answer=self.describe(), useless=self.useless)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -486,22 +485,3 @@ def with_epsilon(algorithm: A, epsilon: float) -> A:
         own["inner"] = with_epsilon(inner, epsilon)
     names = {one.name for one in fields(algorithm)}
     return replace(algorithm, **{name: value for name, value in own.items() if name in names})
-
-
-_NEEDS: dict[Capability, str] = {
-    Capability.COMPLETIONS: "that completes prompts",
-    Capability.VOTES: "that votes on each token",
-    Capability.LOGITS: "that returns the probability of each token",
-    Capability.STATES: "that returns its hidden states",
-}
-
-
-def check_model(name: str, required: frozenset[Capability], model: VotingModel) -> None:
-    """Check that `model` can do what the algorithm called `name` requires.
-
-    Raises:
-        UsageError: if it cannot.
-    """
-    for capability in sorted(required - capabilities(model)):
-        needs = _NEEDS[capability]
-        raise UsageError(f"'{name}' needs a language model {needs}; '{model.name}' does not. Use another model.")

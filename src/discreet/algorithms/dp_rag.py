@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import ClassVar
 
-from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query, Stopped, check_model
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query, Stopped
 from discreet.algorithms.ensemble import check_number, check_prefix
 from discreet.algorithms.logit_sum import SHAPES, Shape, Writers
 from discreet.errors import UnknownName, UsageError
-from discreet.generation.capabilities import Capability
+from discreet.generation.capabilities import Capability, require_capabilities
 from discreet.generation.model import ScoringModel, VotingModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.privacy.account import Account, PayingUnits, Payment
@@ -114,7 +114,7 @@ class DPRAG(Algorithm):
 
     def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
         """Release a threshold, and let the units above it write the answer."""
-        check_model(self.name, self.spec.capabilities, model)
+        require_capabilities(model, self.spec.capabilities, self.name)
         assert isinstance(model, ScoringModel)
         steps = share_out(self, self.delta or account.budget.delta)
         each = self.document_tokens or DOCUMENT_TOKENS

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import ClassVar
 
-from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query, check_model
+from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query
 from discreet.errors import UsageError
-from discreet.generation.capabilities import Capability
+from discreet.generation.capabilities import Capability, require_capabilities
 from discreet.generation.model import VotingModel
 from discreet.generation.prompts import DOCUMENT_TOKENS, layout
 from discreet.generation.voters import VoterBatch
@@ -355,7 +355,7 @@ def check_question(algorithm: Algorithm, question: str, model: VotingModel) -> N
         UsageError: if it cannot do what the algorithm requires, or voters have no room for the question.
     """
     answering = getattr(algorithm, "inner", algorithm)
-    check_model(answering.name, algorithm.spec.capabilities, model)
+    require_capabilities(model, algorithm.spec.capabilities, answering.name)
     if isinstance(answering, VoterConfig):
         answering.check_fits(question, model)
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from discreet.algorithms.base import Answer, Figure
 from discreet.algorithms.statistics.cells import MAY_LACK
-from discreet.cli.output import counted, err, out, print_error, print_json
+from discreet.cli.output import err, print_error, print_json, say
 from discreet.cli.progress import doing
 from discreet.errors import DiscreetError, Interrupted, UsageError
 from discreet.planning.plot import check_plot
 from discreet.questions.sentences import NOT_SAID
 from discreet.system.output_path import check_output_path
-from discreet.system.words import could_not_pay, minutes, nothing_released, part_of_grant, unit_word, who_said_so
+from discreet.system.words import could_not_pay
 from discreet.vault import Vault
 
 _OF_A_PHRASE = ("count", "share", "compare")
@@ -30,44 +30,22 @@ def print_answer(answer: Answer, *, show_public: bool = False, verbose: bool = F
         show_public: whether to print the model's answer without documents if nothing was released.
         verbose: whether to print the ledger's details: the reason for the end, mechanisms, payments.
     """
-    _print_text(answer)
-    if answer.same_without_documents:
-        out.print("  Note: the model gives the same answer without documents; they may have had no influence.")
-    if show_public and answer.public_text.strip():
-        out.print("  the model's answer without documents (possibly invented):")
-        out.print(f"  {answer.public_text.strip()}", markup=False)
-    if answer.shares:
-        votes = ", ".join(f"{name} {count}" for name, count in answer.shares.items())
-        out.print(f"  votes, with noise: {votes}", markup=False)
-    elif answer.support:
-        said = who_said_so(asdict(answer.support))
-        out.print(f"  released: {', '.join(answer.released)} ({said})", markup=False)
-    elif answer.released and answer.released != (answer.text,) and not answer.table:  # its text has all numbers
-        out.print(f"  released: {', '.join(answer.released)}", markup=False)
-    if answer.algorithm in _OF_A_PHRASE and MAY_LACK not in answer.text and _may_be_none(answer.table):
-        out.print("  Note: this may be none. A misspelled word, or another word for the same thing, is not found.")
-    if MAY_LACK not in answer.text and (note := could_not_pay(answer.unable)):
-        out.print(f"  {note}")
-    print_receipt(answer, verbose=verbose)
-    if answer.remaining is not None:
-        out.print(f"  left of the grant: epsilon {answer.remaining:.4g}")
+    lacks = MAY_LACK in answer.text
+    say(
+        "said.txt",
+        answer=answer,
+        support=asdict(answer.support) if answer.support else None,
+        not_said=NOT_SAID,
+        may_be_none=answer.algorithm in _OF_A_PHRASE and not lacks and _may_be_none(answer.table),
+        unable="" if lacks else could_not_pay(answer.unable),
+        show_public=show_public,
+        verbose=verbose,
+    )
     if not answer.kept:
         err.print(
             "[yellow]Note:[/] the answer could not be written to the history, so asking again charges again. Free disk "
             "space."
         )
-
-
-def _print_text(answer: Answer) -> None:
-    if answer.stopped == "public":
-        out.print(nothing_released(answer.receipt.unit if answer.receipt else ""), markup=False)
-    elif answer.useless:
-        out.print(f"No useful answer: {answer.useless}. Asking again charges again; try other words.", markup=False)
-        out.print(f"  released text: {answer.text.strip()}", markup=False)
-    else:
-        out.print(answer.text.strip() or "(no answer)", markup=False, style="bold")
-        if answer.text.strip() == NOT_SAID:
-            out.print("  Note: this does not mean no. The notes may say it in other words, or say nothing of it.")
 
 
 def _may_be_none(table: Sequence[Figure]) -> bool:
@@ -77,74 +55,7 @@ def _may_be_none(table: Sequence[Figure]) -> bool:
 
 def print_receipt(answer: Answer, *, verbose: bool = False) -> None:
     """Print the cost of an answer; with `verbose`, also the ledger's details."""
-    receipt = answer.receipt
-    if receipt is None or not receipt.private:
-        out.print("  [bold red]NOT PRIVATE[/]: this answer has no guarantee and may repeat any document.")
-        if receipt is not None and receipt.caveat:
-            out.print(f"  a claim, not a guarantee: {receipt.caveat}", markup=False)
-        return
-    if receipt.payment == "nobody":
-        out.print(f"  receipt: nothing was charged; {_why_free(answer)}")
-        return
-    if receipt.reused:
-        out.print(f"  uses {counted(receipt.reused, 'earlier answer')}")
-    if receipt.public_corpus:
-        out.print(f"  uses the public corpus {receipt.public_corpus[:12]}")
-    for assumption in receipt.assumed:
-        out.print(f"  assumed, not checked: {assumption}", markup=False)
-    if answer.cost is not None:
-        _print_cost(answer)
-    if verbose or answer.cost is None:
-        _print_ledger(answer)
-
-
-def _why_free(answer: Answer) -> str:
-    """Return why an answer cost nothing, with the moments of the releases that it repeats or follows from."""
-    if answer.receipt is None or not answer.receipt.reused:
-        return "the answer comes from public texts"
-    moments = minutes(answer.released_at)
-    when = f" on {' and '.join(moments)} (UTC)" if moments else ""
-    if answer.follows:
-        return f"it follows from what was released{when} (--anew asks again and charges)"
-    return f"this answer was released before{when} (--anew asks and charges again)"
-
-
-def _print_cost(answer: Answer) -> None:
-    assert answer.cost is not None
-    assert answer.receipt is not None
-    unit, cost = unit_word(answer.receipt.unit), answer.cost
-    out.print(f"  {part_of_grant(cost.epsilon, cost.granted, cost.uses, unit)}", markup=False)
-
-
-def _print_ledger(answer: Answer) -> None:
-    receipt = answer.receipt
-    assert receipt is not None
-    reason = _REASONS.get(answer.stopped, "unknown reason")
-    out.print(f"  stopped: {answer.stopped} ({reason})", markup=False)
-    out.print(
-        f"  receipt: epsilon {receipt.epsilon:.4g}, delta {receipt.delta:g}; {receipt.relation} of one "
-        f"'{receipt.unit}'; {counted(receipt.each, 'payment')} {_for_what(answer)}; made by {receipt.payment}",
-        markup=False,
-    )
-    for charge in receipt.shown().charges:
-        out.print(f"    {charge.times} x {charge.mechanism}; {charge.change}", markup=False)
-
-
-def _for_what(answer: Answer) -> str:
-    if answer.released or answer.table:
-        return "for the whole answer"
-    if answer.stopped == "public":
-        return "for asking the voters"
-    return f"for {answer.private_tokens} private of {answer.tokens} tokens"
-
-
-_REASONS = {
-    "end": "the model ended the answer",
-    "length": "the answer reached its maximum length",
-    "budget": "the budget of the question is spent",
-    "undecided": "too few voters agreed or could pay",
-    "public": "too few voters agreed or could pay",
-}
+    say("paid.txt", answer=answer, verbose=verbose)
 
 
 COLUMNS = ("name", "kind", "value", "low", "high")

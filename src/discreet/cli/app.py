@@ -2,9 +2,11 @@
 
 import signal
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from importlib import import_module
+from importlib.resources import files
 from io import TextIOWrapper
 from pathlib import Path
 from threading import Timer, main_thread
@@ -17,65 +19,18 @@ from typer.main import get_group
 from discreet import __version__
 from discreet.cli.output import WRONG_USE, add_value, err, explain_wrong_use, out, print_error
 from discreet.errors import UsageError
-from discreet.plugins import COMMANDS, PluginCommand, PluginFailure, find_failures, load_plugin, load_usable
+from discreet.plugins import COMMANDS, PluginCommand, find_failures, load_plugin, load_usable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-PANELS: dict[str, dict[str, tuple[str, str]]] = {
-    "First steps": {
-        "demo": ("demo", "Compare answers from a fictional hospital: without documents, with plain RAG, and private."),
-        "plan": ("plan", "Show how many questions a grant pays for."),
-        "init": ("init", "Make a vault: a folder with settings, a store and a ledger."),
-        "add": ("add", "Add documents, and replace changed ones."),
-        "ask": ("ask", "Ask a question, and charge for the answer."),
-        "chat": ("chat", "Ask one question after the other; each price is shown before it is paid."),
-        "budget": ("budget", "Show the grant, the charges and the rest of the budget."),
-        "algorithms": ("algorithms", "List the algorithms that answer questions, or show the parameters of one."),
-    },
-    "Look after a vault": {
-        "ledger": (
-            "ledger",
-            "Show what was released about what: question, set, numbers, price and time.",
-        ),
-        "list": ("listing", "List the units, documents or batches of a vault."),
-        "undo": ("remove", "Erase the documents of one `add`."),
-        "remove": ("remove", "Erase a document, an individual, a file or a batch."),
-        "readmit": ("remove", "Permit documents of an erased individual again."),
-        "units": ("remove", "Join two names of one individual."),
-        "erasure-report": ("remove", "Show what was erased of an individual, what remains, and why."),
-        "public": ("public", "Set a public corpus that helps to answer at no cost."),
-        "doctor": ("doctor", "Check a vault, and report problems with their remedies."),
-        "backup": ("backup", "Copy a vault, also while it is in use."),
-        "restore": ("backup", "Make a vault from a backup."),
-        "config": ("config", "Show the settings of a vault, or change those that may change."),
-        "close-log": ("close_log", "Forget or archive who took part in which question; all balances stay."),
-        "report": ("report", "Write a report about a vault for its supervisor."),
-    },
-    "Serve analysts": {
-        "serve": ("serve", "Serve vaults to analysts over HTTP, with keys and budgets."),
-        "key": ("key", "Issue, cap and revoke the keys of analysts, and decide on their requests."),
-        "audit-log": ("audit_log", "Check or print the audit log of a server."),
-        "desk-link": ("desk_link", "Print a link that logs the custodian in once, within an hour."),
-    },
-    "Other releases": {
-        "code": ("code", "Code each record once, under a public codebook."),
-        "codebook": ("codebook", "Make, show, fit and check a codebook."),
-        "synthesize": ("synthesize", "Make a synthetic corpus, paid for once."),
-        "export-vectors": ("export", "Write one projected vector with noise for each unit."),
-        "tune": ("budget", "Release a private suggestion for murag's threshold."),
-    },
-    "Measure": {},
-    "For programs": {
-        "schema": ("schema", "Print the JSON Schema of what a command prints with --json."),
-    },
-}
+DECLARED = tomllib.loads(files("discreet.cli").joinpath("commands.toml").read_text(encoding="utf-8"))
+PANELS: dict[str, dict[str, tuple[str, str]]] = DECLARED["panels"]
 """For each heading of `discreet --help`: the built-in commands with their module and summary. Those of plug-ins
 (`discreet.commands`) stand below them."""
 loaded_commands: dict[str, Any] = {}
 """The commands of all modules that were imported."""
 _QUIET = "--quiet"
 _MODULES = {name: module for panel in PANELS.values() for name, (module, _) in panel.items()}
-_MODULES["read"] = "code"  # a former name, which the help does not list
 
 
 class Command(TyperCommand):
@@ -156,7 +111,7 @@ class Commands(TyperGroup):
         """List all commands without loading their modules, and the plug-ins that cannot be used."""
         self._listing = True
         super().format_help(ctx, formatter)
-        for failure in _find_failures():
+        for failure in find_failures(COMMANDS, _MODULES, lambda _, plugin: _find_defect(plugin)):
             err.print(str(failure), markup=False)
 
     def main(self, args: Sequence[str] | None = None, *given: Any, **named: Any) -> Any:
@@ -188,13 +143,6 @@ def _quiet_first(typed: list[str]) -> list[str]:
 def _find_defect(plugin: Any) -> str:
     """Return why what an entry point refers to cannot be a command; an empty string if it can."""
     return "" if isinstance(plugin, PluginCommand) else "it is no discreet.plugins.PluginCommand."
-
-
-def _find_failures() -> list[PluginFailure]:
-    """Return the commands of plug-ins that cannot be used. What they fail at when they are called is not known."""
-    found = load_usable(COMMANDS, _MODULES).items()
-    unfit = [PluginFailure(COMMANDS, name, "", defect) for name, plugin in found if (defect := _find_defect(plugin))]
-    return [*find_failures(COMMANDS, _MODULES), *unfit]
 
 
 def _add(name: str, plugin: PluginCommand) -> str:

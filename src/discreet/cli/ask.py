@@ -85,7 +85,7 @@ def ask(
     algorithm = choose_name(algorithm, plugin)
     given = {"epsilon": epsilon, "choices": tuple(choice) if choice else None, "max_tokens": max_tokens}
     opened, shown = Vault.open(vault), AnswerForm(as_json, show_public, verbose, named=after is not None)
-    question = _completed(opened, [*(question or ()), *map(_request, request or ())], after)
+    question = _completed(opened, [*(question or ()), *(str(parse_request(text)) for text in request or ())], after)
     if corpus is not None:
         flags = {
             "not_private": not_private,
@@ -136,15 +136,6 @@ def ask(
         return answer
 
     return ask_each(opened, question, paid, check, shown=shown)
-
-
-def _request(text: str) -> str:
-    """Return the text form of a request.
-
-    Raises:
-        UsageError: if it is none.
-    """
-    return str(parse_request(text))
 
 
 def _completed(vault: Vault, questions: list[str], after: str | None) -> list[str]:

@@ -8,14 +8,13 @@ import typer
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.key_values import state_of
-from discreet.cli.output import counted, explained, out, print_json
+from discreet.cli.output import explained, print_json, say
 from discreet.cli.progress import doing
 from discreet.config import read_config
 from discreet.operations.backup import back_up
 from discreet.operations.restore import restore as restore_backup
 from discreet.system.database_url import is_postgres
 from discreet.system.plain import show_as
-from discreet.system.words import quoted
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def backup(
         usual = state_of(vault, state)
         made = back_up(vault, output, usual if state or usual.is_dir() else None)
     settings = read_config(vault)
-    manifest, in_database = made.manifest, made.manifest.ledger != "file"
+    manifest = made.manifest
     if as_json:
         print_json(
             show_as(
@@ -76,42 +75,14 @@ def backup(
                 files=len(manifest.files),
                 bytes=made.size,
                 documents="postgresql" if is_postgres(settings.store) else "file",
-                questions=None if in_database else manifest.questions,
+                questions=manifest.questions if manifest.ledger == "file" else None,
                 run_left_out=made.run_left_out,
                 server=bool(manifest.server),
             )
         )
         return
-    out.print(f"Backed up to {made.out}: {counted(len(manifest.files), 'file')}, {made.size:,} bytes.", markup=False)
-    if in_database:
-        out.print(
-            "The backup does not contain the ledger, which stays in its PostgreSQL database. Back the database up with "
-            "pg_dump. A restored vault uses the current ledger of the database."
-        )
-    else:
-        out.print(f"Its ledger holds {counted(manifest.questions, 'question')}.")
-    if is_postgres(settings.store):
-        out.print(
-            "The backup does not contain the documents, which stay in their PostgreSQL database. Back them up: pg_dump "
-            f"--schema {settings.store_name} --format custom --file documents.dump DATABASE",
-            markup=False,
-        )
-    if manifest.server:
-        out.print(
-            "It has the state folder of the server: keys, what they spent, and the audit log. Uploads that were not "
-            "added are left out."
-        )
-    if made.run_left_out:
-        out.print("The backup omits an unfinished synthesis: a run must not continue in two vaults.")
-    if manifest.readings_left_out:
-        out.print("The backup omits what `discreet code` read: a restored vault is to be read again.")
-    what = "units.key" if is_postgres(settings.store) else "documents and units.key"
-    out.print(f"The backup contains {what} without encryption: protect it like the vault.")
-    out.print(
-        "A restored copy and the vault share the ledger. Each has its own answers: the same question is paid at both."
-        if in_database
-        else "Never use the vault and a restored copy at the same time: they would spend the grant twice."
-    )
+    named = settings.store_name if is_postgres(settings.store) else ""
+    say("backup.txt", made=made, manifest=manifest, store_name=named)
 
 
 @dataclass(frozen=True)
@@ -178,37 +149,5 @@ def restore(
             )
         )
         return
-    out.print(f"Restored {made.vault} from a backup of {made.manifest.made}.", markup=False)
-    if made.manifest.ledger != "file":
-        out.print("The vault uses the current ledger in its PostgreSQL database.")
-    if made.lost:
-        out.print(
-            f"[bold red]An older ledger was accepted:[/] {counted(made.lost.questions, 'question')} and "
-            f"{counted(made.lost.payments, 'payment')} are lost. The guarantee no longer covers their answers."
-        )
-    if made.other:
-        out.print(f"[yellow]The original vault still exists at {made.other}.[/]")
-    out.print(
-        "Use only this copy from now on: two copies that both answer spend the grant twice."
-        if made.manifest.ledger == "file"
-        else "Two copies share that ledger. Each has its own answers: the same question is paid at both."
-    )
-    if made.server:
-        out.print(
-            f"The server's state is in {made.server}. Its keys forget what they spent after the backup; lower their "
-            "caps if that matters. They are for a vault of the same name.",
-            markup=False,
-        )
-    if made.manifest.readings_left_out:
-        out.print(
-            f"Codes and statements are not in a backup. For codes: discreet code {quoted(made.vault)}. For lists, and "
-            "answers by what was read, with --statements.",
-            markup=False,
-        )
-    if is_postgres(read_config(made.vault).store):
-        out.print("The vault uses the current documents in its PostgreSQL database. No erased document came back.")
-        out.print(f"Next: discreet doctor {quoted(made.vault)}", markup=False)
-        return
-    known = "" if made.erased is None else f" Individuals erased in the original since then: {made.erased}."
-    out.print(f"Documents erased after the backup are in the vault again. Erase them again.{known}")
-    out.print(f"Next: discreet doctor {quoted(made.vault)}", markup=False)
+    in_database = is_postgres(read_config(made.vault).store)
+    say("restore.txt", made=made, manifest=made.manifest, in_database=in_database)

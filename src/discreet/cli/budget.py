@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.output import err, explained, out, print_json, say
 from discreet.cli.progress import doing
 from discreet.planning.prices import too_few
 from discreet.privacy.filter import ReceiptShown
@@ -17,11 +17,8 @@ from discreet.query.known_answers import read_questions
 from discreet.query.threshold_tuning import Tuning
 from discreet.retrieval.store_registry import count_units
 from discreet.system.plain import show_as
-from discreet.system.words import can_still_take_part, percent, unit_word
 from discreet.vault import Vault
 from discreet.vault.budget_report import BudgetReport, BudgetShown
-
-_WIDTH = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,31 +64,9 @@ def budget(
     if as_json:
         print_json(report.public() if analyst else show_as(VaultBudget, settings, **vars(report.shown())))
         return
-    paid = f" Charged to every unit: {report.spent:.4g}." if report.spent or settings.payment != "unit" else ""
-    unit = unit_word(report.unit)
-    out.print(f"Grant: epsilon {report.granted:g}, delta {report.delta:g}, for each {unit}.{paid}", markup=False)
-    out.print(
-        f"All questions so far cost each {unit} at most epsilon {report.odometer:.4g} of {report.granted:g}: "
-        f"{percent(report.part)} of what the grant pays for.",
-        markup=False,
-    )
-    if report.still:
-        out.print(can_still_take_part(report.still, unit, report.accountant), markup=False)
+    say("vault-budget.txt", report=report, settings=settings, analyst=analyst)
     if analyst:
-        out.print(f"Questions answered: {report.public().answered}.")
         return
-    payers = "each unit pays for itself" if settings.payment == "unit" else "all units pay for every question"
-    out.print(f"Model {settings.model}, embedder {settings.embedder}; {payers}.", markup=False)
-    if report.levels:
-        _show_levels(report)
-    if report.more is not None:
-        whose = f" of all {unit}s together" if settings.payment == "unit" else ""
-        out.print(f"The rest{whose} pays for about {report.more} more questions of the default kind.", markup=False)
-    if report.start.earlier_questions:
-        out.print(
-            f"The log was closed on {report.start.since[:10]}. Questions before, which are not listed: "
-            f"{report.start.earlier_questions}."
-        )
     if report.questions:
         out.print(_questions(report))
         out.print(
@@ -125,15 +100,6 @@ def tune(
         return
     out.print(f"Suggestion: --similarity {similarity:.3f}, for about {units} units a question.")
     out.print(f"  receipt: epsilon {receipt.epsilon:.4g}, paid by {receipt.payment}")
-
-
-def _show_levels(report: BudgetReport) -> None:
-    """Print the number of units at each level of the remaining epsilon, as bars."""
-    most = max(1, *(level.units for level in report.levels))
-    out.print("Units by remaining epsilon (private; for the custodian):")
-    for level in reversed(report.levels):
-        bar = "#" * round(level.units / most * _WIDTH)
-        out.print(f"  {level.low:6.2f} - {level.high:6.2f}  {level.units:8d}  {bar}", markup=False)
 
 
 def _questions(report: BudgetReport) -> Table:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import counted, explained, out, print_json
+from discreet.cli.output import counted, explained, print_json, say
 from discreet.cli.progress import doing
 from discreet.cli.remove import confirm
 from discreet.errors import UsageError
@@ -60,30 +60,8 @@ def close_log(
     if as_json:
         print_json(show_as(LogClosed, lost, kept=None if keep is None else str(keep), gone=gone))
     else:
-        _print_closed(lost, keep, gone)
+        say("close-log.txt", lost=lost, keep=keep, gone=gone)
     return 0 if gone else 1
-
-
-def _print_closed(lost: ClosedLog, keep: Path | None, gone: bool) -> None:
-    out.print(f"The log is closed: {counted(lost.rows, 'row')} since {lost.since[:10]}.")
-    out.print(
-        f"The old rows are in {keep}, which is as private as the vault." if keep else "The old rows are gone.",
-        markup=False,
-    )
-    if not gone:
-        out.print(
-            "But another process still reads them in the write-ahead log of the ledger's file. They go when all "
-            "processes that use the ledger have ended."
-        )
-    out.print("All balances stay. Reports list later questions alone.")
-    if lost.open:
-        out.print(
-            f"{counted(lost.open, 'part')} of questions that were broken off stay charged, and the new log has who "
-            "took part in them."
-        )
-    for table in lost.tables:
-        out.print(f"The rows of a log that was closed before are still in the database, in the table {table}.")
-    out.print("Backups and other copies from before still have the old rows.")
 
 
 def _lost(lost: ClosedLog) -> str:

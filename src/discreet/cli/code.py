@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import counted, err, explained, out, print_json
+from discreet.cli.output import explained, out, print_json, say
 from discreet.cli.progress import doing_steps
 from discreet.errors import UsageError
 from discreet.planning.prices import is_empty
@@ -107,22 +107,8 @@ def code(
         named = list(codes.names) if codes else []
         print_json(RecordsCoded(texts=texts, codes=named, statements=list(stated.names) if stated else [], read=reads))
         return
-    out.print(f"{counted(texts, 'text')} coded. Nothing was charged.")
-    if codes:
-        out.print(f"Codes: {', '.join(codes.names)}.", markup=False)
-    if stated and reads:
-        out.print(f"Statements: {', '.join(stated.names)}.", markup=False)
-    if stated and not reads:
-        out.print(f"The model has not read {', '.join(stated.names)}: add --statements.", markup=False)
-    if question := example_question(own):
-        out.print(f'Next: discreet ask {quoted(vault)} "{question}"', markup=False)
-
-
-@app.command(hidden=True)
-def read(vault: VaultPath, as_json: Json = False) -> None:
-    """Read statements, as `discreet code --statements`: the former name."""
-    err.print("`discreet read` is called `discreet code --statements` now.", markup=False)
-    code(vault, statements=True, as_json=as_json)
+    question = example_question(own)
+    say("coded.txt", texts=texts, codes=codes, stated=stated, reads=reads, question=question, vault=vault)
 
 
 def example_question(book: Codebook | None) -> str:

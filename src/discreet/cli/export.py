@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import explained, out, print_json
+from discreet.cli.output import explained, print_json, say
 from discreet.cli.progress import doing
 from discreet.export.vectors import ROWS, SIZE, Export
 from discreet.privacy.filter import ReceiptShown
@@ -53,11 +53,4 @@ def export_vectors(
     if as_json:
         print_json(VectorsWritten(str(output), rows, made.units, made.left_out, made.receipt.shown()))
         return
-    out.print(f"{rows} rows of {k} numbers: {output}", markup=False)
-    out.print(f"  private: {made.units} rows have a unit; {made.left_out} units got no row, or could not pay.")
-    out.print(
-        f"  receipt: epsilon {made.receipt.epsilon:.4g}, delta {made.receipt.delta:g}; {made.receipt.relation} of one "
-        f"'{made.receipt.unit}'; made by {made.receipt.payment}",
-        markup=False,
-    )
-    out.print("  The guarantee covers the vectors. It does not cover texts that are retrieved with them.")
+    say("vectors.txt", made=made, rows=rows, k=k, out=output)

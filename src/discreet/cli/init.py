@@ -9,7 +9,7 @@ import typer
 from rich.prompt import FloatPrompt, IntPrompt, Prompt
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.output import err, explained, print_json, say
 from discreet.config import DEFAULT_STORE, PAYMENTS
 from discreet.errors import UsageError
 from discreet.planning.grants import SUGGESTED_EPSILON, check_grant, check_people, odds, suggested_delta
@@ -17,7 +17,7 @@ from discreet.planning.models import check_parts
 from discreet.planning.prices import fewest_units, times, usual_algorithm, vault_budget
 from discreet.reading.fields import check_types
 from discreet.system.plain import show_as
-from discreet.system.words import quoted, unit_word
+from discreet.system.words import quoted
 from discreet.vault import Vault
 
 _ANY_VOCABULARY = 1000  # costs do not depend on it
@@ -115,8 +115,10 @@ def init(
         check_people(people)
     asking = not as_json and sys.stdin.isatty()
     if unit_field is None:
-        missing = epsilon is None or delta is None
-        unit_field = _asked_unit_field() if asking and missing else "unit"
+        unit_field = "unit"
+        if asking and (epsilon is None or delta is None):
+            err.print(_UNIT, markup=False)
+            unit_field = Prompt.ask("Unit field", console=err, default=unit_field)
     fields = declared(field or [], unit_field)
     epsilon, delta, people = _numbers(vault, epsilon, delta, people, ask=asking)
     if payment in PAYMENTS:
@@ -143,12 +145,6 @@ def init(
         print_json(show_as(VaultMade, made.settings, vault=str(made.path)))
     else:
         _print_summary(made)
-
-
-def _asked_unit_field() -> str:
-    """Ask on the terminal for the field that names the individual."""
-    err.print(_UNIT, markup=False)
-    return Prompt.ask("Unit field", console=err, default="unit")
 
 
 def declared(options: list[str], unit_field: str) -> dict[str, str]:
@@ -206,38 +202,12 @@ def _numbers(
 def _print_summary(made: Vault) -> None:
     """Print the new vault's settings, the questions that its grant pays for, and the next command."""
     settings = made.settings
-    payers = "each unit pays for itself" if settings.payment == "unit" else "all units pay for every question"
-    out.print(
-        f"Made the vault {made.path}: epsilon {settings.epsilon:g}, delta {settings.delta:g}, unit "
-        f"'{settings.unit_field}'; {payers}.",
-        markup=False,
-    )
-    out.print(_meaning(made), markup=False)
-    out.print(
-        f"All answers together change the odds that a {unit_word(settings.unit_field)} is in it by at most "
-        f"{odds(settings.epsilon)}. A second vault over the same people is a second grant: the two add up.",
-        markup=False,
-    )
-    if settings.accept_claims:
-        out.print("The vault accepts claims that are no guarantees. Use it for research only, without personal data.")
-    out.print(f"Next: discreet add {quoted(made.path)} FILES", markup=False)
-
-
-def _meaning(made: Vault) -> str:
-    """Return sentences about the questions that the grant pays for."""
-    settings = made.settings
     budget, algorithm = vault_budget(settings.epsilon, settings.delta), usual_algorithm(settings.payment)
     try:
         plan = algorithm.plan(budget, _ANY_VOCABULARY)
         number = times(budget, plan.max_cost) if plan else 0
     except UsageError:
         number = 0
-    if not number:
-        return "The grant pays for no question of the default kind."
-    what = "1 question" if number == 1 else f"{number} questions"
-    whom = f"for each {unit_word(settings.unit_field)}" if settings.payment == "unit" else "in all"
-    needed = fewest_units(algorithm, budget)
-    return (
-        f"The grant pays for {what} of the default kind {whom}. An answer with fewer than {needed} votes is released "
-        "in less than 1 % of cases."
-    )
+    needed = fewest_units(algorithm, budget) if number else 0
+    change = odds(settings.epsilon)
+    say("made.txt", settings=settings, path=made.path, questions=number, needed=needed, odds=change)

@@ -7,22 +7,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from discreet.cli import key_output
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.key_output import (
-    Approval,
-    CopyAccepted,
-    Denial,
-    KeyList,
-    print_key,
-    print_keys,
-    print_request,
-    print_requests,
-    print_secret,
-    say_policy,
-    with_meter,
-    with_names,
-    with_secret,
-)
 from discreet.cli.key_values import make_accounts, open_accounts, served, state_of
 from discreet.cli.output import counted, err, explained, out, print_json
 from discreet.errors import UsageError
@@ -118,17 +104,18 @@ def issue(
             "[yellow]Note:[/] questions were paid in this vault before. Shares count from now on. If individuals have "
             "spent much already, reserve that for your own work: --keep EPSILON"
         )
-    if len(vaults) == 1:
-        _note_beyond(made.epsilon, vaults[0].grant.epsilon)
+    cap, grant = made.epsilon, vaults[0].grant.epsilon
+    if len(vaults) == 1 and cap > grant:  # it limits nothing, and may be a typing error
+        err.print(f"[yellow]Note:[/] the cap {cap:g} is above the grant {grant:g} of an individual, which ends first.")
     _note_no_model(made, vault)
     if as_json:
-        print_json(with_secret(made, accounts, secret))
+        print_json(key_output.with_secret(made, accounts, secret))
         return
-    print_key(made, accounts)
+    key_output.print_key(made, accounts)
     if vaults[0].by_unit:
         some = (counted(number, name) for name, number in bought(made.budget, vaults[0].grant).items())
         out.print(f"It buys {', or '.join(some)}, at their usual prices.", markup=False)
-    print_secret(secret)
+    key_output.print_secret(secret)
 
 
 def _limits(
@@ -143,12 +130,6 @@ def _limits(
 ) -> Limits:
     when, named = parse_expiry(expires), parse_models(models)
     return Limits(epsilon, questions, per_question, parse_rate(rate), when, named, tasks or None, follow_ups)
-
-
-def _note_beyond(cap: float, grant: float) -> None:
-    """Print a note if a cap is above the grant: it limits nothing, and may be a typing error."""
-    if cap > grant:
-        err.print(f"[yellow]Note:[/] the cap {cap:g} is above the grant {grant:g} of an individual, which ends first.")
 
 
 def _note_no_model(made: Key, vault: Path) -> None:
@@ -169,9 +150,9 @@ def list_keys(vault: VaultPath, state: State = None, as_json: Json = False) -> N
     """List all keys, with what each has spent."""
     accounts, _ = open_accounts(vault, state)
     if as_json:
-        print_json(KeyList([with_meter(one, accounts) for one in accounts.list_keys()]))
+        print_json(key_output.KeyList([key_output.with_meter(one, accounts) for one in accounts.list_keys()]))
         return
-    print_keys(accounts)
+    key_output.print_keys(accounts)
 
 
 @_group.command("show")
@@ -181,9 +162,9 @@ def show(vault: VaultPath, name: KeyName, state: State = None, as_json: Json = F
     accounts, _ = open_accounts(vault, state)
     found = _find(accounts, name)
     if as_json:
-        print_json(with_meter(found, accounts))
+        print_json(key_output.with_meter(found, accounts))
         return
-    print_key(found, accounts)
+    key_output.print_key(found, accounts)
 
 
 @_group.command("extend")
@@ -213,9 +194,9 @@ def extend(
     values = replace(limits, models=None, tasks=None).columns()
     log.append("custodian", "key-extend", changed.id, **values, models=models, tasks=len(task or ()) or None)
     if as_json:
-        print_json(with_meter(changed, accounts))
+        print_json(key_output.with_meter(changed, accounts))
         return
-    print_key(changed, accounts)
+    key_output.print_key(changed, accounts)
 
 
 @_group.command("rotate")
@@ -226,10 +207,10 @@ def rotate(vault: VaultPath, name: KeyName, state: State = None, as_json: Json =
     found, secret = accounts.rotate(_find(accounts, name).id)
     log.append("custodian", "key-rotate", found.id)
     if as_json:
-        print_json(with_secret(found, accounts, secret))
+        print_json(key_output.with_secret(found, accounts, secret))
         return
     out.print(f"The old secret of {found.id} ({found.name}) is not valid any more.", markup=False)
-    print_secret(secret)
+    key_output.print_secret(secret)
 
 
 @_group.command("revoke")
@@ -240,7 +221,7 @@ def revoke(vault: VaultPath, name: KeyName, state: State = None, as_json: Json =
     found = accounts.revoke(_find(accounts, name).id)
     log.append("custodian", "key-revoke", found.id)
     if as_json:
-        print_json(with_meter(found, accounts))
+        print_json(key_output.with_meter(found, accounts))
         return
     out.print(f"The key {found.id} ({found.name}) is revoked. Its spending stays in the ledger.", markup=False)
 
@@ -257,9 +238,9 @@ def list_requests(
     accounts, _ = open_accounts(vault, state)
     found = accounts.requests(pending=not every)
     if as_json:
-        print_json(with_names(found, accounts))
+        print_json(key_output.with_names(found, accounts))
         return
-    print_requests(found, accounts, vault)
+    key_output.print_requests(found, accounts, vault)
 
 
 @_group.command("approve")
@@ -270,10 +251,10 @@ def approve(vault: VaultPath, number: Number, state: State = None, as_json: Json
     request, changed = accounts.approve(number)
     log.append("custodian", "request-approve", changed.id, request=number, epsilon=request.epsilon)
     if as_json:
-        print_json(Approval(request, with_meter(changed, accounts)))
+        print_json(key_output.Approval(request, key_output.with_meter(changed, accounts)))
         return
-    print_request(request, changed)
-    say_policy()
+    key_output.print_request(request, changed)
+    key_output.say_policy()
 
 
 @_group.command("deny")
@@ -284,9 +265,9 @@ def deny(vault: VaultPath, number: Number, state: State = None, as_json: Json = 
     request = accounts.deny(number)
     log.append("custodian", "request-deny", request.key, request=number, epsilon=request.epsilon)
     if as_json:
-        print_json(Denial(request))
+        print_json(key_output.Denial(request))
         return
-    print_request(request, accounts.get(request.key))
+    key_output.print_request(request, accounts.get(request.key))
 
 
 @_group.command("share")
@@ -312,7 +293,7 @@ def accept_copy(vault: VaultPath, state: State = None, as_json: Json = False) ->
     changes = accounts.reached().row
     log.append("custodian", "accounts-accept-copy", "accounts", changes=changes)
     if as_json:
-        print_json(CopyAccepted(changes))
+        print_json(key_output.CopyAccepted(changes))
         return
     out.print(f"The copy with {changes} changes is accepted. The grant of each individual holds unchanged.")
 

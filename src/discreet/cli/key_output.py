@@ -7,11 +7,12 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.cli.output import counted, out
-from discreet.server.accounts import CAP_IS_POLICY, Accounts, BudgetRequest, Key, Meter
+from discreet.cli.output import out, say
+from discreet.server.accounts import CAP_IS_POLICY, Accounts, BudgetRequest, Key
 from discreet.server.accounts.grants import MeterShown
 from discreet.server.accounts.keys import METER_READS
 from discreet.system.plain import show_as
+from discreet.system.words import minute
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,30 +130,7 @@ def print_secret(secret: str) -> None:
 
 def print_key(key: Key, accounts: Accounts) -> None:
     """Print a key, its caps and its odometer."""
-    meter = accounts.odometer(key.id)
-    out.print(f"Key {key.id}: {key.name}{' (revoked)' if key.revoked else ''}", markup=False)
-    out.print(f"  may ask    {', '.join(key.models)} of {', '.join(key.vaults)}", markup=False)
-    kind = "reserved: no other key's questions use it up" if key.reserved else "shared: first come, first served"
-    out.print(f"  cap        epsilon {key.epsilon:g} at delta {key.delta:g}; {kind}")
-    part = f", {meter.part:.2%} of the cap" if meter.spent else ""
-    out.print(f"  spent      epsilon {meter.spent:.4g}{part}; left {meter.left:.4g}; {_asked(key, meter)}")
-    if key.per_question is not None:
-        out.print(f"  a question may cost epsilon {key.per_question:g} at most")
-    if key.rate is not None:
-        out.print(f"  rate       {counted(key.rate[0], 'question')} in {key.rate[1]:g} s")
-    if key.expires is not None:
-        out.print(f"  expires    {key.expires[:16].replace('T', ' ')} UTC")
-    if key.where:
-        out.print(f"  population {' and '.join(key.where)}: each question is asked among these alone", markup=False)
-    for task in key.tasks:
-        out.print(f"  task       a message that begins with '{task}' is free", markup=False)
-    if key.follow_ups:
-        out.print("  follow-ups a last message is rewritten with the earlier ones")
-    if key.footer:
-        out.print("  footer     each answer ends with a line about its price")
-    if meter.spent:
-        out.print(METER_READS)
-    say_policy()
+    say("key.txt", key=key, meter=accounts.odometer(key.id), reads=METER_READS, policy=CAP_IS_POLICY)
 
 
 def print_keys(accounts: Accounts) -> None:
@@ -188,7 +166,7 @@ def print_requests(requests: Sequence[BudgetRequest], accounts: Accounts, vault:
         return
     table, names = Table("request", "key", "name", "epsilon", "made (UTC)", "state", "reason"), _names(accounts)
     for one in requests:
-        name, made = escape(names.get(one.key, "")), one.made[:16].replace("T", " ")
+        name, made = escape(names.get(one.key, "")), minute(one.made)
         table.add_row(str(one.id), one.key, name, f"{one.epsilon:g}", made, one.state, escape(one.reason))
     out.print(table)
     out.print(f"To decide: discreet key approve {vault} REQUEST, or discreet key deny {vault} REQUEST", markup=False)
@@ -201,12 +179,6 @@ def print_request(request: BudgetRequest, key: Key) -> None:
         f"The cap is epsilon {key.epsilon:g}.",
         markup=False,
     )
-
-
-def _asked(key: Key, meter: Meter) -> str:
-    if key.questions is None:
-        return f"{counted(meter.questions, 'question')} paid"
-    return f"{meter.questions} of {counted(key.questions, 'question')} paid"
 
 
 def _names(accounts: Accounts) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.algorithms.base import Algorithm
 from discreet.algorithms.statistics.statistic import Statistic
-from discreet.cli.output import err, out, print_json
+from discreet.cli.output import err, print_json, say
 from discreet.cli.parameters import choose_algorithm, parse_for_any
 from discreet.errors import UnknownName
 from discreet.parameters import read_assignments
@@ -16,7 +16,7 @@ from discreet.privacy.accounting import Spending
 from discreet.questions.request import FACT, KINDS, check_known
 from discreet.questions.router import Decision
 from discreet.system.plain import Sparse, Unbounded
-from discreet.system.words import such_questions, unit_word
+from discreet.system.words import unit_word
 from discreet.vault import Vault
 
 _HOW_IT_READS = {"units_per_voter", "document_tokens", "passage_tokens", "max_tokens"}
@@ -155,7 +155,6 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
     estimate, grant = vault.estimate(question, algorithm), vault.ledger.budget
     price = 0.0 if estimate.released else estimate.epsilon
     uses = times(grant, estimate.most) if price else None
-    unit = unit_word(vault.settings.unit_field)
     about = QuestionPriced(FACT, algorithm.name, price, grant.epsilon, uses, str(decision.request))
     if isinstance(algorithm, Statistic):
         about = replace(about, kind=algorithm.name, set=str(algorithm.members), deviation=algorithm.deviation(grant))
@@ -166,25 +165,4 @@ def print_plan(vault: Vault, decision: Decision, *, as_json: bool) -> None:
     if as_json:
         print_json(about)
         return
-    out.print(f"Kind: {about.kind}, by {algorithm.name}.", markup=False)
-    if isinstance(algorithm, Statistic):
-        out.print(f"Understood as: {decision.echo}", markup=False)
-        out.print(f"Set: {about.set}. Only {unit}s in it pay.", markup=False)
-        out.print(f"Noise of each count: a standard deviation of {about.deviation:.3g} {unit}s.", markup=False)
-    if about.value_needs:
-        needs = f"{about.value_needs:,} {unit}s must share a value so that it is named nine times in ten"
-        out.print(f"Named are common values alone: {needs}.", markup=False)
-    for one in about.assumed:
-        out.print(f"Assumed, not checked: {one}.", markup=False)
-    if not price:
-        out.print("Price: nothing, since its answer was released before.")
-        return
-    part = such_questions(uses)
-    out.print(
-        f"Price: at most epsilon {price:.4g} of {grant.epsilon:g} for each {unit}{part}. Nothing is paid yet.",
-        markup=False,
-    )
-    if about.open_questions is not None:
-        before, after = about.open_questions
-        left = f"{after:,} of {before:,} open questions" if after else "no open question any more"
-        out.print(f"A {unit} in the set, which paid nothing before, can then take part in {left}.", markup=False)
+    say("price.txt", about=about, echo=decision.echo, unit=unit_word(vault.settings.unit_field))

@@ -10,6 +10,7 @@ from discreet.cli.output import counted, explained, out, print_json
 from discreet.errors import UnknownName
 from discreet.query.answer_cache import ReleaseEntry, list_releases
 from discreet.questions.request import FACT, KINDS
+from discreet.system.words import minute
 from discreet.vault import Vault
 
 
@@ -60,7 +61,7 @@ def ledger(
 
 def _describe(one: ReleaseEntry) -> str:
     """Return a release in its lines: when, what about whom, and for how much; the question; what was released."""
-    time = one.time[:16].replace("T", " ") or "time not known"
+    time = minute(one.time) or "time not known"
     price = "price not known" if one.epsilon is None else f"epsilon {one.epsilon:.4g}"
     released = "no answer" if one.answer is None else one.answer.strip()
     lines = (f"{time}  {_about(one)}  ({price})", *(f"    {line}" for line in (one.question, *released.split("\n"))))

@@ -1,8 +1,8 @@
 """`discreet list`: list the content of a vault, for its custodian."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -12,16 +12,12 @@ from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
 from discreet.cli.unit_names import never_filled, unknown_unit
 from discreet.errors import UnknownName, UsageError
-from discreet.retrieval.inventory import Inventory
 from discreet.retrieval.store import ALL, BatchEntry, DocumentEntry, UnitEntry
+from discreet.system.words import minute
 from discreet.vault import Vault
 
 KINDS = ("units", "documents", "batches")
 _HEADINGS = {"time": "time (UTC)", "first": "first batch", "last": "last batch", "replaced": "replaced texts"}
-
-
-class _Entry(Protocol):
-    def describe(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,10 @@ def list_(
     opened = Vault.open(vault)
     # One entry more than the limit shows whether there are more.
     wanted = ALL if limit == 0 else limit + 1
-    entries = [] if never_filled(opened) else _entries(opened.inventory, what, unit, wanted, skip)
+    entries: list[Any] = []
+    if not never_filled(opened):
+        lists: Any = opened.inventory
+        entries = lists.documents(unit, wanted, skip) if what == "documents" else getattr(lists, what)(wanted, skip)
     more, entries = limit > 0 and len(entries) > limit, entries[: limit or None]
     if as_json:
         unfinished = [opened.components.unfinished.batches] if what == "batches" else []
@@ -102,19 +101,11 @@ def list_(
         if unit is not None and not never_filled(opened) and not opened.inventory.documents(unit, 1):
             err.print(unknown_unit(opened, unit), markup=False)
         return
-    out.print(_table([entry.describe() for entry in entries]))
+    out.print(_table([asdict(entry) for entry in entries]))
     for number in opened.components.unfinished.batches if what == "batches" else ():
         err.print(f"Batch {number} did not end, or its add still runs. To complete it, run the same add again.")
     if more:
         err.print(f"There are more rows. Show the next: --skip {skip + limit}. Show all: --limit 0.")
-
-
-def _entries(inventory: Inventory, what: str, unit: str | None, limit: int, skip: int) -> Sequence[_Entry]:
-    if what == "units":
-        return inventory.units(limit, skip)
-    if what == "documents":
-        return inventory.documents(unit, limit, skip)
-    return inventory.batches(limit, skip)
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> Table:
@@ -128,7 +119,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
 
 def _shown(value: object, name: str) -> str:
     if name == "time":
-        return str(value)[:16].replace("T", " ")
+        return minute(str(value))
     if isinstance(value, dict):
         text = ", ".join(f"{name}={one}" for name, one in value.items())
     elif isinstance(value, tuple):

@@ -10,10 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, runtime_checkable
 
 import typer
+from markupsafe import Markup
 from rich.console import Console
+from rich.markup import escape
 from rich.text import Text
 
 from discreet.errors import BudgetExhausted, DiscreetError, Interrupted, StoreError, UsageError
+from discreet.system.markup import fill
 from discreet.system.plain import Sparse, Unbounded, to_json
 from discreet.system.words import counted as counted  # for the commands
 from discreet.system.words import is_unicode
@@ -75,6 +78,11 @@ def explain_wrong_use(error: Exception) -> int:
     return UsageError.exit_code
 
 
+def say(template: str, **values: Any) -> None:
+    """Print a text of `discreet/templates`. In it, `plain` shows a value without markup."""
+    out.print(fill(template, plain=lambda value: Markup(escape(str(value))), **values).rstrip("\n"))
+
+
 def print_json(content: Any) -> None:
     """Print an object of a dataclass as JSON on standard output. Infinite numbers and NaN become null."""
     plain = "utf" not in (sys.stdout.encoding or "").lower()  # without UTF-8, JSON escapes all but ASCII
@@ -94,9 +102,13 @@ def nothing_kept(done: str, kept: str = "nothing was kept") -> Iterator[None]:
         yield
     except (KeyboardInterrupt, Interrupted):
         # Not chained: the frames hold documents.
-        broken = DiscreetError(f"Interrupted. {done}; {kept}.")
-        broken.exit_code = Interrupted.exit_code
-        raise broken from None
+        raise _interrupted(f"{done}; {kept}.") from None
+
+
+def _interrupted(what: str) -> DiscreetError:
+    broken = DiscreetError(f"Interrupted. {what}")
+    broken.exit_code = Interrupted.exit_code
+    return broken
 
 
 def explained(command: Callable[P, int | None]) -> Callable[P, None]:
@@ -107,47 +119,33 @@ def explained(command: Callable[P, int | None]) -> Callable[P, None]:
         as_json = bool(kwargs.get("as_json"))
         try:
             _check_texts(kwargs)
-            code = command(*args, **kwargs) or 0
+            raise typer.Exit(command(*args, **kwargs) or 0)
+        except typer.Exit:
+            raise
         except DiscreetError as error:
-            print_error(error, as_json)
-            code = error.exit_code
+            failure = error
         except KeyboardInterrupt:
-            broken = DiscreetError(
-                "Interrupted. Charges made so far stay. Run the command again: `add` and `synthesize` resume, other "
-                "commands start over."
+            failure = _interrupted(
+                "Charges made so far stay. Run the command again: `add` and `synthesize` resume, other commands start "
+                "over."
             )
-            broken.exit_code = code = Interrupted.exit_code
-            print_error(broken, as_json)
         except OverflowError:
-            print_error(
-                UsageError(
-                    "A given number is too large. Give a number in the range that the help shows: discreet COMMAND "
-                    "--help."
-                ),
-                as_json,
+            failure = UsageError(
+                "A given number is too large. Give a number in the range that the help shows: discreet COMMAND --help."
             )
-            code = UsageError.exit_code
         except MemoryError:
-            print_error(
-                DiscreetError("The machine has too little memory for this command. Give fewer or shorter inputs."),
-                as_json,
-            )
-            code = 1
+            failure = DiscreetError("The machine has too little memory for this command. Give fewer or shorter inputs.")
         except OSError as error:
             # The message omits the file's name: it may be a document's name.
             why = error.strerror or type(error).__name__
-            print_error(
-                StoreError(f"A file cannot be used ({why}). Check the paths, their permissions and the disk."), as_json
-            )
-            code = StoreError.exit_code
+            failure = StoreError(f"A file cannot be used ({why}). Check the paths, their permissions and the disk.")
         except Exception as error:
             # The message or traceback of an unexpected error may contain a document, so only its type is printed.
-            print_error(
-                DiscreetError(f"Unexpected error ({type(error).__name__}). Details may be private and are withheld."),
-                as_json,
+            failure = DiscreetError(
+                f"Unexpected error ({type(error).__name__}). Details may be private and are withheld."
             )
-            code = 1
-        raise typer.Exit(code)
+        print_error(failure, as_json)
+        raise typer.Exit(failure.exit_code)
 
     return run
 

@@ -101,12 +101,7 @@ def parse_options(name: str, param: Sequence[str] | None, given: Mapping[str, An
     """
     values = read_assignments(param or ())
     parameters = list_parameters(name, values.get("inner", [None])[-1])
-    try:
-        options = parse_values(values, parameters, name, f"discreet algorithms show {name}")
-    except UsageError as error:
-        unknown = [one for one in values if not any(one in (known.name, known.option) for known in parameters)]
-        raise UsageError(f"{error}{_say_owners(unknown[0], ALGORITHMS)}" if unknown else str(error)) from None
-    return add_given(options, given or {})
+    return add_given(_parse_own(name, values, parameters, ALGORITHMS), given or {})
 
 
 def parse_for_any(
@@ -149,13 +144,19 @@ def choose_method(
     """
     if name not in METHODS:
         raise UnknownName("method", name, METHODS)
-    values, parameters = read_assignments(param or ()), read_parameters(METHODS[name])
+    options = _parse_own(name, read_assignments(param or ()), read_parameters(METHODS[name]), METHODS)
+    return METHODS[name](**add_given(options, given or {}))
+
+
+def _parse_own(
+    name: str, values: Mapping[str, Sequence[str]], parameters: Sequence[Parameter], kinds: Mapping[str, type]
+) -> dict[str, Any]:
+    """Return the parsed values. An error about an unknown parameter also names those of `kinds` that have it."""
     try:
-        options = parse_values(values, parameters, name, f"discreet algorithms show {name}")
+        return parse_values(values, parameters, name, f"discreet algorithms show {name}")
     except UsageError as error:
         unknown = [one for one in values if not any(one in (known.name, known.option) for known in parameters)]
-        raise UsageError(f"{error}{_say_owners(unknown[0], METHODS)}" if unknown else str(error)) from None
-    return METHODS[name](**add_given(options, given or {}))
+        raise UsageError(f"{error}{_say_owners(unknown[0], kinds)}" if unknown else str(error)) from None
 
 
 def add_given(options: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

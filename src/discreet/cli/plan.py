@@ -11,6 +11,7 @@ from discreet.cli.output import explained, out, print_json
 from discreet.cli.progress import doing
 from discreet.planning.plan import USED, GrantPlan, Row, make_plan
 from discreet.planning.plot import check_plot, draw_plan
+from discreet.system.words import percent_at_most
 
 _WIDTH = 40
 
@@ -103,7 +104,7 @@ def _statistics(plan: GrantPlan) -> Table:
 def _odds(plan: GrantPlan) -> Table:
     table = Table("believed before", "after one answer, at most", "after all, at most", box=None)
     for odds in plan.odds:
-        table.add_row(_percent(odds.prior), _percent(odds.one_answer), _percent(odds.all_answers))
+        table.add_row(percent_at_most(odds.prior), percent_at_most(odds.one_answer), percent_at_most(odds.all_answers))
     return table
 
 
@@ -139,13 +140,3 @@ def _table(*columns: str) -> Table:
     for number, name in enumerate(columns):
         table.add_column(name, justify="left" if number < 2 else "right", no_wrap=True)
     return table
-
-
-def _percent(share: float) -> str:
-    """Return a share in percent, rounded up: the text must not be below the bound."""
-    for digits in (0, 1, 2, 3):
-        step = 10.0**-digits
-        up = -(-share * 100 // step) * step
-        if up < 100:
-            return f"{up:.{digits}f} %"
-    return "100 %"

@@ -2,15 +2,12 @@
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from typing import Any
 
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.spinner import Spinner
-from rich.table import Table
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
+from rich.text import Text
 
 from discreet.cli.output import err
 from discreet.system.progress import Advance, shown_by
@@ -36,106 +33,85 @@ def doing(description: str, total: int | None = None) -> Iterator[Advance]:
     Yields:
         a function that receives the number of further items done.
     """
-    board = _Board()
-    with _showing(board), shown_by(board.stage), board.stage(description, total) as advance:
+    with _showing() as board, shown_by(board.stage), board.stage(description, total) as advance:
         yield advance
 
 
 @contextmanager
 def doing_steps(description: str) -> Iterator[OnProgress]:
     """Show the progress of each step of long work. Yield the function that receives it."""
-    board = _Board()
-    steps: dict[str, _Stage] = {}
+    steps: dict[str, TaskID] = {}
+    with _showing() as board, shown_by(board.stage), board.stage(description):
 
-    def on_progress(step: str, done: int, total: int) -> None:
-        if step not in steps:
-            steps[step] = board.begin(step, total)
-        board.move(steps[step], done, total)
+        def on_progress(step: str, done: int, total: int) -> None:
+            if step not in steps:
+                steps[step] = board.add_task(step, total=total)
+            board.move(steps[step], completed=done, total=total)
 
-    with _showing(board), shown_by(board.stage), board.stage(description):
         yield on_progress
 
 
-@dataclass
-class _Stage:
-    name: str
-    total: int | None
-    done: int = 0
-    began: float = field(default_factory=time.monotonic)
+class _Far(ProgressColumn):
+    """How far a stage is, and the time left: all the time that passed was like the rest."""
 
-    @property
-    def far(self) -> str:
-        """The progress in words."""
-        past = time.monotonic() - self.began
-        if self.total and self.done:
-            left = past * max(self.total - self.done, 0) / self.done
-            return f"{self.done:,} of {self.total:,}, about {_spoken(left)} left"
-        if self.total:
-            return f"0 of {self.total:,}, {_spoken(past)} so far"
-        return f"{self.done:,} in {_spoken(past)}" if self.done else f"{_spoken(past)} so far"
+    def render(self, task: Task) -> Text:
+        done, past = int(task.completed), task.elapsed or 0.0
+        if task.total and done:
+            left = past * max(task.total - done, 0) / done
+            return Text(f"{done:,} of {int(task.total):,}, about {_spoken(left)} left")
+        if task.total:
+            return Text(f"0 of {int(task.total):,}, {_spoken(past)} so far")
+        return Text(f"{done:,} in {_spoken(past)}" if done else f"{_spoken(past)} so far")
 
 
-class _Board:
-    """The running stages, in the order of their last reports."""
+class _Board(Progress):
+    """The stages that run. As a line, it shows the one that moved last."""
 
     def __init__(self) -> None:
-        self._stages: list[_Stage] = []
-        self._lock = threading.Lock()
-        self._spinner = Spinner("dots")
+        name, self._far = TextColumn("{task.description}", markup=False), _Far()
+        super().__init__(
+            SpinnerColumn(), name, BarColumn(_WIDTH), self._far, console=err, transient=True, refresh_per_second=8
+        )
+        self._moved: list[TaskID] = []
 
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[Advance]:
-        one = self.begin(name, total)
+        one = self.add_task(name, total=total)
+        self._moved.append(one)
         try:
-            yield lambda count: self.move(one, one.done + count, total)
+            yield lambda count: self.move(one, advance=count)
         finally:
-            with self._lock:
-                self._stages.remove(one)
+            self._moved = [other for other in self._moved if other != one]
+            self.remove_task(one)
 
-    def begin(self, name: str, total: int | None) -> _Stage:
-        one = _Stage(name, total)
-        with self._lock:
-            self._stages.append(one)
-        return one
-
-    def move(self, one: _Stage, done: int, total: int | None) -> None:
-        one.done, one.total = done, total
-        with self._lock:
-            self._stages.remove(one)
-            self._stages.append(one)
+    def move(self, one: TaskID, **how: Any) -> None:
+        self._moved = [*(other for other in self._moved if other != one), one]
+        self.update(one, **how)
 
     def line(self) -> str:
-        """Return a line on the stage of the last report; "" if no stage runs."""
-        with self._lock:
-            return f"{self._stages[-1].name}: {self._stages[-1].far}" if self._stages else ""
-
-    def bars(self) -> Table:
-        """Return all stages as a table for a terminal."""
-        table = Table.grid(padding=(0, 1))
-        with self._lock:
-            for one in self._stages:
-                bar = ProgressBar(one.total, one.done, width=_WIDTH) if one.total else ""
-                table.add_row(self._spinner, one.name, bar, one.far)
-        return table
+        with suppress(IndexError, KeyError):  # the stage has just ended
+            task = self._tasks[self._moved[-1]]
+            return f"{task.description}: {self._far.render(task)}"
+        return ""
 
 
 @contextmanager
-def _showing(board: _Board) -> Iterator[None]:
+def _showing() -> Iterator[_Board]:
+    """Yield a board, and show it until the block ends: on a terminal as bars, elsewhere as a line now and then."""
+    board, ended = _Board(), threading.Event()
     if not err.shows_progress:
-        yield
-        return
-    if sys.stderr.isatty() and err.is_interactive:
-        with Live(console=err, transient=True, get_renderable=board.bars, refresh_per_second=8):
-            yield
-        return
-    ended = threading.Event()
-    lines = threading.Thread(target=_print_lines, args=(board, ended), daemon=True)
-    lines.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        lines.join()
+        yield board
+    elif sys.stderr.isatty() and err.is_interactive:
+        with board:
+            yield board
+    else:
+        lines = threading.Thread(target=_print_lines, args=(board, ended), daemon=True)
+        lines.start()
+        try:
+            yield board
+        finally:
+            ended.set()
+            lines.join()
 
 
 def _print_lines(board: _Board, ended: threading.Event) -> None:

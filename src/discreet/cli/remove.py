@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import counted, err, explained, out, print_json
+from discreet.cli.output import counted, err, explained, out, print_json, say
 from discreet.cli.progress import doing
 from discreet.cli.unit_names import check_filled, unknown_unit
 from discreet.errors import UsageError
-from discreet.operations.erasure import ErasureReport, erasure_report
+from discreet.operations.erasure import erasure_report
 from discreet.system.words import quoted
 from discreet.vault import Vault
 
@@ -296,20 +296,4 @@ def erasure_report_(
     if as_json:
         print_json(report)
         return
-    out.print(f"The individual '{report.unit}' in the vault at {vault}", markup=False)
-    out.print(f"  {_what_happened(report)}", markup=False)
-    if report.spent is not None:
-        out.print(f"  Charges of the individual: epsilon {report.spent:.4g} of {report.granted:g}.", markup=False)
-    out.print("What remains, and why:")
-    for one in report.remains:
-        out.print(f"  - {one.what}\n    {one.why}.", markup=False)
-
-
-def _what_happened(report: ErasureReport) -> str:
-    held = f"The vault has {counted(report.documents, 'document')} of the individual"
-    if not report.knows:
-        return "No individual of this name is in the vault, and none is erased."
-    if report.erased is None:
-        return f"Not erased. {held}."
-    when = report.erased.replace("T", " ").removesuffix("+00:00")
-    return f"Erased on {when} UTC with {counted(report.erased_documents, 'document')}. {held}."
+    say("erased.txt", report=report, vault=vault)

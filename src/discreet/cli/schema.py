@@ -11,7 +11,7 @@ import typer
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from discreet.cli.app import app, complete_from
+from discreet.cli.app import DECLARED, app, complete_from
 from discreet.cli.output import err, explained, out
 from discreet.errors import UnknownName
 from discreet.parameters import read_attributes
@@ -19,55 +19,6 @@ from discreet.plugins import COMMANDS, PluginCommand, load_usable
 from discreet.system.plain import Sparse, is_required, key_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_PRINTED = {
-    "add": "cli.add:AdditionShown",
-    "add-preview": "cli.add:PreviewShown",
-    "algorithms": "cli.algorithms:AlgorithmList",
-    "algorithms-show": "cli.algorithms:AlgorithmInFull",
-    "answer": "algorithms.base:AnswerShown",
-    "ask-plan": "cli.kinds:QuestionPriced",
-    "audit-log-verify": "cli.audit_log:LogVerified",
-    "backup": "cli.backup:BackupMade",
-    "budget": "cli.budget:VaultBudget",
-    "budget-analyst": "vault.budget_report:PublicBudget",
-    "close-log": "cli.close_log:LogClosed",
-    "demo": "cli.demo:Demonstration",
-    "desk-link": "cli.desk_link:DeskLink",
-    "doctor": "cli.doctor:Examination",
-    "erasure-report": "operations.erasure:ErasureReport",
-    "error": "cli.output:ErrorShown",
-    "export-vectors": "cli.export:VectorsWritten",
-    "init": "cli.init:VaultMade",
-    "key-accept-copy": "cli.key_output:CopyAccepted",
-    "key-approve": "cli.key_output:Approval",
-    "key-deny": "cli.key_output:Denial",
-    "key-extend": "cli.key_output:KeyWithMeter",
-    "key-issue": "cli.key_output:KeyWithSecret",
-    "key-list": "cli.key_output:KeyList",
-    "key-requests": "cli.key_output:RequestList",
-    "key-revoke": "cli.key_output:KeyWithMeter",
-    "key-rotate": "cli.key_output:KeyWithSecret",
-    "key-show": "cli.key_output:KeyWithMeter",
-    "ledger": "cli.ledger:ReleaseList",
-    "list-batches": "cli.listing:BatchList",
-    "list-documents": "cli.listing:DocumentList",
-    "list-units": "cli.listing:UnitList",
-    "plan": "planning.plan:GrantPlan",
-    "public": "cli.public:PublicCorpus",
-    "code": "cli.code:RecordsCoded",
-    "codebook-check": "cli.codebook:CodesChecked",
-    "codebook-show": "cli.codebook:BookShown",
-    "readmit": "cli.remove:Readmitted",
-    "remove": "cli.remove:DocumentsErased",
-    "report": "operations.report:ReportShown",
-    "restore": "cli.backup:VaultRestored",
-    "synthesize": "cli.synthesize:CorpusMade",
-    "synthesize-plan": "cli.synthesize:CorpusPriced",
-    "tune": "cli.budget:Suggestion",
-    "undo": "cli.remove:BatchErased",
-    "units-join": "cli.remove:UnitsJoined",
-}
-"""The class of each object that a built-in command prints, by the name of its schema."""
 _VARIANTS = ("", "-preview", "-plan", "-analyst", "-units", "-documents", "-batches", "-tables")
 """What an option or an argument of a command adds to the name."""
 
@@ -82,7 +33,7 @@ def list_schemas() -> dict[str, str]:
     own = {
         name: kind if ":" in kind else f"{one.module}:{kind}" for one in plugins for name, kind in one.prints.items()
     }
-    return dict(sorted((own | {name: f"discreet.{path}" for name, path in _PRINTED.items()}).items()))
+    return dict(sorted((own | {name: f"discreet.{path}" for name, path in DECLARED["prints"].items()}).items()))
 
 
 def find_schemas(command: str) -> list[str]:

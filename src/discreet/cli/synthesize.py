@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json
+from discreet.cli.output import err, explained, out, print_json, say
 from discreet.cli.parameters import Params, accept_parameters, choose_method
 from discreet.cli.progress import doing, doing_steps
 from discreet.errors import UsageError
@@ -150,16 +150,7 @@ def synthesize(
 
 def print_made(made: Synthetic, output: Path) -> None:
     """Print a summary of the corpus and its receipt."""
-    if not made.texts:
-        out.print("No text was common enough to be released: the corpus is empty. It is paid nevertheless.")
-    clusters = len({text.keyword for text in made.texts if text.keyword})
-    by = f", by {clusters} clusters" if clusters else ""
-    out.print(f"{len(made.kept)} texts kept of {len(made.texts)} written{by}: {output}", markup=False)
-    out.print(
-        f"  receipt: epsilon {made.receipt.epsilon:.4g}, delta {made.receipt.delta:g}; {made.receipt.relation} of one "
-        f"'{made.receipt.unit}'; made by {made.receipt.payment}; {receipt_path(output)}",
-        markup=False,
-    )
+    say("corpus.txt", made=made, out=output, beside=receipt_path(output))
 
 
 def what_helps(vault: Path, parameters: SynthesisAlgorithm[Any]) -> str:

@@ -26,7 +26,7 @@ from discreet.privacy.account import Account, CorpusAccount, UnitAccount
 from discreet.privacy.accounting import Budget, Spending, check_affordable, largest
 from discreet.privacy.costs import ZeroConcentrated
 from discreet.privacy.filter import PrivacyFilter, Receipt
-from discreet.privacy.mechanisms.vectors import NoisyVectors, Placed
+from discreet.privacy.mechanisms.vectors import NoisyVectors
 from discreet.privacy.noise import Noise, SystemNoise, Whole, sample
 from discreet.privacy.partition import REPLACE_ONE, Member, assign_rows
 from discreet.privacy.private import Private
@@ -135,7 +135,11 @@ def export_vectors(source: Source, out: Path, wanted: Export, *, force: bool = F
         )
     ceiling = Budget(wanted.epsilon, wanted.delta)
     rho = most_rho(ceiling)
-    check_affordable(budget, source.ledger.spent(), wanted.epsilon, lambda epsilon: _most(epsilon, wanted.delta))
+
+    def most(epsilon: float) -> Spending:
+        return Spending.of(ZeroConcentrated(most_rho(Budget(epsilon, wanted.delta))))
+
+    check_affordable(budget, source.ledger.spent(), wanted.epsilon, most)
     matrix = draw_matrix(dimension, wanted.k, noise)
     release = NoisyVectors.calibrated(rho, matrix, wanted.rows, LARGEST, REPLACE_ONE)
     question = uuid.uuid4().hex
@@ -175,10 +179,6 @@ def check_size(dimension: int, k: int) -> None:
             f"Vectors of {dimension} numbers cannot be projected to k = {k} numbers. Expected: k between 1 and "
             f"{dimension}."
         )
-
-
-def _most(epsilon: float, delta: float) -> Spending:
-    return Spending.of(ZeroConcentrated(most_rho(Budget(epsilon, delta))))
 
 
 def most_rho(ceiling: Budget) -> float:
@@ -236,10 +236,13 @@ def _released(
     def drawn(admitted: Private[Member[_Unit]], privacy: PrivacyFilter) -> Whole:
         def remember(held: dict[int, _Unit]) -> None:
             seated.append(len(held))
-            _keep(source.folder / f"{question}.json", {row: unit.tag for row, unit in held.items()})
+            source.folder.mkdir(mode=0o700, exist_ok=True)
+            keys = json.dumps({row: unit.tag for row, unit in held.items()})
+            replace_file(source.folder / f"{question}.json", keys + "\n")
 
         paid = privacy.within(privacy.pay(release, REPLACE_ONE))
-        return paid.release(release, assign_rows(admitted, release.rows, noise, remember).map(_placed))
+        seats = assign_rows(admitted, release.rows, noise, remember)
+        return paid.release(release, seats.map(lambda held: (held[0], held[1].vector)))
 
     ledger.begin(question, "export-vectors", None)
     account: Account
@@ -252,15 +255,6 @@ def _released(
     account.settle()
     ledger.finish(question, "end")
     return vectors, account.receipt(), seated[0]
-
-
-def _placed(held: tuple[int, _Unit]) -> Placed:
-    return held[0], held[1].vector
-
-
-def _keep(file: Path, keys: dict[int, str]) -> None:
-    file.parent.mkdir(mode=0o700, exist_ok=True)
-    replace_file(file, json.dumps(keys) + "\n")
 
 
 @contextmanager

@@ -7,29 +7,11 @@ attributes that they are not stated. More of these make a small model miss what 
 from hashlib import blake2b
 
 from discreet.generation.model import VotingModel
-from discreet.generation.prompts import Layout, record_layout
+from discreet.generation.prompts import Layout, read_examples, record_layout
 
 ASK = "Write the facts of the record. If the record does not state a fact, it is not stated."
 NOT_STATED = "not stated"
-_STATED = (
-    (
-        "My name is Tom Baker and I have a swollen thumb and a runny nose. I am 61 years old. Doctor: It is "
-        "Mumpelflex, which calls for Zibber Drops.",
-        "The age is 61. The diagnosis is Mumpelflex. The treatment is Zibber Drops. The symptoms are swollen thumb, "
-        "runny nose. The allergy is not stated.",
-    ),
-    (
-        "From: Lena Ruiz. To: Ben Ode. The review of the Orly bridge was moved to Friday, since the engineer is ill.",
-        "The sender is Lena Ruiz. The day is Friday. The bridge is Orly bridge. The price is not stated. The reason is "
-        "the engineer is ill.",
-    ),
-    (
-        "Ana Costa, 43, reports itchy ears and a humming noise. She is allergic to nuts. The doctor found Brindle Ear "
-        "and prescribes warm oil.",
-        "The symptoms are itchy ears, humming noise. The age is 43. The weight is not stated. The allergy is nuts. The "
-        "diagnosis is Brindle Ear. The treatment is warm oil.",
-    ),
-)
+_STATED = read_examples("state")
 ASKING = blake2b(repr((ASK, _STATED)).encode(), digest_size=8).hexdigest()
 """The digest of the prompt. What was read with another prompt is not reused."""
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from discreet import numerics
 from discreet.config import VaultConfig
 from discreet.errors import INSTALL_MODELS, DiscreetError, MissingPart, StoreError, UnknownName, UsageError
 from discreet.generation.capabilities import check_row_independence
@@ -36,14 +37,6 @@ from discreet.generation.remote.openai_address import OpenAIAddress
 from discreet.generation.remote.openai_model import open_openai
 from discreet.generation.torch_backend.transformers_model import Decoder, TransformersModel
 from discreet.generation.vllm_model import check_vllm, open_vllm
-from discreet.numerics import (
-    choose_kernels_by_shape,
-    compute_dtype,
-    enforce_row_determinism,
-    find_doubt,
-    find_obstacle,
-    read_weights,
-)
 from discreet.plugins import DECODERS, MODELS, find_failures, find_names, load_plugin, load_usable
 from discreet.system.progress import stage
 
@@ -82,18 +75,18 @@ def _load(name: str, device: str) -> TransformersModel:
     _quiet(transformers)
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    choose_kernels_by_shape()
+    numerics.choose_kernels_by_shape()
     try:
         config = read_configuration(str(folder))
-        if obstacle := find_obstacle(config):
+        if obstacle := numerics.find_obstacle(config):
             raise UsageError(f"The model '{name}' cannot be used: {obstacle}. See: discreet doctor --model NAME.")
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        read, dtype = transformers.AutoModelForCausalLM.from_pretrained, compute_dtype(device)
-        model: Any = read_weights(read, name, folder, dtype=dtype, trust_remote_code=False)
+        read, dtype = transformers.AutoModelForCausalLM.from_pretrained, numerics.compute_dtype(device)
+        model: Any = numerics.read_weights(read, name, folder, dtype=dtype, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise UnknownName("language model (nor one within reach at that path or hub name)", name, [PACKAGED]) from error
-    enforce_row_determinism(model.to(device))
-    doubt = find_doubt(config)
+    numerics.enforce_row_determinism(model.to(device))
+    doubt = numerics.find_doubt(config)
     if doubt:
         from discreet.generation.torch_backend.decoding import check_lockstep
 
@@ -125,7 +118,7 @@ def outline_model(name: str) -> Any:
     _quiet(transformers)
     try:
         config = read_configuration(str(packaged_model_dir() if name == PACKAGED else name))
-        if find_obstacle(config):
+        if numerics.find_obstacle(config):
             return SimpleNamespace(config=config)
         with torch.device("meta"):
             return transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
@@ -296,7 +289,8 @@ def is_plugin_model(name: str) -> bool:
 
 
 def _open_plugin(plugin: str, argument: str) -> Completer:
-    factory = load_plugin(MODELS, plugin, _check_factory)
+    wrong = "it is {}, not a function that returns a model."
+    factory = load_plugin(MODELS, plugin, lambda one: "" if callable(one) else wrong.format(type(one).__name__))
     assert factory is not None  # `is_plugin_model` found it
     model = factory(argument)
     if not isinstance(model, Completer):
@@ -306,7 +300,3 @@ def _open_plugin(plugin: str, argument: str) -> Completer:
             f"{', '.join(lacking)}. Its package must return a discreet.generation.model.Completer."
         )
     return model
-
-
-def _check_factory(factory: object) -> str:
-    return "" if callable(factory) else f"it is {type(factory).__name__}, not a function that returns a model."

@@ -7,9 +7,12 @@ The parts are encoded separately, so a document cannot change the tokens of the 
 The public prompt is the one whose private text is empty.
 """
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from importlib.resources import files
+from typing import Any
 
 from discreet.errors import QuestionTooLong, UsageError
 from discreet.generation.model import Prompt, VotingModel
@@ -20,34 +23,13 @@ AFTER = "\n\nQuestion: {question}"
 SYSTEM_OF_KEYWORDS = "Answer the question with the keywords."
 KEYWORDS = "Keywords: {}"
 
-_EXAMPLES = (
-    (
-        "Tom Baker has a swollen thumb. The diagnosis is Mumpelflex, to be treated with Zibber Drops.",
-        "What is the treatment for Mumpelflex?",
-        "The treatment for Mumpelflex is Zibber Drops.",
-    ),
-    (
-        "From: Lena Ruiz. The review of the Orly bridge was moved to 4 May.",
-        "When is the review of the Orly bridge?",
-        "The review of the Orly bridge is on 4 May.",
-    ),
-    (
-        "Ana Costa reports itchy ears and a humming noise. The doctor found Brindle Ear.",
-        "Which disease causes itchy ears and a humming noise?",
-        "The disease is Brindle Ear.",
-    ),
-    (
-        "Ivo Lang suffers from Tarnic Fever, with blue lips and weak knees.",
-        "Name one symptom of Tarnic Fever.",
-        "One symptom of Tarnic Fever is blue lips.",
-    ),
-)
-"""Made-up records, questions and answers. Measured on medical_synth (docs/results/answering.md):
-without them the packaged model repeats the question, or invents."""
-_WORDS_OF_EXAMPLES = ("drops, zibber", "4, may", "brindle, ear", "blue, lips")
-"""The keywords of each example's answer, in alphabetical order as released ones. With them and `SYSTEM_OF_KEYWORDS`,
-the packaged model answers 12 of 24 questions from keywords, and 6 without (docs/results/answering.md)."""
 
+def read_examples(name: str) -> tuple[Any, ...]:
+    """Return the examples of a prompt (`examples.toml`), as tuples of texts."""
+    return tuple(one if isinstance(one, str) else tuple(one) for one in _EXAMPLES[name])
+
+
+_EXAMPLES = tomllib.loads(files("discreet.generation").joinpath("examples.toml").read_text(encoding="utf-8"))
 DOCUMENT_TOKENS = 160
 """Tokens for each unit's passage. Of the notes of medical_synth, 95 in 100 fit whole."""
 
@@ -109,10 +91,12 @@ def layout(
     Raises:
         QuestionTooLong: if question, documents and answer together do not fit the context length of the model.
     """
-    records = map(KEYWORDS.format, _WORDS_OF_EXAMPLES) if keywords else (record for record, *_ in _EXAMPLES)
+    records = (
+        map(KEYWORDS.format, _EXAMPLES["keywords"]) if keywords else (record for record, *_ in _EXAMPLES["answer"])
+    )
     examples = [
         (BEFORE.format(question=asked) + record + AFTER.format(question=asked), answer)
-        for record, (_, asked, answer) in zip(records, _EXAMPLES, strict=True)
+        for record, (_, asked, answer) in zip(records, _EXAMPLES["answer"], strict=True)
     ]
     opening, closing = model.chat(SYSTEM_OF_KEYWORDS if keywords else SYSTEM, examples)
     made = Layout(
@@ -132,25 +116,7 @@ def layout(
 
 
 REWRITE = "Rewrite the record as short facts. Leave out names of people, dates and numbers."
-_REWRITTEN = (
-    (
-        "My name is Tom Baker and I have a swollen thumb and a runny nose. Doctor: I looked at the swollen thumb of "
-        "Tom Baker. It is Mumpelflex, which calls for Zibber Drops.",
-        "The diagnosis is Mumpelflex. The treatment for Mumpelflex is Zibber Drops. The symptoms of Mumpelflex are "
-        "swollen thumb, runny nose.",
-    ),
-    (
-        "From: Lena Ruiz. To: Ben Ode. The review of the Orly bridge was moved to Friday, since the engineer is ill.",
-        "The review of the Orly bridge is moved to Friday. The reason is that the engineer is ill.",
-    ),
-    (
-        "Ana Costa, 43, reports itchy ears and a humming noise. The doctor found Brindle Ear and prescribes warm oil.",
-        "The diagnosis is Brindle Ear. The treatment for Brindle Ear is warm oil. The symptoms of Brindle Ear are "
-        "itchy ears, humming noise.",
-    ),
-)
-"""Short facts that name their subject. Records agree on these words more often than on the words of long sentences, and
-a small model reads them with fewer errors (docs/results/synthesis.md)."""
+_REWRITTEN = read_examples("rewrite")
 REWRITING = blake2b(repr((REWRITE, _REWRITTEN)).encode(), digest_size=8).hexdigest()
 """The digest of the prompt. Texts that were written with another prompt are not reused."""
 
@@ -190,21 +156,6 @@ def record_layout(
 
 WRITE = "Write what you are asked for, in one sentence."
 VARY = "Write another text like the one you are given: of the same kind, with some other details."
-_WRITTEN = (
-    ("a note of a doctor", "A patient with a swollen thumb and a runny nose has Mumpelflex; she gets Zibber Drops."),
-    ("a message to colleagues", "The review of the Orly bridge was moved to Friday because the engineer is ill."),
-    ("a review of a film", "The Long Harbour is slow at first, but its last half hour is worth the ticket."),
-)
-_VARIED = (
-    (
-        "A patient with a swollen thumb and a runny nose has Mumpelflex; she gets Zibber Drops.",
-        "A man with itchy ears and a humming noise was found to have Brindle Ear; the treatment is warm oil.",
-    ),
-    (
-        "The review of the Orly bridge was moved to Friday because the engineer is ill.",
-        "The visit to the Orly tunnel was put off until Monday, since nobody has the keys.",
-    ),
-)
 
 
 def write_layout(model: VotingModel, about: str, max_tokens: int) -> Layout:
@@ -213,7 +164,7 @@ def write_layout(model: VotingModel, about: str, max_tokens: int) -> Layout:
     Raises:
         UsageError: if description and text together do not fit the context length of the model.
     """
-    opening, closing = model.chat(WRITE, _WRITTEN)
+    opening, closing = model.chat(WRITE, read_examples("write"))
     return check_fit(
         model, Layout(tuple(opening), tuple(closing), len(model.encode(about)), model.pad_token), max_tokens
     )
@@ -225,7 +176,7 @@ def vary_layout(model: VotingModel, text_tokens: int, max_tokens: int) -> Layout
     Raises:
         UsageError: if the two texts together do not fit the context length of the model.
     """
-    opening, closing = model.chat(VARY, _VARIED)
+    opening, closing = model.chat(VARY, read_examples("vary"))
     return check_fit(model, Layout(tuple(opening), tuple(closing), text_tokens, model.pad_token), max_tokens)
 
 

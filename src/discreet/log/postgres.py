@@ -191,16 +191,12 @@ def alone_by_server(engine: Engine, name: str, key: bytes) -> Iterator[None]:
     with connection:
         try:
             with explained(_EXPLAINED):
-                _wait(connection, number)
+                connection.execute(text(_NOTICE))
+                while not connection.execute(text("select pg_try_advisory_lock(:key)"), number).scalar():
+                    time.sleep(PAUSE)
             yield
         finally:
             _let_go(connection, number)
-
-
-def _wait(connection: Connection, number: dict[str, int]) -> None:
-    connection.execute(text(_NOTICE))
-    while not connection.execute(text("select pg_try_advisory_lock(:key)"), number).scalar():
-        time.sleep(PAUSE)
 
 
 def _let_go(connection: Connection, number: dict[str, int]) -> None:

@@ -16,8 +16,8 @@ KEY, RESTORED = "units.key", "restored.json"
 LEAST_ROOM = 2**30
 """The free bytes that a vault needs: an export or a rewrite of the store makes a second copy."""
 _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs")
-_LEFT_OVER = ("vault.json.new", "*.part", "*/*.part", ".adding.*")
-_BESIDE = (".vault-*", ".backup-*", ".restore-*", ".move-*")
+_LEFT_OVER = ("*.part", "*/*.part", ".adding.*")
+_BESIDE = (".vault-*", ".backup-*", ".restore-*")
 
 
 def check_key(folder: Path, settings: VaultConfig) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def check_disk(folder: Path, least: int = LEAST_ROOM) -> Iterator[Finding]:
     free, wanted = shutil.disk_usage(folder).free, max(least, held)
     said = f"{free / 2**30:.1f} GiB are free on the vault's disk"
     if free < wanted:
-        yield warning("disk", f"{said}; {wanted / 2**30:.1f} GiB are needed.", "Free disk space, or: discreet move")
+        yield warning("disk", f"{said}; {wanted / 2**30:.1f} GiB are needed.", "Free disk space.")
     else:
         yield sound("disk", f"{said}.")
 

@@ -29,7 +29,7 @@ from discreet.system.sharing import ANSWERING
 STORE, RUN = "store", Path("synthesis/run.jsonl")
 _KEPT_OF_SYNTHESIS = Path("synthesis/done.json")
 _LEFT_OUT = ("synthesis", "synthesis-simulated", "claims", "readings", "codes", STORE)
-_TEMPORARY = (f"{LEDGER}*", "vault.json.new", "*.part", ".*", "adding.*", "flight.*", ANSWERING)
+_TEMPORARY = (f"{LEDGER}*", "*.part", ".*", "adding.*", "flight.*", ANSWERING)
 
 
 def copy_files(folder: Path, target: Path, settings: VaultConfig) -> None:

@@ -6,29 +6,12 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from discreet import __version__
+from discreet import __version__, numerics
 from discreet.config import VaultConfig, read_config
 from discreet.errors import DiscreetError, NoSuchVault, StoreError, UsageError, VaultVersionError
 from discreet.generation.loading import find_slowness, is_plugin_model, outline_model
 from discreet.generation.remote.openai_address import OpenAIAddress
-from discreet.numerics import (
-    INSTRUCTIONS,
-    compute_dtype,
-    find_context,
-    find_doubt,
-    find_obstacle,
-    find_window,
-    probe_machine,
-)
-from discreet.operations import models
-from discreet.operations.check_folder import (
-    check_disk,
-    check_key,
-    check_left_over,
-    check_network,
-    check_origin,
-    check_rights,
-)
+from discreet.operations import check_folder, models
 from discreet.operations.check_ledger import check_ledger, utc_now
 from discreet.operations.check_store import check_store
 from discreet.operations.findings import Finding, problem, sound, warning
@@ -56,17 +39,20 @@ def examine(folder: Path, *, expect: int = 0, now: datetime | None = None) -> li
         findings.append(problem("settings", str(error), "Restore vault.json from a backup. It cannot be made again."))
     else:
         findings += _guarded("ledger", lambda: check_ledger(folder, settings, now or utc_now(), expect))
-        findings += _guarded("key", lambda: check_key(folder, settings)) if settings.payment == "unit" else []
+        findings += (
+            _guarded("key", lambda: check_folder.check_key(folder, settings)) if settings.payment == "unit" else []
+        )
         findings += _guarded("store", lambda: check_store(folder, settings))
         findings += _guarded("model", lambda: _models(settings))
         findings += _guarded("processor", lambda: _processor(settings))
-        findings += _guarded("versions", lambda: _versions(settings))
+        said = f"discreet {__version__}, Python {platform.python_version()}, vault format {settings.version}"
+        findings.append(sound("versions", f"{said}."))
     for name, check in (
-        ("permissions", check_rights),
-        ("disk", check_disk),
-        ("file system", check_network),
-        ("left over", check_left_over),
-        ("origin", check_origin),
+        ("permissions", check_folder.check_rights),
+        ("disk", check_folder.check_disk),
+        ("file system", check_folder.check_network),
+        ("left over", check_folder.check_left_over),
+        ("origin", check_folder.check_origin),
     ):
         findings += _guarded(name, lambda check=check: check(folder))  # type: ignore[misc]
     return findings
@@ -88,16 +74,18 @@ def examine_model(name: str) -> list[Finding]:
         return found
     model = outline_model(name)
     config = model.config
-    if obstacle := find_obstacle(config):
+    if obstacle := numerics.find_obstacle(config):
         return [*found, problem("type", f"{config.model_type}: {obstacle}.", "Take another model.")]
-    doubt, window = find_doubt(config), find_window(config)
+    doubt, window = numerics.find_doubt(config), numerics.find_window(config)
     found.append(
         warning("type", f"{config.model_type}: {doubt}.", "The first question of each shape takes five times as long.")
         if doubt
         else sound("type", f"{config.model_type}: it is tested, and needs no check of its rows at each shape.")
     )
     windows = f", of which some layers see the last {window:,}" if window else ""
-    found.append(sound("context", f"A prompt and its answer have at most {find_context(config):,} tokens{windows}."))
+    found.append(
+        sound("context", f"A prompt and its answer have at most {numerics.find_context(config):,} tokens{windows}.")
+    )
     for device in ("cpu", "cuda"):
         slow = find_slowness(model, device)
         where = "On a processor" if device == "cpu" else "On a GPU"
@@ -107,6 +95,11 @@ def examine_model(name: str) -> list[Finding]:
             else sound(device, f"{where} it runs fast.")
         )
     return found
+
+
+def _key_and_store(folder: Path, settings: VaultConfig) -> list[Finding]:
+    key = _guarded("key", lambda: check_folder.check_key(folder, settings)) if settings.payment == "unit" else []
+    return key + _guarded("store", lambda: check_store(folder, settings))
 
 
 def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
@@ -142,9 +135,9 @@ def _processor(settings: VaultConfig) -> Iterator[Finding]:
     import torch
 
     able = torch.cpu.get_capabilities()
-    kinds = [name for name in (*INSTRUCTIONS, "avx512_f", "avx2") if able.get(name)]
+    kinds = [name for name in (*numerics.INSTRUCTIONS, "avx512_f", "avx2") if able.get(name)]
     said = f"{able.get('cpu_name') or platform.machine()} ({', '.join(kinds) or 'no vectors that are known'})"
-    digest, computed = probe_machine(), str(compute_dtype()).removeprefix("torch.")
+    digest, computed = numerics.probe_machine(), str(numerics.compute_dtype()).removeprefix("torch.")
     yield sound("processor", f"{said}, {computed}: public rows keep their bits in any order; their digest is {digest}.")
 
 
@@ -169,11 +162,6 @@ def _engine(name: str) -> Finding:
     return problem("model", f"No server listens at {endpoint}. Questions are refused.", "Start the model's server.")
 
 
-def _versions(settings: VaultConfig) -> Iterator[Finding]:
-    said = f"discreet {__version__}, Python {platform.python_version()}, vault format {settings.version}"
-    yield sound("versions", f"{said}.")
-
-
 def check_copy(folder: Path) -> list[Finding]:
     """Check the parts of a copy that a restored vault needs: ledger, key and store. Return the problems.
 
@@ -182,8 +170,7 @@ def check_copy(folder: Path) -> list[Finding]:
     """
     settings = read_config(folder)
     found = [] if settings.ledger else _guarded("ledger", lambda: check_ledger(folder, settings, utc_now()))
-    found += _guarded("key", lambda: check_key(folder, settings)) if settings.payment == "unit" else []
-    found += _guarded("store", lambda: check_store(folder, settings))
+    found += _key_and_store(folder, settings)
     return [one for one in found if one.level == "problem"]
 
 

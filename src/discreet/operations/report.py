@@ -237,14 +237,15 @@ def gather(path: Path) -> Report:
     """
     findings = examine(path)
     vault = Vault.open(path)
-    settings, erased = vault.settings, erasures(path)
+    settings, erased, public = vault.settings, erasures(path), path / "public.jsonl"
+    stored = stored_dimension(settings, path / "store") is not None
     return Report(
         path.resolve().name,
         utc_now().isoformat(timespec="seconds"),
         settings,
         vault.budget(),
-        _documents(vault),
-        _units(vault),
+        vault.store.count_documents() if stored else 0,
+        vault.store.count_units() if stored else 0,
         tuple(corpora(path, settings)),
         tuple(erased),
         {
@@ -254,23 +255,5 @@ def gather(path: Path) -> Report:
         {"discreet": __version__, "Python": platform.python_version(), "vault format": str(settings.version)}
         | models.versions(PACKAGES),
         tuple(findings),
-        _public_corpus(path),
+        digest_of(public.read_bytes()) if public.is_file() else "",
     )
-
-
-def _documents(vault: Vault) -> int:
-    return vault.store.count_documents() if _has_store(vault) else 0
-
-
-def _units(vault: Vault) -> int:
-    return vault.store.count_units() if _has_store(vault) else 0
-
-
-def _has_store(vault: Vault) -> bool:
-    """Return whether anything was ever added. Without a store, opening one would load the embedder."""
-    return stored_dimension(vault.settings, vault.path / "store") is not None
-
-
-def _public_corpus(folder: Path) -> str:
-    copy = folder / "public.jsonl"
-    return digest_of(copy.read_bytes()) if copy.is_file() else ""

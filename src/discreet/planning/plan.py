@@ -7,23 +7,11 @@ from typing import Any
 from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.retrieval import PRICE, PrivateRAG
 from discreet.errors import UsageError
+from discreet.planning import prices
 from discreet.planning.grants import check_delta, check_people, suggested_delta
-from discreet.planning.prices import (
-    KINDS,
-    LIKELY,
-    SURELY,
-    VOCABULARY,
-    QuestionKind,
-    agreement,
-    grant_for,
-    price,
-    shared,
-    times,
-    vault_budget,
-)
 from discreet.planning.statistics import StatisticRow, statistic_rows
 from discreet.privacy.accounting import Budget
-from discreet.system.notebook_html import plan_html
+from discreet.system.markup import fill
 from discreet.system.plain import KEY, Sparse, to_plain
 
 FOUND = 0.01
@@ -148,7 +136,7 @@ class GrantPlan:
         return to_plain(self)
 
     def _repr_html_(self) -> str:
-        return plan_html(self.describe())
+        return fill("plan.html", plan=self.describe())
 
 
 def make_plan(
@@ -175,50 +163,50 @@ def make_plan(
     suggested = suggested_delta(people)
     delta = suggested if delta is None else delta
     check_delta(delta)
-    budget, used = vault_budget(epsilon, delta), min(used, people)
-    rows = tuple(_row(kind, budget, people, used) for kind in KINDS)
-    wanted = tuple(_wanted(kind, budget, people, used, questions) for kind in KINDS) if questions else ()
+    budget, used = prices.vault_budget(epsilon, delta), min(used, people)
+    rows = tuple(_row(kind, budget, people, used) for kind in prices.KINDS)
+    wanted = tuple(_wanted(kind, budget, people, used, questions) for kind in prices.KINDS) if questions else ()
     one = min(epsilon, rows[0].epsilon if rows[0].times else PRICE)
     odds = tuple(Odds(prior, posterior(prior, one, delta), posterior(prior, epsilon, delta)) for prior in PRIORS)
     statistics = statistic_rows(budget, people)
     return GrantPlan(people, epsilon, delta, suggested, used, rows, odds, questions, wanted, statistics)
 
 
-def _row(kind: QuestionKind, budget: Budget, people: int, used: int) -> Row:
+def _row(kind: prices.QuestionKind, budget: Budget, people: int, used: int) -> Row:
     algorithm, voters = kind.algorithm, kind.algorithm.inner.voters
     try:
-        inner, rounds = _fitting(algorithm, budget).count_votes(budget, VOCABULARY)
+        inner, rounds = _fitting(algorithm, budget).count_votes(budget, prices.VOCABULARY)
     except UsageError:  # the whole grant is too small for one question
         return Row(kind.name, kind.what, kind.all_pay, 0.0, 0, 0, voters, None, None)
-    likely = agreement(inner, rounds, LIKELY)
-    each = times(budget, rounds.plan.max_cost) if likely is not None else 0
+    likely = prices.agreement(inner, rounds, prices.LIKELY)
+    each = prices.times(budget, rounds.plan.max_cost) if likely is not None else 0
     vault = each if kind.all_pay else people * each // used
     return Row(
         kind.name,
         kind.what,
         kind.all_pay,
-        price(budget, rounds.plan.max_cost),
+        prices.price(budget, rounds.plan.max_cost),
         each,
         vault,
         voters,
         likely,
-        agreement(inner, rounds, SURELY),
+        prices.agreement(inner, rounds, prices.SURELY),
     )
 
 
 def _fitting(algorithm: PrivateRAG, budget: Budget) -> PrivateRAG:
     """Return the algorithm at its default cost, or at the cost of the whole grant if the grant is smaller."""
-    if budget.admits(algorithm.calibrate(budget, VOCABULARY).plan.max_cost):
+    if budget.admits(algorithm.calibrate(budget, prices.VOCABULARY).plan.max_cost):
         return algorithm
     return replace(algorithm, epsilon=None, uses=1)
 
 
-def _wanted(kind: QuestionKind, budget: Budget, people: int, used: int, questions: int) -> Wanted:
+def _wanted(kind: prices.QuestionKind, budget: Budget, people: int, used: int, questions: int) -> Wanted:
     uses = questions if kind.all_pay else max(1, -(-questions * used // people))
-    grant = grant_for(kind.algorithm, budget, uses)
+    grant = prices.grant_for(kind.algorithm, budget, uses)
     try:
-        inner, rounds = shared(kind.algorithm, budget, uses)
+        inner, rounds = prices.shared(kind.algorithm, budget, uses)
     except UsageError:
         return Wanted(kind.name, kind.what, uses, None, None, grant)
-    likely = agreement(inner, rounds, LIKELY)
-    return Wanted(kind.name, kind.what, uses, price(budget, rounds.plan.max_cost), likely, grant)
+    likely = prices.agreement(inner, rounds, prices.LIKELY)
+    return Wanted(kind.name, kind.what, uses, prices.price(budget, rounds.plan.max_cost), likely, grant)

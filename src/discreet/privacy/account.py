@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.privacy.accounting import Budget, Spending
@@ -144,22 +144,16 @@ class _Forfeited:
         return "no answer: the question failed on documents"
 
 
-class CorpusAccount:
-    """The account of a question for which every unit of the vault pays, within the question's own budget.
+class _OneFilter:
+    """An account whose payments, if there are any, go through one filter. Parameters: see `CorpusAccount`."""
 
-    Args:
-        ledger: the record of all charges.
-        ceiling: the question's own budget.
-        question: the question's id in the ledger.
-        unit: the word for a privacy unit on the receipt.
-        noise: the operating system's if None; seeded noise needs a ledger of a simulation.
-    """
+    _filters: ClassVar[type[PrivacyFilter]] = PrivacyFilter
 
     def __init__(
         self, ledger: Ledger, ceiling: Budget, question: str, *, unit: str = "document", noise: Noise | None = None
     ) -> None:
         self._ledger = ledger
-        self._filter = PrivacyFilter(ledger, ceiling, question, unit=unit, noise=noise)
+        self._filter = self._filters(ledger, ceiling, question, unit=unit, noise=noise)
 
     @property
     def budget(self) -> Budget:
@@ -170,6 +164,25 @@ class CorpusAccount:
     def noise(self) -> Noise:
         """The source of randomness of the mechanisms."""
         return self._filter.noise
+
+    def settle(self) -> None:
+        """Do nothing: nothing was reserved."""
+
+    def receipt(self) -> Receipt:
+        """Return the cost of the question for every unit; of a baseline, a receipt without a guarantee."""
+        return self._filter.receipt()
+
+
+class CorpusAccount(_OneFilter):
+    """The account of a question for which every unit of the vault pays, within the question's own budget.
+
+    Args:
+        ledger: the record of all charges.
+        ceiling: the question's own budget.
+        question: the question's id in the ledger.
+        unit: the word for a privacy unit on the receipt.
+        noise: the operating system's if None; seeded noise needs a ledger of a simulation.
+    """
 
     def admit(
         self, members: Private[Member[S]], most: Spending, *, disjoint: bool = False
@@ -187,9 +200,6 @@ class CorpusAccount:
         """Refuse: an algorithm with a guarantee must pay."""
         raise must_pay()
 
-    def settle(self) -> None:
-        """Do nothing: nothing was reserved."""
-
     def forfeit(self, costs: Sequence[Cost]) -> None:
         """Charge every unit what a question could have cost, since it failed on documents: the engine, or another step.
 
@@ -204,10 +214,6 @@ class CorpusAccount:
             with suppress(BudgetExhausted):  # the ceiling is reached, or another question has used up the budget
                 self._filter.pay(_Forfeited(cost), REPLACE_ONE)
 
-    def receipt(self) -> Receipt:
-        """Return the cost of the question for every unit."""
-        return self._filter.receipt()
-
 
 class FreeAccount(CorpusAccount):
     """The account of an algorithm with a guarantee that reads no document: it opens no value and charges no unit."""
@@ -217,24 +223,10 @@ class FreeAccount(CorpusAccount):
         raise DiscreetError("The algorithm declares Payment.NOTHING, and charges units. Declare how it pays.")
 
 
-class UnpaidAccount:
+class UnpaidAccount(_OneFilter):
     """The account of a baseline, without payment and guarantee. Parameters: see `CorpusAccount`."""
 
-    def __init__(
-        self, ledger: Ledger, ceiling: Budget, question: str, *, unit: str = "document", noise: Noise | None = None
-    ) -> None:
-        self._ledger = ledger
-        self._filter = NotPrivateFilter(ledger, ceiling, question, unit=unit, noise=noise)
-
-    @property
-    def budget(self) -> Budget:
-        """The budget of the vault. Nothing of it is spent."""
-        return self._ledger.budget
-
-    @property
-    def noise(self) -> Noise:
-        """The source of randomness of the mechanisms."""
-        return self._filter.noise
+    _filters = NotPrivateFilter
 
     def admit(
         self, members: Private[Member[S]], most: Spending, *, disjoint: bool = False
@@ -249,13 +241,6 @@ class UnpaidAccount:
     def unpaid(self) -> PrivacyFilter:
         """Return the filter that opens values without payment."""
         return self._filter
-
-    def settle(self) -> None:
-        """Do nothing: nothing was paid."""
-
-    def receipt(self) -> Receipt:
-        """Return a receipt without a guarantee."""
-        return self._filter.receipt()
 
 
 def must_pay() -> DiscreetError:

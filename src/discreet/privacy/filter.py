@@ -18,7 +18,7 @@ from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.private import Change, Private, unseal
 from discreet.privacy.transcript import APART as APART
 from discreet.privacy.transcript import Transcript
-from discreet.system.notebook_html import receipt_html
+from discreet.system.markup import fill
 from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
 
 
@@ -460,7 +460,7 @@ class Receipt:
         return to_plain(self.shown())
 
     def _repr_html_(self) -> str:
-        return receipt_html(self.describe())
+        return fill("receipt.html", receipt=self.describe())
 
 
 @dataclass(frozen=True)

@@ -25,33 +25,11 @@ from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import MemoryLedger, UnitLedger, public_texts
 from discreet.privacy.noise import Noise
 from discreet.privacy.transcript import Transcript
-from discreet.query.admission import (
-    Odometer,
-    check_ceiling,
-    check_counted,
-    check_declared,
-    check_payment,
-    check_plan,
-    question_budget,
-    require_opt_in,
-    simulation_budget,
-    times,
-    unit_cost,
-)
+from discreet.query import admission, recall
 from discreet.query.answer_cache import AnswerCache, Released, alone_with
 from discreet.query.execution import Execution
 from discreet.query.latency import AT_ONCE, Pace
 from discreet.query.public_context import PublicContext, propose
-from discreet.query.recall import (
-    ALIKE,
-    RELATED,
-    find_released,
-    keep_answer,
-    public_record,
-    releases_of,
-    repeat_answer,
-    tell_apart,
-)
 from discreet.questions.joins import check_plain
 from discreet.questions.request import check_known, request_of_statistic, under_schema
 from discreet.questions.sentences import normalize_question, searched, with_choices
@@ -209,9 +187,9 @@ class QueryPipeline:
         """Answer a question: see `Vault.ask`."""
         request = self._validate(question, algorithm, options)
         parts, budget = self._parts, self._parts.ledger.budget
-        uses = times(budget, parts.ledger.spent(), request.plan)
+        uses = admission.times(budget, parts.ledger.spent(), request.plan)
         answered = self._recall(request) or self._answer_once(request)
-        cost = unit_cost(budget, answered.receipt, uses)
+        cost = admission.unit_cost(budget, answered.receipt, uses)
         return replace(answered, remaining=self.left, cost=cost, understood=_understood(request))
 
     def estimate(self, question: str, algorithm: Algorithm, options: AskOptions, *, admit: bool = True) -> Price:
@@ -241,23 +219,23 @@ class QueryPipeline:
     ) -> Answer:
         """Answer a question without paying: see `Vault.simulate`."""
         parts = self._parts
-        check_declared(algorithm)
+        admission.check_declared(algorithm)
         model = (model or parts.model) if algorithm.spec.needs_model else NO_MODEL
         question = normalize_question(question)
         unit = parts.settings.unit_field
         asked = algorithm
-        known = find_released(history, question, algorithm) if history else None
+        known = recall.find_released(history, question, algorithm) if history else None
         if known is None and isinstance(algorithm, Statistic):
             algorithm = self._under_schema(algorithm)
-            known = find_released(history, question, algorithm) if history else None
+            known = recall.find_released(history, question, algorithm) if history else None
         if known:
-            return repeat_answer(known, unit)
-        related = history.related(question, RELATED, ALIKE) if history else []
+            return recall.repeat_answer(known, unit)
+        related = history.related(question, recall.RELATED, recall.ALIKE) if history else []
         plan = algorithm.plan((ledger or parts.ledger).budget, model.vocabulary_size)
         ceiling = plan.ceiling if plan else Budget(1.0, parts.settings.delta)
-        granted = simulation_budget(algorithm, ceiling, parts.ledger.budget)
+        granted = admission.simulation_budget(algorithm, ceiling, parts.ledger.budget)
         ledger = ledger or MemoryLedger(granted, simulation=True)
-        query = _query(question, algorithm, public_record(related, public, question))
+        query = _query(question, algorithm, recall.public_record(related, public, question))
         by_unit = algorithm.spec.payment is Payment.EACH_UNIT
         if proposing is not None and Input.PROPOSALS in algorithm.spec.inputs:
             algorithm = propose_answers(algorithm, propose(question, proposing, related, algorithm, model))
@@ -267,7 +245,7 @@ class QueryPipeline:
             secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, noise, self._assumed(algorithm)
         )
         answered = execution.answer(self._corpus(algorithm), model, ledger)
-        return keep_answer(history, question, algorithm, answered, asked) if history else answered
+        return recall.keep_answer(history, question, algorithm, answered, asked) if history else answered
 
     def read_texts(self, question: str, texts: PublicTexts, reader: RAG) -> Answer:
         """Answer from public texts, for free."""
@@ -284,10 +262,10 @@ class QueryPipeline:
         return Landed(self._parts.history.as_it_is(), ledger.spent(), ledger.transcript())
 
     @property
-    def odometer(self) -> Odometer:
+    def odometer(self) -> admission.Odometer:
         """The most that the questions to these parts may have cost any one unit: public."""
         ledger, asked = self._parts.ledger, frozenset(self._parts.asked)
-        return Odometer(ledger.budget, ledger.spent_at_most(asked), len(asked))
+        return admission.Odometer(ledger.budget, ledger.spent_at_most(asked), len(asked))
 
     @property
     def left(self) -> float | None:
@@ -299,14 +277,14 @@ class QueryPipeline:
     def _validate(self, question: str, algorithm: Algorithm, options: AskOptions) -> Prepared:
         """Refuse an invalid question, from public values alone. Return it with its plan."""
         parts, question = self._parts, normalize_question(question)
-        check_declared(algorithm)
+        admission.check_declared(algorithm)
         if isinstance(algorithm, Statistic):
             check_plain(algorithm, question)  # first: a release to other tests is no answer
-        check_payment(algorithm, parts.settings, parts.path)
+        admission.check_payment(algorithm, parts.settings, parts.path)
         if isinstance(algorithm, Themes) and not algorithm.values:  # without them it has no price
             algorithm = self._under_schema(algorithm)
         algorithm = with_choices(algorithm, question)
-        require_opt_in(algorithm, options.not_private)
+        admission.require_opt_in(algorithm, options.not_private)
         check_askable(parts.path, parts.settings, algorithm, parts.ledger.budget)
         asked = self._planned(Prepared(question, algorithm, None, options))
         if isinstance(algorithm, Statistic) and self._known(asked) is not None:
@@ -319,7 +297,7 @@ class QueryPipeline:
         """Return a request with its plan, if the plan is sound."""
         algorithm = request.algorithm
         plan = algorithm.plan(self._parts.ledger.budget, ANY_VOCABULARY) if algorithm.spec.private else None
-        check_plan(algorithm, plan)
+        admission.check_plan(algorithm, plan)
         return replace(request, plan=plan)
 
     def _under_schema(self, algorithm: Algorithm) -> Algorithm:
@@ -340,7 +318,7 @@ class QueryPipeline:
     def _recall(self, request: Prepared) -> Answer | None:
         """Return the earlier answer to this question, if it may be used and has all required parts."""
         known = self._known(request)
-        return repeat_answer(known, self._parts.settings.unit_field) if known else None
+        return recall.repeat_answer(known, self._parts.settings.unit_field) if known else None
 
     def _known(self, request: Prepared) -> Released | None:
         """Return the release that answers a question: in its own words, or with the attribute of the schema."""
@@ -348,22 +326,22 @@ class QueryPipeline:
             return None
         landed, question = request.options.landed, request.question
         history = landed.history if landed else self._parts.history
-        before = find_released(history, question, request.asked) if request.asked else None
-        return before or find_released(history, question, _as_kept(request))
+        before = recall.find_released(history, question, request.asked) if request.asked else None
+        return before or recall.find_released(history, question, _as_kept(request))
 
     def _answer_once(self, request: Prepared) -> Answer:
         """Return a new answer. Of several askers of one question, one pays. The others wait for its release."""
         if request.options.anew or not self._remembers(request):
             return self._pay(request, lambda: self._related(request, others=True) if self._remembers(request) else [])
         parts = self._parts
-        with alone_with(request.question, tell_apart(request.algorithm), parts.flight_secret, parts.ledger):
+        with alone_with(request.question, recall.tell_apart(request.algorithm), parts.flight_secret, parts.ledger):
             # Another asker may have paid meanwhile.
             return self._recall(request) or self._pay(request, lambda: self._related(request))
 
     def _pay(self, request: Prepared, related: Callable[[], list[Released]]) -> Answer:
         """Return a new answer: admitted, run, paid and recorded."""
         parts, algorithm = self._parts, request.algorithm
-        check_ceiling(request.plan, request.options.ceiling)
+        admission.check_ceiling(request.plan, request.options.ceiling)
         ceiling = self._admit(request)  # a refusal comes before the model is loaded
         if algorithm.spec.needs_model:
             parts.load()
@@ -375,7 +353,7 @@ class QueryPipeline:
             if request.options.public and request.plan and algorithm.spec.needs_model
             else None
         )
-        query = _query(request.question, algorithm, public_record(before, texts, request.question))
+        query = _query(request.question, algorithm, recall.public_record(before, texts, request.question))
         by_unit, unit = parts.settings.payment == "unit", parts.settings.unit_field
         model = parts.model if algorithm.spec.needs_model else NO_MODEL
         check_ready(model)
@@ -393,7 +371,7 @@ class QueryPipeline:
         parts.ledger.finish(execution.id, answered.stopped)
         if parts.settings.history and request.plan:
             kept, pace = _as_kept(request), request.options.pace
-            answered = keep_answer(parts.history, request.question, kept, answered, request.asked, pace)
+            answered = recall.keep_answer(parts.history, request.question, kept, answered, request.asked, pace)
         used = texts.digest if texts else ""
         receipt = answered.receipt and replace(answered.receipt, reused=len(before), public_corpus=used)
         return replace(answered, receipt=receipt, unable=answered.counts.unable if answered.counts else unable)
@@ -411,7 +389,7 @@ class QueryPipeline:
         return request.options.reuse and self._parts.settings.history and request.plan is not None
 
     def _related(self, request: Prepared, *, others: bool = False) -> list[Released]:
-        return self._parts.history.related(request.question, RELATED, ALIKE, others=others)
+        return self._parts.history.related(request.question, recall.RELATED, recall.ALIKE, others=others)
 
     def _assumed(self, algorithm: Algorithm) -> tuple[str, ...]:
         """Return what the answer takes for granted about what read or coded the documents, if that is used."""
@@ -431,10 +409,10 @@ class QueryPipeline:
         """Return the question's own budget, if it can be paid."""
         ledger, landed = self._parts.ledger, request.options.landed
         spent = landed.spent if landed else ledger.spent()
-        budget = question_budget(request.algorithm, ledger.budget, spent, ANY_VOCABULARY)
+        budget = admission.question_budget(request.algorithm, ledger.budget, spent, ANY_VOCABULARY)
         if isinstance(request.algorithm, Statistic) and self._parts.settings.history:
             unable, history = self._unable(request.plan, landed), landed.history if landed else self._parts.history
-            check_counted(request.algorithm, unable, releases_of(history), ledger.budget)
+            admission.check_counted(request.algorithm, unable, recall.releases_of(history), ledger.budget)
         return budget
 
 

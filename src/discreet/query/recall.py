@@ -10,18 +10,9 @@ from itertools import combinations
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from discreet.algorithms.base import Algorithm, Answer, Figure, GeneratedAnswer
+from discreet.algorithms.statistics import counts
 from discreet.algorithms.statistics.cells import Counted, Reckon
 from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person
-from discreet.algorithms.statistics.counts import (
-    Compare,
-    Count,
-    Difference,
-    Share,
-    say_count,
-    say_difference,
-    say_share,
-    say_shares,
-)
 from discreet.algorithms.statistics.labelled import Key, LabelledSample, Widened, key_of, minus
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.text.normalize import ARTICLES, LABELS, LINKS, words_of
@@ -234,7 +225,7 @@ class Releases:
         self._direct: dict[Region, Sum] = dict(before._direct) if before else {}
         for number, released in enumerate(releases, max(self._counted, default=-1) + 1):
             statistic = statistic_of(released) if released.counts else None
-            if not isinstance(statistic, Count | Share | Difference) or released.counts is None:
+            if not isinstance(statistic, counts.Count | counts.Share | counts.Difference) or released.counts is None:
                 continue
             if len(released.counts.counts) != statistic.cells:
                 continue
@@ -257,7 +248,7 @@ class Releases:
             checked = {key: sample.check(said) for key, said in _checked(statistic, asked, weights)}
             counted = Widened(counted.counts, counted.deviations, counted.gaussian, counted.unable, checked)
         text, table = _say(statistic, counted, weights)
-        if isinstance(statistic, Share) and sample is None:
+        if isinstance(statistic, counts.Share) and sample is None:
             text, table = statistic.with_words((text, table))
         if sample is not None and any(one.pooled for one in checked.values()):
             text = f"{text} {_POOLED}"
@@ -376,13 +367,13 @@ _POOLED = (
 
 def asked_of(statistic: Statistic) -> list[Condition]:
     """Return the sets whose numbers answer a statistic, in the order in which `_say` reads them; none if none do."""
-    if type(statistic) is Count:
+    if type(statistic) is counts.Count:
         return [statistic.members]
     base = statistic.base
     groups: list[tuple[Condition, ...]] = [(statistic.apart(one),) for one in getattr(statistic, "groups", ())]
-    if isinstance(statistic, Difference):
+    if isinstance(statistic, counts.Difference):
         return [narrowed(base, *group) for group in groups]
-    if not isinstance(statistic, Share):
+    if not isinstance(statistic, counts.Share):
         return []
     held = statistic.apart(statistic.condition)
     return [one for group in groups or [()] for one in (narrowed(base, *group, held), narrowed(base, *group))]
@@ -396,7 +387,7 @@ def _checked(
     The tests of declared fields are left out: the texts of a sample have none.
     """
     yield from ((key_of(weights), _said(one)) for weights, one in zip(sums, asked, strict=True))
-    if isinstance(statistic, Share):
+    if isinstance(statistic, counts.Share):
         held = of_person(~statistic.read(statistic.condition))
         for yes, of, whole in zip(sums[::2], sums[1::2], asked[1::2], strict=True):
             yield key_of(minus(of, yes)), _said(narrowed(whole, held))
@@ -409,13 +400,13 @@ def _said(condition: Condition) -> Sequence[Condition]:
 
 def _say(statistic: Statistic, counted: Counted, sums: list[dict[int, int]]) -> tuple[str, list[Figure]]:
     """Return the answer of a statistic from the sums of its regions."""
-    if isinstance(statistic, Compare):
-        return say_shares(counted, statistic.groups, list(zip(sums[::2], sums[1::2], strict=True)))
-    if isinstance(statistic, Share):
-        return say_share(counted, *sums)
-    if isinstance(statistic, Difference):
-        return say_difference(counted, statistic.groups, (sums[0], sums[1]))
-    return say_count(counted, sums[0])
+    if isinstance(statistic, counts.Compare):
+        return counts.say_shares(counted, statistic.groups, list(zip(sums[::2], sums[1::2], strict=True)))
+    if isinstance(statistic, counts.Share):
+        return counts.say_share(counted, *sums)
+    if isinstance(statistic, counts.Difference):
+        return counts.say_difference(counted, statistic.groups, (sums[0], sums[1]))
+    return counts.say_count(counted, sums[0])
 
 
 # --- answers without information --------------------------------------------------------------------------------------

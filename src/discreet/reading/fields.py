@@ -27,20 +27,10 @@ FORMS = "2026-01-31, 31.01.2026, 31 January 2026 or Jan 31, 2026"
 _MONTHS = {
     word: number
     for number, words in enumerate(
-        (
-            "january jan januar janvier enero ene",
-            "february feb februar février fev febrero",
-            "march mar märz mrz mars marzo",
-            "april apr avril avr abril abr",
-            "may mai mayo",
-            "june jun juni juin junio",
-            "july jul juli juillet julio",
-            "august aug août agosto ago",
-            "september sep sept septembre septiembre",
-            "october oct oktober okt octobre octubre",
-            "november nov novembre noviembre",
-            "december dec dezember dez décembre diciembre dic",
-        ),
+        """january jan januar janvier enero ene|february feb februar février fev febrero|march mar märz mrz mars marzo
+        |april apr avril avr abril abr|may mai mayo|june jun juni juin junio|july jul juli juillet julio
+        |august aug août agosto ago|september sep sept septembre septiembre|october oct oktober okt octobre octubre
+        |november nov novembre noviembre|december dec dezember dez décembre diciembre dic""".split("|"),
         1,
     )
     for word in words.split()

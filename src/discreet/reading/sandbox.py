@@ -26,15 +26,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, TypeVar
 
-from discreet.reading.documents import (
-    DAMAGED,
-    ENCRYPTED,
-    ENCRYPTED_OR_OLD,
-    READERS,
-    SMALL,
-    TOO_LARGE,
-    read_xlsx,
-)
+from discreet.reading import documents
 from discreet.reading.records import Doubtful, FoundFile, ReadingOptions, Unreadable, kind_of
 
 _Form = TypeVar("_Form")
@@ -54,7 +46,7 @@ TOO_LONG = "reading takes too long: split it into several files"
 DIED = "the reading process ended: the file is damaged, or needs too much memory"
 UNSOUND = "damaged"
 _DOUBTFUL = "its encoding is in doubt. Give it: --encoding NAME"
-_BELIEVED = (DAMAGED, ENCRYPTED, ENCRYPTED_OR_OLD, TOO_LARGE, _DOUBTFUL)
+_BELIEVED = (documents.DAMAGED, documents.ENCRYPTED, documents.ENCRYPTED_OR_OLD, documents.TOO_LARGE, _DOUBTFUL)
 
 
 class Sandbox:
@@ -90,7 +82,7 @@ class Sandbox:
         with file.path.open("rb") as opened:
             data = opened.read(LARGEST + 1)
         if not data or len(data) > LARGEST:
-            raise Unreadable(TOO_LARGE if data else "empty")
+            raise Unreadable(documents.TOO_LARGE if data else "empty")
         for frame in self.frames(kind_of(file.path), data, options):
             try:
                 yield TypeAdapter(form).validate_python(frame)
@@ -222,16 +214,16 @@ def main() -> None:
 def _answer(kind: str, data: bytes, options: ReadingOptions) -> Iterator[dict[str, object]]:
     reason = ""
     try:
-        for found in READERS[kind](data, options):
+        for found in documents.READERS[kind](data, options):
             yield found if isinstance(found, dict) else asdict(found)
     except Doubtful:
         reason = _DOUBTFUL
     except Unreadable as error:
         reason = str(error)
     except MemoryError:
-        reason = TOO_LARGE
+        reason = documents.TOO_LARGE
     except Exception:
-        reason = DAMAGED
+        reason = documents.DAMAGED
     yield {"end": reason}
 
 
@@ -247,9 +239,9 @@ def _make_ready(kind: str, ocr: bool) -> None:
 
         made = io.BytesIO()
         Workbook().save(made)
-        list(read_xlsx(made.getvalue(), ReadingOptions()))
-    elif kind in READERS:
-        list(_answer(kind, SMALL, ReadingOptions(ocr=ocr)))
+        list(documents.read_xlsx(made.getvalue(), ReadingOptions()))
+    elif kind in documents.READERS:
+        list(_answer(kind, documents.SMALL, ReadingOptions(ocr=ocr)))
     import_module("chardetng_py")
     import_module("xml.etree.ElementTree").fromstring("<a>&#65;</a>")
 

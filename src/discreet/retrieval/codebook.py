@@ -292,7 +292,7 @@ def _as_field(attribute: Attribute) -> str:
 
 def packaged_books() -> tuple[str, ...]:
     """Return the names of the packaged codebooks."""
-    return tuple(sorted(one.name.removesuffix(".yaml") for one in _books() if one.name.endswith(".yaml")))
+    return tuple(sorted(one.stem for one in _BOOKS.glob("*.yaml")))
 
 
 def find_book(name: str | Path) -> Codebook:
@@ -303,16 +303,13 @@ def find_book(name: str | Path) -> Codebook:
     """
     path = Path(name)
     if str(name) in packaged_books():
-        path = Path(str(files("discreet"))) / "books" / f"{name}.yaml"
+        path = _BOOKS / f"{name}.yaml"
     elif path.suffix not in (".yaml", ".yml", ".json") and not path.exists():
         raise UnknownName("packaged codebook", str(name), packaged_books())
     return Codebook.read(path)
 
 
-def _books() -> list[Path]:
-    return list((Path(str(files("discreet"))) / "books").iterdir())
-
-
+_BOOKS = Path(str(files("discreet"))) / "books"
 _EXAMPLE = "attributes: [{name: disease}, {name: age, type: number, unit: years}]"
 
 

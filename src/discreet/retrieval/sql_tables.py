@@ -60,11 +60,7 @@ class Words(TypeDecorator[str]):
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:
         """Return what makes a text."""
-        return None if dialect.name == "sqlite" else _decoded
-
-
-def _decoded(value: bytes | None) -> str | None:
-    return None if value is None else value.decode()
+        return None if dialect.name == "sqlite" else lambda value: None if value is None else value.decode()
 
 
 TABLES = MetaData()

@@ -24,7 +24,16 @@ ALL = -1
 
 
 @dataclass(frozen=True)
-class BatchEntry:
+class StoreEntry:
+    """What a list of a store has of a batch, a unit or a document."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return the entry as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class BatchEntry(StoreEntry):
     """The documents of one addition.
 
     Attributes:
@@ -43,13 +52,9 @@ class BatchEntry:
     replaced: int
     sources: tuple[str, ...]
 
-    def describe(self) -> dict[str, Any]:
-        """Return the entry as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class UnitEntry:
+class UnitEntry(StoreEntry):
     """A unit of a vault.
 
     Attributes:
@@ -63,13 +68,9 @@ class UnitEntry:
     first: int
     last: int
 
-    def describe(self) -> dict[str, Any]:
-        """Return the entry as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class DocumentEntry:
+class DocumentEntry(StoreEntry):
     """A document without its text.
 
     Attributes:
@@ -85,10 +86,6 @@ class DocumentEntry:
     batch: int
     source: str
     fields: dict[str, str | int | float]
-
-    def describe(self) -> dict[str, Any]:
-        """Return the entry as plain data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

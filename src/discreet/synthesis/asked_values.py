@@ -17,34 +17,13 @@ _SENTENCE = re.compile(r"\b(?:is|are|was|were)\b")
 """A verb: what the model wrote is another sentence, and no value."""
 _NUMBER = re.compile(r"(?<![\w.,])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?![\d]|[.,]\d)", re.ASCII)
 _AFTER = re.compile(r"[\s-]*([^\W\d_]+|%|°\s?[CF]|[€$£])")
-_UNITS = (
-    "years year yrs yr y",
-    "months month",
-    "weeks week",
-    "days day",
-    "hours hour h hrs",
-    "minutes minute min mins",
-    "seconds second s",
-    "kg kilograms kilogram kilos kilo",
-    "g grams gram",
-    "mg milligrams milligram",
-    "lb lbs pounds pound",
-    "cm centimetres centimeters",
-    "mm millimetres millimeters",
-    "m metres meters",
-    "km kilometres kilometers",
-    "inches inch",
-    "feet foot ft",
-    "ml millilitres milliliters",
-    "l litres liters",
-    "% percent",
-    "€ euros euro eur",
-    "$ dollars dollar usd",
-    "£ gbp",
-    "mmhg",
-    "bpm",
-    "°c",
-    "°f",
+_UNITS = tuple(
+    " ".join(group.split())
+    for group in """years year yrs yr y; months month; weeks week; days day; hours hour h hrs; minutes minute min mins;
+seconds second s; kg kilograms kilogram kilos kilo; g grams gram; mg milligrams milligram; lb lbs pounds pound; cm
+centimetres centimeters; mm millimetres millimeters; m metres meters; km kilometres kilometers; inches inch;
+feet foot ft; ml millilitres milliliters; l litres liters; % percent; € euros euro eur; $ dollars dollar usd; £
+gbp; mmhg; bpm; °c; °f""".split(";")
 )
 """Spellings of common units. A number with another unit than the schema's is left out: nothing is converted."""
 

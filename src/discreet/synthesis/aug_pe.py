@@ -29,20 +29,12 @@ from discreet.privacy.mechanisms.counting import NoisySum
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Change, Private
 from discreet.retrieval.vectors import LARGEST
-from discreet.synthesis.base import (
-    CorpusPlan,
-    Public,
-    SynthesisAlgorithm,
-    SynthesisInputs,
-    SyntheticText,
-    UnitTexts,
-    Whole,
-)
+from discreet.synthesis import base
 from discreet.synthesis.dp_synrag import of_use
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugPE(SynthesisAlgorithm["AugPEPlan"]):
+class AugPE(base.SynthesisAlgorithm["AugPEPlan"]):
     """Parameters of Algorithm 1. All of them are public, and so is every text before it is voted on.
 
     Attributes:
@@ -73,7 +65,7 @@ class AugPE(SynthesisAlgorithm["AugPEPlan"]):
         if not self.about.strip():
             raise UsageError("Say what kind of texts the public model is to write first: --about 'a note of a doctor'.")
 
-    def check(self, public: Public) -> None:
+    def check(self, public: base.Public) -> None:
         """Check that both prompts fit the model."""
         write_layout(public.model, self.about, self.tokens)
         vary_layout(public.model, self.tokens, self.tokens)
@@ -86,7 +78,7 @@ class AugPE(SynthesisAlgorithm["AugPEPlan"]):
             votes=Votes(NoisySum.calibrated(rho / self.generations, population, 1, ADD_REMOVE_ONE), self.generations),
         )
 
-    def make(self, inputs: SynthesisInputs["AugPEPlan"]) -> list[SyntheticText]:
+    def make(self, inputs: base.SynthesisInputs["AugPEPlan"]) -> list[base.SyntheticText]:
         """Run Algorithm 1. Texts are kept like votes: a vote refers to the texts of its generation."""
         votes, public, once = inputs.plan.votes, inputs.public, inputs.checkpoint.once
         paid = inputs.privacy.within(inputs.privacy.pay(votes, ADD_REMOVE_ONE))
@@ -102,7 +94,7 @@ class AugPE(SynthesisAlgorithm["AugPEPlan"]):
             counts = once(f"votes {generation}", partial(_counted, paid, votes.each, cast))
             best = most_votes(written, counts, self.texts)
         inputs.on_progress("votes", self.generations, self.generations)
-        return of_use(self.task, public.model, [SyntheticText(text) for text in best])
+        return of_use(self.task, public.model, [base.SyntheticText(text) for text in best])
 
     def population(
         self, generation: int, best: Sequence[str], model: ScoringModel, on_texts: Callable[[int, int], None]
@@ -151,7 +143,7 @@ class Votes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugPEPlan(CorpusPlan):
+class AugPEPlan(base.CorpusPlan):
     """The votes of a run, with their noise."""
 
     votes: Votes
@@ -192,7 +184,7 @@ class AugPEPlan(CorpusPlan):
             )
 
 
-def vote(unit: UnitTexts, among: NDArray[np.float64], places: int) -> Whole:
+def vote(unit: base.UnitTexts, among: NDArray[np.float64], places: int) -> base.Whole:
     """Return the vote of a unit: 1 for the text that is nearest to one of its own; the first of equally near texts.
 
     Args:
@@ -211,7 +203,7 @@ def vote(unit: UnitTexts, among: NDArray[np.float64], places: int) -> Whole:
     return cast
 
 
-def whole(public: Public, texts: Sequence[str]) -> NDArray[np.float64]:
+def whole(public: base.Public, texts: Sequence[str]) -> NDArray[np.float64]:
     """Return the vectors of public texts in whole numbers, shape (texts, dimension)."""
     return np.rint(public.embedder.embed(list(texts)).astype(np.float64) * LARGEST)
 
@@ -222,6 +214,6 @@ def most_votes(texts: Sequence[str], counts: Sequence[int], most: int) -> list[s
     return [texts[place] for place in order[:most]]
 
 
-def _counted(paid: PrivacyFilter, votes: NoisySum, cast: Private[Whole]) -> list[int]:
+def _counted(paid: PrivacyFilter, votes: NoisySum, cast: Private[base.Whole]) -> list[int]:
     counts: list[int] = paid.release(votes, cast).tolist()
     return counts

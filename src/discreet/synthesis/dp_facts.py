@@ -24,15 +24,7 @@ from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.mechanisms.counting import KeywordCounts
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.synthesis.base import (
-    CorpusPlan,
-    Fact,
-    Public,
-    SynthesisAlgorithm,
-    SynthesisInputs,
-    SyntheticText,
-    UnitTexts,
-)
+from discreet.synthesis import base
 from discreet.synthesis.dp_synrag import First, check_first, check_overlap, numbered, of_use, ordered, places
 from discreet.synthesis.fact_extraction import sentences
 
@@ -41,7 +33,7 @@ KEYWORD_SHARE = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPFacts(SynthesisAlgorithm["FactsPlan"]):
+class DPFacts(base.SynthesisAlgorithm["FactsPlan"]):
     """Parameters.
 
     Attributes:
@@ -81,7 +73,7 @@ class DPFacts(SynthesisAlgorithm["FactsPlan"]):
         """The tokens that facts are written in, and those that are read."""
         return self.tokens, self.text_tokens
 
-    def check(self, public: Public) -> None:
+    def check(self, public: base.Public) -> None:
         """Check that the prompt fits the model."""
         rewrite_layout(public.model, self.text_tokens, self.tokens)
 
@@ -96,7 +88,7 @@ class DPFacts(SynthesisAlgorithm["FactsPlan"]):
             first=self.first,
         )
 
-    def make(self, inputs: SynthesisInputs["FactsPlan"]) -> list[SyntheticText]:
+    def make(self, inputs: base.SynthesisInputs["FactsPlan"]) -> list[base.SyntheticText]:
         """Count keywords, count facts, and write the released facts as texts."""
         plan, privacy, once, model = inputs.plan, inputs.privacy, inputs.checkpoint.once, inputs.public.model
         for_keywords, for_facts = (privacy.pay(counted, ADD_REMOVE_ONE) for counted in (plan.counts, plan.stated))
@@ -111,7 +103,7 @@ class DPFacts(SynthesisAlgorithm["FactsPlan"]):
         return of_use(self.task, model, texts(order, counts))
 
 
-def pairs(unit: UnitTexts, order: Sequence[str], most: int, overlap: int) -> frozenset[str]:
+def pairs(unit: base.UnitTexts, order: Sequence[str], most: int, overlap: int) -> frozenset[str]:
     """Return the pairs (keyword, fact) of a unit, at most `overlap` times `most`, each as one string."""
     numbers = numbered([[word] for word in order])
     own = [order[place] for place in places(unit, numbers)[:overlap]]
@@ -122,17 +114,17 @@ def pairs(unit: UnitTexts, order: Sequence[str], most: int, overlap: int) -> fro
     )
 
 
-def texts(order: Sequence[str], counts: Mapping[str, int]) -> list[SyntheticText]:
+def texts(order: Sequence[str], counts: Mapping[str, int]) -> list[base.SyntheticText]:
     """Return a text for each keyword with a released fact; the facts of most units come first. Public."""
-    found: dict[str, list[Fact]] = {keyword: [] for keyword in order}
+    found: dict[str, list[base.Fact]] = {keyword: [] for keyword in order}
     for pair in sorted(counts, key=lambda pair: (-counts[pair], pair)):
         keyword, kind, value = json.loads(pair)
         found[keyword].append((kind, value))
-    return [SyntheticText(sentences(facts), keyword) for keyword, facts in found.items() if facts]
+    return [base.SyntheticText(sentences(facts), keyword) for keyword, facts in found.items() if facts]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactsPlan(CorpusPlan):
+class FactsPlan(base.CorpusPlan):
     """The two counts of a run, with their noise.
 
     Attributes:

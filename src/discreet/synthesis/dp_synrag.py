@@ -18,8 +18,8 @@ from discreet.algorithms.logit_sum import Shape, Writers, check_shape, drawn, he
 from discreet.algorithms.text.normalize import keywords
 from discreet.engines.ray import RayModel, run_concurrently
 from discreet.errors import BadData, UsageError
-from discreet.generation.model import Prompt, ScoringModel
-from discreet.generation.prompts import DOCUMENT_TOKENS, judge_layout, rewrite_layout
+from discreet.generation.model import ScoringModel
+from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, judge_layout, rewrite_layout
 from discreet.generation.torch_backend.length_buckets import in_order, map_in_buckets
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import PrivacyFilter
@@ -29,17 +29,7 @@ from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, AggregatedLogits, 
 from discreet.privacy.partition import ADD_REMOVE_ONE, InEachCluster, filters, partition_by_cluster
 from discreet.privacy.private import Private
 from discreet.retrieval.embedding import Embedder, meaning
-from discreet.synthesis.base import (
-    Checkpoint,
-    CorpusPlan,
-    Public,
-    Ranked,
-    SynthesisAlgorithm,
-    SynthesisInputs,
-    SyntheticText,
-    TextPiece,
-    UnitTexts,
-)
+from discreet.synthesis import base
 
 First = Literal["surprising", "rare"]
 
@@ -77,7 +67,7 @@ def check_overlap(overlap: int, keywords: int) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPSynRAG(SynthesisAlgorithm["SynRAGPlan"]):
+class DPSynRAG(base.SynthesisAlgorithm["SynRAGPlan"]):
     """Parameters of Algorithm 1, by the paper's letters.
 
     Attributes:
@@ -122,7 +112,7 @@ class DPSynRAG(SynthesisAlgorithm["SynRAGPlan"]):
         """The keywords that count, of the tokens that are read."""
         return self.keywords, self.text_tokens
 
-    def check(self, public: Public) -> None:
+    def check(self, public: base.Public) -> None:
         """Check that the prompt fits the model, and that an embedder that merges keywords represents their meaning."""
         rewrite_layout(public.model, self.text_tokens, self.tokens)
         if self.alike < 1:
@@ -153,13 +143,13 @@ class DPSynRAG(SynthesisAlgorithm["SynRAGPlan"]):
         """Return whether a text is kept, given the keywords of its cluster: if it has one of them."""
         return not keywords(text).isdisjoint(words)
 
-    def make(self, inputs: SynthesisInputs["SynRAGPlan"]) -> list[SyntheticText]:
+    def make(self, inputs: base.SynthesisInputs["SynRAGPlan"]) -> list[base.SyntheticText]:
         """Run Algorithm 1."""
         return synthesize(self, inputs)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SynRAGPlan(CorpusPlan):
+class SynRAGPlan(base.CorpusPlan):
     """The releases of a run, with their noise.
 
     Attributes:
@@ -248,7 +238,7 @@ def ranked_keywords(
     texts: Sequence[str],
     most: int,
     text_tokens: int,
-) -> Iterator[tuple[int, Ranked]]:
+) -> Iterator[tuple[int, base.Ranked]]:
     """Yield the `most` most surprising words of each text, with the text's position, one text after the other.
 
     Args:
@@ -263,18 +253,19 @@ def ranked_keywords(
         return
     shared = model.encode(BEFORE)
 
-    def read(room: int, block: list[list[int]]) -> list[Ranked]:
-        losses = model.token_nll(shared, [_padded(model, tuple(own), room) for own in block]).tolist()
+    def read(room: int, block: list[list[int]]) -> list[base.Ranked]:
+        laid_out = Layout((), (), room, model.pad_token)
+        losses = model.token_nll(shared, [laid_out.prompt(own) for own in block]).tolist()
         return [_ranked(model, own, nats[room - len(own) :], most) for own, nats in zip(block, losses, strict=True)]
 
     yield from map_in_buckets(model, texts, text_tokens, _BATCH, read)
 
 
-def _by_a_worker(model: ScoringModel, texts: list[str], most: int, text_tokens: int) -> list[Ranked]:
+def _by_a_worker(model: ScoringModel, texts: list[str], most: int, text_tokens: int) -> list[base.Ranked]:
     return in_order(ranked_keywords(model, texts, most, text_tokens))
 
 
-def _ranked(model: ScoringModel, tokens: Sequence[int], surprise: Sequence[float], most: int) -> Ranked:
+def _ranked(model: ScoringModel, tokens: Sequence[int], surprise: Sequence[float], most: int) -> base.Ranked:
     pieces = [model.decode([token]) for token in tokens]
     owner = [place for place, piece in enumerate(pieces) for _ in piece]
     found: dict[str, float] = {}
@@ -284,11 +275,6 @@ def _ranked(model: ScoringModel, tokens: Sequence[int], surprise: Sequence[float
             found[word] = max(nats, found.get(word, 0.0))
     best = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return tuple((word, round(nats, 3)) for word, nats in best[:most])
-
-
-def _padded(model: ScoringModel, tokens: tuple[int, ...], length: int) -> Prompt:
-    padding = length - len(tokens)
-    return Prompt((model.pad_token,) * padding + tokens, padding)
 
 
 # --- steps 1 (b) and (c): soft clusters by released keywords, each around its centre ----------------------------------
@@ -333,20 +319,20 @@ def merged(order: Sequence[str], embedder: Embedder, alike: float) -> list[list[
     return [[order[number] for number in own] for own in found]
 
 
-def places(unit: UnitTexts, numbers: Mapping[str, int]) -> list[int]:
+def places(unit: base.UnitTexts, numbers: Mapping[str, int]) -> list[int]:
     """Return the clusters of a unit, in the common order."""
     return sorted({numbers[word] for word in unit.ranked if word in numbers})
 
 
 def near_the_centre(
-    members: Private[TextPiece], paid: PrivacyFilter, centre: NoisySum, threshold: ThresholdChoice, once: Once
-) -> Private[TextPiece]:
+    members: Private[base.TextPiece], paid: PrivacyFilter, centre: NoisySum, threshold: ThresholdChoice, once: Once
+) -> Private[base.TextPiece]:
     """Keep the members near a noisy centre, about as many as wanted. `once` keeps the drawn values."""
     drawn: list[int] = once("centre", lambda: paid.release(centre, members.map(lambda p: p.vector)).tolist())
     middle = np.array(drawn, dtype=np.int64)
     length = max(1.0, float(np.linalg.norm(middle)))
 
-    def level(piece: TextPiece) -> int:
+    def level(piece: base.TextPiece) -> int:
         own = max(1.0, float(np.linalg.norm(piece.vector)))
         likeness = int(np.dot(piece.vector, middle)) / own / length
         return next(place for place, least in enumerate(LEVELS) if likeness >= least)
@@ -461,7 +447,7 @@ def _room(model: ScoringModel, task: str) -> int:
     return model.context_length - len(laid_out.shared) - len(laid_out.tail) - len(_words(model, task))
 
 
-def of_use(task: str, model: ScoringModel, texts: Sequence[SyntheticText]) -> list[SyntheticText]:
+def of_use(task: str, model: ScoringModel, texts: Sequence[base.SyntheticText]) -> list[base.SyntheticText]:
     """Mark the texts that are useless for a task as not kept; without a task, return the texts unchanged."""
     if not task:
         return list(texts)
@@ -474,7 +460,7 @@ def of_use(task: str, model: ScoringModel, texts: Sequence[SyntheticText]) -> li
 _ONE = np.ones(1, dtype=np.int64)
 
 
-def synthesize(parameters: DPSynRAG, inputs: SynthesisInputs[SynRAGPlan]) -> list[SyntheticText]:
+def synthesize(parameters: DPSynRAG, inputs: base.SynthesisInputs[SynRAGPlan]) -> list[base.SyntheticText]:
     """Run Algorithm 1; return all texts, kept or not."""
     plan, privacy, once, model = inputs.plan, inputs.privacy, inputs.checkpoint.once, inputs.public.model
     paid = privacy.within(privacy.pay(plan.counts, ADD_REMOVE_ONE))
@@ -496,14 +482,14 @@ def synthesize(parameters: DPSynRAG, inputs: SynthesisInputs[SynRAGPlan]) -> lis
     ]
     written = run_concurrently(model, works, lambda done: inputs.on_progress("clusters", done, len(keywords)))
     found = [
-        SyntheticText(text, own[0], parameters.keeps(text, own))
+        base.SyntheticText(text, own[0], parameters.keeps(text, own))
         for own, texts in zip(keywords, written, strict=True)
         for text in texts
     ]
     return of_use(parameters.task, model, found)
 
 
-def _group_keywords(parameters: DPSynRAG, counts: Mapping[str, int], public: Public) -> list[list[str]]:
+def _group_keywords(parameters: DPSynRAG, counts: Mapping[str, int], public: base.Public) -> list[list[str]]:
     """Return the released keywords, by cluster."""
     order = ordered(counts, parameters.clusters, parameters.first, public.model)
     return merged(order, public.embedder, parameters.alike) if parameters.alike < 1 else [[word] for word in order]
@@ -518,21 +504,18 @@ class _Cluster:
     keywords: Sequence[str]
     model: ScoringModel
     paid: PrivacyFilter
-    checkpoint: Checkpoint
+    checkpoint: base.Checkpoint
 
-    def make(self, members: Private[UnitTexts]) -> list[str]:
+    def make(self, members: Private[base.UnitTexts]) -> list[str]:
         """Return the texts of the cluster, written now unless they were before."""
-        about = members.map(self._choose_text)
+        about = members.map(lambda unit: unit.about(self.keywords))
         return self.checkpoint.once(f"text {self.keywords[0]}", partial(self._write, about))
-
-    def _choose_text(self, unit: UnitTexts) -> TextPiece:
-        return unit.about(self.keywords)
 
     def _once(self, name: str, draw: Callable[[], Any]) -> Any:
         # Each draw is kept by itself. A second draw after a failure that depends on the first would reveal it.
         return self.checkpoint.once(f"{name} {self.keywords[0]}", draw)
 
-    def _write(self, members: Private[TextPiece]) -> list[str]:
+    def _write(self, members: Private[base.TextPiece]) -> list[str]:
         """Return the texts; none if, by a noisy count, the units are too few for their votes to exceed the noise."""
         parameters, plan, paid = self.parameters, self.plan, self.paid
         (counted,) = self._once("size", lambda: paid.release(plan.size, members.map(lambda _: _ONE)).tolist())

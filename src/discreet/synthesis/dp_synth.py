@@ -24,19 +24,12 @@ from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, TokenPrice
 from discreet.privacy.partition import ADD_REMOVE_ONE, InEachCluster, filters, partition_by_cluster
 from discreet.privacy.private import Private
-from discreet.synthesis.base import (
-    CorpusPlan,
-    Public,
-    SynthesisAlgorithm,
-    SynthesisInputs,
-    SyntheticText,
-    UnitTexts,
-)
+from discreet.synthesis import base
 from discreet.synthesis.dp_synrag import of_use, write_texts
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPSynth(SynthesisAlgorithm["SynthPlan"]):
+class DPSynth(base.SynthesisAlgorithm["SynthPlan"]):
     """Parameters.
 
     Attributes:
@@ -63,7 +56,7 @@ class DPSynth(SynthesisAlgorithm["SynthPlan"]):
                 "not public for random subsets. Take votes, centred or clip."
             )
 
-    def check(self, public: Public) -> None:
+    def check(self, public: base.Public) -> None:
         """Check that the prompt fits the model."""
         rewrite_layout(public.model, self.text_tokens, self.tokens)
 
@@ -73,7 +66,7 @@ class DPSynth(SynthesisAlgorithm["SynthPlan"]):
         each = InEachCluster("texts of random subsets", ((TokenPrice(clip), self.tokens),), overlap=1)
         return SynthPlan(rho=rho, each=each, subsets=self.subsets, clip=clip)
 
-    def make(self, inputs: SynthesisInputs["SynthPlan"]) -> list[SyntheticText]:
+    def make(self, inputs: base.SynthesisInputs["SynthPlan"]) -> list[base.SyntheticText]:
         """Deal units to subsets, and write the texts of each subset."""
         plan, model = inputs.plan, inputs.public.model
         members = partition_by_cluster(
@@ -95,7 +88,7 @@ class DPSynth(SynthesisAlgorithm["SynthPlan"]):
             )
         ]
         written = run_concurrently(model, works, lambda done: inputs.on_progress("subsets", done, self.subsets))
-        return of_use(self.task, model, [SyntheticText(text) for texts in written for text in texts])
+        return of_use(self.task, model, [base.SyntheticText(text) for texts in written for text in texts])
 
     def write(self, texts: Private[str], model: ScoringModel, paid: PrivacyFilter, clip: float) -> list[str]:
         """Write the texts of one subset, with the prompt of DP-SynRAG, which names no keyword."""
@@ -105,7 +98,7 @@ class DPSynth(SynthesisAlgorithm["SynthPlan"]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SynthPlan(CorpusPlan):
+class SynthPlan(base.CorpusPlan):
     """The draws of a run, with their noise.
 
     Attributes:
@@ -161,7 +154,7 @@ def subset(name: str, subsets: int) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), person=b"subset", digest_size=8).digest()) % subsets
 
 
-def one_text(unit: UnitTexts) -> str:
+def one_text(unit: base.UnitTexts) -> str:
     """Return the text that a unit brings: the first by a hash, so that no content is preferred."""
     return min((piece.text for piece in unit.pieces), key=lambda text: (_digest(text), text))
 

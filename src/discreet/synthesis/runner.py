@@ -35,15 +35,8 @@ from discreet.retrieval.embedding import Embedder
 from discreet.retrieval.public import digest_of
 from discreet.retrieval.store import Store
 from discreet.retrieval.vectors import LARGEST
+from discreet.synthesis import base
 from discreet.synthesis.aug_pe import AugPE
-from discreet.synthesis.base import (
-    CorpusPlan,
-    Public,
-    SynthesisAlgorithm,
-    SynthesisInputs,
-    SyntheticText,
-    UnitTexts,
-)
 from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
 from discreet.synthesis.dp_facts import DPFacts
 from discreet.synthesis.dp_synrag import DPSynRAG, check_task
@@ -56,7 +49,7 @@ from discreet.system.output_path import check_output_path
 
 Told = Callable[[str, int, int], None]
 """Called with the step, how much of it is done, and its size."""
-METHODS: dict[str, type[SynthesisAlgorithm[Any]]] = {
+METHODS: dict[str, type[base.SynthesisAlgorithm[Any]]] = {
     method.name: method for method in (DPSynRAG, DPFacts, DPSynth, AugPE)
 }
 """The methods by their names; the first is the default."""
@@ -73,13 +66,13 @@ class Synthetic:
         documents: the documents of all finished corpora, under a keyed hash: private.
     """
 
-    texts: tuple[SyntheticText, ...]
+    texts: tuple[base.SyntheticText, ...]
     receipt: Receipt
     plan: dict[str, object] = field(default_factory=dict)
     documents: tuple[str, ...] = field(default=(), repr=False)
 
     @property
-    def kept(self) -> list[SyntheticText]:
+    def kept(self) -> list[base.SyntheticText]:
         """The texts of the corpus."""
         return [text for text in self.texts if text.kept]
 
@@ -101,7 +94,7 @@ class Synthetic:
 def make_corpus(
     workshop: "SynthesisRunner",
     out: Path,
-    parameters: SynthesisAlgorithm[Any],
+    parameters: base.SynthesisAlgorithm[Any],
     *,
     only_new: bool,
     force: bool,
@@ -159,7 +152,7 @@ class SynthesisRunner:
     unit: str
     embedder: Embedder
     noise: Noise | None = None
-    planned: Callable[[CorpusPlan], None] = lambda _: None
+    planned: Callable[[base.CorpusPlan], None] = lambda _: None
     readings: Readings | None = None
     _held: bool = field(default=False, init=False)
 
@@ -172,7 +165,7 @@ class SynthesisRunner:
         """
         return probe(self.model)
 
-    def plan(self, parameters: SynthesisAlgorithm[Any]) -> CorpusPlan:
+    def plan(self, parameters: base.SynthesisAlgorithm[Any]) -> base.CorpusPlan:
         """Return the plan of a corpus. Nothing is paid, and only the spending of all units is read.
 
         Raises:
@@ -180,12 +173,14 @@ class SynthesisRunner:
             BudgetExhausted: if the price is not left to every unit.
         """
         check_task(self.model, parameters.task)
-        parameters.check(Public(self.model, self.embedder))
-        plan: CorpusPlan = parameters.plan(self.ledger.budget, self.ledger.spent(), self.embedder.dimension, LARGEST)
+        parameters.check(base.Public(self.model, self.embedder))
+        plan: base.CorpusPlan = parameters.plan(
+            self.ledger.budget, self.ledger.spent(), self.embedder.dimension, LARGEST
+        )
         return plan
 
     def make(
-        self, parameters: SynthesisAlgorithm[Any], *, only_new: bool = False, told: Told = lambda *_: None
+        self, parameters: base.SynthesisAlgorithm[Any], *, only_new: bool = False, told: Told = lambda *_: None
     ) -> Synthetic:
         """Make a corpus, and pay for it; or resume one that was interrupted.
 
@@ -221,7 +216,7 @@ class SynthesisRunner:
             finally:
                 self._held = False
 
-    def _make(self, parameters: SynthesisAlgorithm[Any], only_new: bool, told: Told) -> Synthetic:
+    def _make(self, parameters: base.SynthesisAlgorithm[Any], only_new: bool, told: Told) -> Synthetic:
         journal = RunCheckpoint(self.folder / "run.jsonl")
         with open_extraction_cache(self.folder) as files:
             started, plan, read = self._begun(journal, parameters, only_new)
@@ -236,12 +231,13 @@ class SynthesisRunner:
         return Synthetic(tuple(texts), receipt, about, tuple(sorted(documents)))
 
     def _begun(
-        self, journal: RunCheckpoint, parameters: SynthesisAlgorithm[Any], only_new: bool
-    ) -> tuple[dict[str, Any], CorpusPlan, list[StoredText]]:
+        self, journal: RunCheckpoint, parameters: base.SynthesisAlgorithm[Any], only_new: bool
+    ) -> tuple[dict[str, Any], base.CorpusPlan, list[StoredText]]:
         """Return the beginning of the run, now or before; its plan; and its texts."""
         if journal.fresh:  # what cannot be done is refused before the model computes anything
             plan = self.plan(parameters)
-            read = self._texts(only_new)
+            known = self._done() if only_new else set()
+            read = [text for text in self.store.texts() if text.tag not in known]
             plan.check_size(len({text.unit for text in read}), self.model.vocabulary_size)
             asked, tags = self._asked(parameters, only_new), [text.tag for text in read]
             return journal.begin(asked, uuid.uuid4().hex, tags, self._steps(plan)), plan, read
@@ -251,7 +247,7 @@ class SynthesisRunner:
         read = [text for text in self.store.texts() if text.tag in names]
         return started, self._plan_of(parameters, started["steps"]), read
 
-    def _asked(self, parameters: SynthesisAlgorithm[Any], only_new: bool) -> dict[str, Any]:
+    def _asked(self, parameters: base.SynthesisAlgorithm[Any], only_new: bool) -> dict[str, Any]:
         """Return the description of a run: only a call with the same description resumes it."""
         return {
             "version": VERSION,
@@ -264,13 +260,13 @@ class SynthesisRunner:
             "machine": self._machine,
         }
 
-    def _steps(self, plan: CorpusPlan) -> dict[str, Any]:
+    def _steps(self, plan: base.CorpusPlan) -> dict[str, Any]:
         described: dict[str, Any] = json.loads(json.dumps(plan.describe(self.model.vocabulary_size)))
         return described
 
-    def _plan_of(self, parameters: SynthesisAlgorithm[Any], steps: dict[str, Any]) -> CorpusPlan:
+    def _plan_of(self, parameters: base.SynthesisAlgorithm[Any], steps: dict[str, Any]) -> base.CorpusPlan:
         """Return the plan of a run that began; its own payments must not count against it."""
-        plan: CorpusPlan = parameters.plan(
+        plan: base.CorpusPlan = parameters.plan(
             self.ledger.budget, Spending.nothing(), self.embedder.dimension, LARGEST, rho=float(steps["rho"])
         )
         if self._steps(plan) != steps:
@@ -287,20 +283,20 @@ class SynthesisRunner:
 
     def _paid(
         self,
-        parameters: SynthesisAlgorithm[Any],
-        plan: CorpusPlan,
-        units: Private[Member[UnitTexts]],
+        parameters: base.SynthesisAlgorithm[Any],
+        plan: base.CorpusPlan,
+        units: Private[Member[base.UnitTexts]],
         journal: "RunCheckpoint",
         question: str,
         told: Told,
-    ) -> tuple[Receipt, list[SyntheticText]]:
+    ) -> tuple[Receipt, list[base.SyntheticText]]:
         assert plan.ceiling is not None
 
-        def run(members: Private[Member[UnitTexts]], privacy: PrivacyFilter) -> list[SyntheticText]:
-            inputs = SynthesisInputs(
+        def run(members: Private[Member[base.UnitTexts]], privacy: PrivacyFilter) -> list[base.SyntheticText]:
+            inputs = base.SynthesisInputs(
                 plan=plan,
-                units=members.map(_value),
-                public=Public(self.model, self.embedder),
+                units=members.map(lambda member: member.value),
+                public=base.Public(self.model, self.embedder),
                 privacy=privacy,
                 checkpoint=journal,
                 on_progress=told,
@@ -333,10 +329,6 @@ class SynthesisRunner:
                 ) from error
             raise
 
-    def _texts(self, only_new: bool) -> list[StoredText]:
-        known = self._done() if only_new else set()
-        return [text for text in self.store.texts() if text.tag not in known]
-
     def _done(self) -> set[str]:
         try:
             return set(json.loads((self.folder / "done.json").read_text())["documents"])
@@ -347,7 +339,3 @@ class SynthesisRunner:
                 f"{self.folder / 'done.json'} is damaged: which documents a corpus was made from is not known. Restore "
                 "it from a copy, or make a corpus of all documents, without --only-new."
             ) from error
-
-
-def _value(member: Member[UnitTexts]) -> UnitTexts:
-    return member.value

@@ -1,5 +1,6 @@
 """Words of questions, answers and commands: what makes two questions the same, the word for a unit, one of a shell."""
 
+import math
 import re
 import shlex
 import unicodedata
@@ -46,6 +47,15 @@ def such_questions(uses: int | None) -> str:
 def percent(part: float) -> str:
     """Return a part of 1 as a percentage, with a digit after the point where it is small."""
     return f"{100 * part:.1f} %" if 0 < part < 0.095 else f"{100 * part:.0f} %"
+
+
+def percent_at_most(share: float) -> str:
+    """Return a share in percent, rounded up: the text must not be below the bound."""
+    for digits in range(4):
+        up = math.ceil(share * 100 * 10**digits) / 10**digits
+        if up < 100:
+            return f"{up:.{digits}f} %"
+    return "100 %"
 
 
 def can_still_take_part(still: Mapping[str, int], unit: str, accountant: str) -> str:
@@ -130,6 +140,11 @@ def quoted(word: object) -> str:
     return shlex.quote(str(word))
 
 
+def minute(moment: str) -> str:
+    """Return a moment to the minute: "2026-03-01 10:02"."""
+    return moment[:16].replace("T", " ")
+
+
 def minutes(moments: Iterable[str]) -> list[str]:
-    """Return moments to the minute, in order, each once: "2026-03-01 10:02"."""
-    return sorted({moment[:16].replace("T", " ") for moment in moments})
+    """Return moments to the minute, in order, each once."""
+    return sorted(set(map(minute, moments)))

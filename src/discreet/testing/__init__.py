@@ -20,14 +20,13 @@ except ImportError as error:
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{suite}"
-        for suite in ("algorithm", "coder", "embedder", "exact_search", "ledger", "loader", "model", "refusal", "store")
+        for suite in ("algorithm", "coder", "embedder", "exact_search", "loader", "model", "refusal", "store")
     )
 )
 
 from discreet.testing.algorithm import AlgorithmSuite  # noqa: E402 - asserts are rewritten first
 from discreet.testing.coder import CoderSuite  # noqa: E402
 from discreet.testing.embedder import EmbedderSuite  # noqa: E402
-from discreet.testing.ledger import LedgerSuite  # noqa: E402
 from discreet.testing.loader import LoaderSuite  # noqa: E402
 from discreet.testing.model import ModelSuite  # noqa: E402
 from discreet.testing.refusal import AlwaysExact  # noqa: E402
@@ -38,7 +37,6 @@ __all__ = [
     "AlwaysExact",
     "CoderSuite",
     "EmbedderSuite",
-    "LedgerSuite",
     "LoaderSuite",
     "ModelSuite",
     "StoreSuite",

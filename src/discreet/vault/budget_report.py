@@ -15,7 +15,7 @@ from discreet.privacy.accounting import CUT, Budget, FilterState, Spending, how_
 from discreet.privacy.filter import UnitLedger
 from discreet.query.admission import Odometer
 from discreet.system.frames import frame
-from discreet.system.notebook_html import budget_html
+from discreet.system.markup import fill
 from discreet.system.plain import show_as, to_plain
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class BudgetReport:
         return frame((to_plain(question.shown()) for question in self.questions), COLUMNS)
 
     def _repr_html_(self) -> str:
-        return budget_html(self.describe(), self.accountant)
+        return fill("budget.html", report=self.describe(), accountant=self.accountant)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,8 @@ from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.log import replay
 from discreet.privacy.accounting import Budget
 
+pytest.register_assert_rewrite("tests.guarantee.ledger.suite")
+
 OWNER = "postgres"
 Run = Callable[..., None]
 Kept = Callable[..., Any]

@@ -7,8 +7,7 @@ import pytest
 from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, UnitLedger
-from discreet.testing import LedgerSuite
-from discreet.testing.ledger import MakeLedger, Reopen
+from tests.guarantee.ledger.suite import LedgerSuite, MakeLedger, Reopen
 
 
 class TestMemoryLedger(LedgerSuite):

@@ -27,9 +27,9 @@ from discreet.privacy.costs import ORDERS, Pure
 from discreet.privacy.filter import APART, Charge, MemoryLedger, PrivacyFilter
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private
-from discreet.testing.ledger import CHANGE
 from discreet.testing.settings import QUICK
 from tests.guarantee.ledger.conftest import Kept, change
+from tests.guarantee.ledger.suite import CHANGE
 
 BUDGET = Budget(1.0, 1e-5, accountant="pure")
 UNITS = [number.to_bytes(16, "big") for number in range(12)]

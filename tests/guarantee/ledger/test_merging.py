@@ -19,9 +19,9 @@ from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Accountant, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import MemoryLedger, UnitLedger
-from discreet.testing.ledger import ACCOUNTANTS, BUDGETS, STEPS, UNITS, MakeLedger, Step, of, outcome
 from discreet.testing.settings import QUICK
 from tests.guarantee.ledger.conftest import Kept
+from tests.guarantee.ledger.suite import ACCOUNTANTS, BUDGETS, STEPS, UNITS, MakeLedger, Step, of, outcome
 from tests.guarantee.ledger.test_sqlite import fork
 
 OLD, NEW, OTHER = UNITS[0], UNITS[3], UNITS[2]

@@ -21,9 +21,9 @@ from discreet.log import chain, replay
 from discreet.privacy.accounting import ATTO, CUT, Budget, FilterState, Spending
 from discreet.privacy.costs import Pure, ZeroConcentrated
 from discreet.privacy.filter import MemoryLedger
-from discreet.testing.ledger import ACCOUNTANTS, BUDGETS
 from discreet.testing.settings import QUICK
 from tests.guarantee.ledger.conftest import Kept
+from tests.guarantee.ledger.suite import ACCOUNTANTS, BUDGETS
 from tests.guarantee.ledger.test_unit_faults import parts_of
 
 BUDGET = Budget(3.0, 1e-5, accountant="pure")

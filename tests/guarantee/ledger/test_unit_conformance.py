@@ -14,7 +14,7 @@ from discreet.ledger.ledger import PostgresLedger, SqliteLedger
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import Charge
-from discreet.testing.ledger import BUDGETS, CHANGE, UNITS, Step, check_others, of
+from tests.guarantee.ledger.suite import BUDGETS, CHANGE, UNITS, Step, check_others, of
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -11,12 +11,7 @@ import torch
 
 from discreet.errors import UsageError
 from discreet.generation.model import Logits, Prompt, States
-from discreet.generation.torch_backend.decoding import (
-    LockstepCache,
-    LockstepDecoding,
-    install_lockstep_attention,
-    make_mask,
-)
+from discreet.generation.torch_backend import decoding
 
 _BLOCK = 8
 """The number of rows in a block."""
@@ -24,7 +19,7 @@ _TRIED, _NEAR = 8, 0.01
 """The number of tokens in the check, and the tolerated rounding error relative to the largest logit."""
 
 
-class StatefulDecoding(LockstepDecoding):
+class StatefulDecoding(decoding.LockstepDecoding):
     """Decoding in lock-step that also keeps the hidden state of each row."""
 
     def states(self) -> States:
@@ -68,7 +63,7 @@ def check_output(model: Any) -> None:
         UsageError: if the model bounds or scales the logits of its output layer.
     """
     prompt = [Prompt(tuple(range(_TRIED)), 0)]
-    said, found = (kind(model, (), prompt, 1).logits() for kind in (LockstepDecoding, StatefulDecoding))
+    said, found = (kind(model, (), prompt, 1).logits() for kind in (decoding.LockstepDecoding, StatefulDecoding))
     if np.abs(said - found).max() > _NEAR * np.abs(said).max():
         raise UsageError(
             "This model does more to its logits than its output layer says (it bounds or scales them), so its states "
@@ -78,7 +73,7 @@ def check_output(model: Any) -> None:
 
 def _of_block(model: Any, prompts: Sequence[Prompt]) -> States:
     device, length = model.device, len(prompts[0].tokens)
-    cache = LockstepCache(len(prompts), length, split=install_lockstep_attention(model))
+    cache = decoding.LockstepCache(len(prompts), length, split=decoding.install_lockstep_attention(model))
     cache.feed_rows(0)
     padding = torch.tensor([prompt.padding for prompt in prompts], device=device)[:, None]
     places = torch.arange(length, device=device)
@@ -88,7 +83,7 @@ def _of_block(model: Any, prompts: Sequence[Prompt]) -> States:
     with torch.inference_mode():
         output = model.base_model(
             input_ids=torch.tensor([prompt.tokens for prompt in prompts], device=device),
-            attention_mask=make_mask(model, seen, positions, positions),
+            attention_mask=decoding.make_mask(model, seen, positions, positions),
             position_ids=positions,
             **cache.given_to(model.base_model),
         )

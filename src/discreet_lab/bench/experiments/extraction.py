@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.base import check_model
 from discreet.algorithms.text.writing import write_all
 from discreet.errors import BadData
 from discreet.export.vectors import draw_matrix
+from discreet.generation.capabilities import require_capabilities
 from discreet.generation.model import Prompt
 from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet.privacy.noise import InsecureSeededNoise
@@ -117,7 +117,7 @@ def run_prompting(given: BenchRun) -> list[Row]:
 
 def _tried(given: BenchRun) -> tuple[Extraction, list[StoredText], TransformersModel]:
     model = given.vault.model
-    check_model(KnnLM.name, KnnLM.spec.capabilities, model)
+    require_capabilities(model, KnnLM.spec.capabilities, KnnLM.name)
     assert isinstance(model, TransformersModel)
     documents = documents_of(given.vault)
     count = min(given.one("held_out"), len(documents) // 4)
