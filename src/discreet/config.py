@@ -167,6 +167,11 @@ def near_vaults(folder: Path) -> str:
     return f"Did you mean {' or '.join(str(folder.with_name(name)) for name in near)}?" if near else ""
 
 
+def find_state(vault: Path, state: Path | str | None = None) -> Path:
+    """Return the folder of a vault's server: beside the vault itself, by any of its names, or `state`."""
+    return Path(state) if state is not None else Path(f"{vault.resolve()}.server")
+
+
 def _find_invalid(settings: VaultConfig) -> list[str]:
     """Return the names of the settings that have a wrong type or are out of range."""
     wrong = []

@@ -144,7 +144,7 @@ def test_follow_up_is_asked_as_one_question(vault: Vault, capsys: pytest.Capture
     conversation.hear("And cold feet?")
     told = capsys.readouterr().err
     assert 'The question that is asked: count: "cold feet"' in told
-    assert [one.text for one in conversation.turns if one.role == "user"][-1] == 'count: "cold feet"'
+    assert [text for role, text in conversation.turns if role == "user"][-1] == 'count: "cold feet"'
     assert len(vault.ledger.questions()) == 1
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.key_values import state_of
+from discreet.config import find_state
 from discreet.log.replay import Counter, Reached
 from discreet.planning.prices import times
 from discreet.registry import Count
@@ -210,7 +210,15 @@ def test_state_folder_is_named(vault: Vault, tmp_path: Path) -> None:
     assert missing.exit_code == 2
     assert "--state" in said(missing)
     assert len(json_of("key", "list", vault.path, "--state", state)["keys"]) == 1
-    assert state_of(Path("a/hospital"), None) == Path("a/hospital.server").absolute()
+    assert find_state(Path("a/hospital")) == Path("a/hospital.server").resolve()
+
+
+def test_vault_has_one_state_folder_by_all_of_its_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real" / "hospital").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "hospital")
+    monkeypatch.chdir(tmp_path / "real" / "hospital")
+    names = {find_state(Path(name)) for name in (".", "../hospital", f"{tmp_path}/link")}
+    assert names == {(tmp_path / "real" / "hospital.server").resolve()}
 
 
 @pytest.mark.parametrize(

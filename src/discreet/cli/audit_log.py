@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, app
-from discreet.cli.key_values import state_of
 from discreet.cli.output import counted, explained, out, print_json
-from discreet.config import near_vaults
+from discreet.config import find_state, near_vaults
 from discreet.errors import NoSuchVault, UsageError
 from discreet.log.chain import GENESIS
 from discreet.server.audit_log import AuditLog
@@ -112,4 +111,4 @@ def _log_of(path: Path, state: Path | None) -> Path:
     if not path.is_dir():
         return path
     inside = path / AUDIT_LOG
-    return inside if inside.exists() else state_of(path, None) / AUDIT_LOG
+    return inside if inside.exists() else find_state(path, None) / AUDIT_LOG

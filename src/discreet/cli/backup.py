@@ -7,10 +7,9 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.key_values import state_of
 from discreet.cli.output import explained, print_json, say
 from discreet.cli.progress import doing
-from discreet.config import read_config
+from discreet.config import find_state, read_config
 from discreet.operations.backup import back_up
 from discreet.operations.restore import restore as restore_backup
 from discreet.system.database_url import is_postgres
@@ -62,7 +61,7 @@ def backup(
     The copy is checked before it gets its final name.
     """
     with doing("Copying the vault"):
-        usual = state_of(vault, state)
+        usual = find_state(vault, state)
         made = back_up(vault, output, usual if state or usual.is_dir() else None)
     settings = read_config(vault)
     manifest = made.manifest

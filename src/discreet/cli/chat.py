@@ -16,8 +16,8 @@ from discreet.cli.kinds import Chooser
 from discreet.cli.output import err, explained, out, print_error
 from discreet.cli.parameters import Params, accept_parameters
 from discreet.errors import CannotAnswer, DiscreetError, Interrupted
+from discreet.query.condensing import Message
 from discreet.registry import ALGORITHMS
-from discreet.server.wire import Turn
 from discreet.system.words import unit_word
 from discreet.vault import Vault
 
@@ -81,7 +81,7 @@ class Conversation:
     agreed: bool = False
     spent: float = field(default=0.0, init=False)
     paying: bool = field(default=False, init=False)
-    turns: list[Turn] = field(default_factory=list, init=False)
+    turns: list[Message] = field(default_factory=list, init=False)
     typed: Callable[[str], str | None] = field(default_factory=lambda: _typed)
 
     def hear(self, line: str) -> bool:

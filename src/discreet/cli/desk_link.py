@@ -8,8 +8,8 @@ import typer
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
+from discreet.config import find_state
 from discreet.errors import UsageError
-from discreet.server.config import find_state
 from discreet.server.state_folder import make_another
 from discreet.system.words import quoted
 

@@ -4,21 +4,21 @@ from collections.abc import Sequence
 
 from discreet.cli.output import err
 from discreet.errors import CannotAnswer
+from discreet.query.condensing import Message, condense
 from discreet.questions import follow_ups as questions
 from discreet.questions.follow_ups import is_follow_up, unclear
-from discreet.server.keeper.condensing import condense
-from discreet.server.wire import LONGEST_TURN, MOST_TURNS, Turn
+from discreet.system.words import LONGEST_TURN, MOST_TURNS
 from discreet.vault import Vault
 
 _ALONE = 'It refers to an earlier question. Write the whole question, or name the one before it: --after "QUESTION".'
 
 
-def turn(role: str, text: str) -> Turn:
+def turn(role: str, text: str) -> Message:
     """Return a message of a conversation, cut to the longest that the model reads."""
-    return Turn(role, text[:LONGEST_TURN] or " ")
+    return role, text[:LONGEST_TURN] or " "
 
 
-def complete(vault: Vault, question: str, turns: Sequence[Turn]) -> str:
+def complete(vault: Vault, question: str, turns: Sequence[Message]) -> str:
     """Return a question as one that stands alone; it is printed if it is another one.
 
     Args:
@@ -29,7 +29,7 @@ def complete(vault: Vault, question: str, turns: Sequence[Turn]) -> str:
     Raises:
         CannotAnswer: if it is a follow-up, and no question can be made of it.
     """
-    asked = [one.text for one in turns if one.role == "user"]
+    asked = [text for role, text in turns if role == "user"]
     made, doubtful = questions.complete([*asked, question], vault.own_router)
     earlier = asked[-1] if asked else ""
     if doubtful:

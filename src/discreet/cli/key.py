@@ -9,8 +9,9 @@ from rich.markup import escape
 
 from discreet.cli import key_output
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.key_values import make_accounts, open_accounts, served, state_of
+from discreet.cli.key_values import make_accounts, open_accounts, served
 from discreet.cli.output import counted, err, explained, out, print_json
+from discreet.config import find_state
 from discreet.errors import UsageError
 from discreet.planning.statistics import bought
 from discreet.questions.request import check_population
@@ -278,7 +279,7 @@ def share(
     state: State = None,
 ) -> None:
     """Keep keys and caps in a database that several servers share. Run it for each server, before the first key."""
-    share_accounts(state_of(vault, state), url, Accounts)
+    share_accounts(find_state(vault, state), url, Accounts)
     accounts, log = make_accounts(vault, state)
     log.append("custodian", "accounts-share", "accounts", changes=accounts.reached().row)
     out.print("The server shares its accounts. Its keys count for all servers that share them.")

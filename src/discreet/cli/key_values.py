@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.config import VaultConfig, read_config
+from discreet.config import VaultConfig, find_state, read_config
 from discreet.errors import UsageError
 from discreet.ledger.ledger import open_ledger
 from discreet.planning.prices import usual_charge
@@ -34,21 +34,13 @@ class VaultOfKeys:
     settings: VaultConfig
 
 
-def state_of(vault: Path, state: Path | None) -> Path:
-    """Return the state folder: the one that is given, or VAULT.server beside the vault."""
-    if state is not None:
-        return state
-    whole = vault.absolute()
-    return whole.with_name(f"{whole.resolve().name}.server")
-
-
 def open_accounts(vault: Path, state: Path | None, *, check_copy: bool = True) -> tuple[Accounts, AuditLog]:
     """Return the accounts and the audit log of a vault's server, which exist.
 
     Raises:
         UsageError: if no key was issued yet.
     """
-    folder = state_of(vault, state)
+    folder = find_state(vault, state)
     accounts = find_accounts(folder)
     if isinstance(accounts, Path) and not accounts.exists() and not accounts.with_suffix(".counter").exists():
         raise UsageError(
@@ -60,7 +52,7 @@ def open_accounts(vault: Path, state: Path | None, *, check_copy: bool = True) -
 
 def make_accounts(vault: Path, state: Path | None) -> tuple[Accounts, AuditLog]:
     """Return the accounts and the audit log of a vault's server, which are made if there are none."""
-    folder = state_of(vault, state)
+    folder = find_state(vault, state)
     return Accounts(find_accounts(folder)), AuditLog(folder / AUDIT_LOG)
 
 

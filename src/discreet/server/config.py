@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
+from discreet.config import find_state
 from discreet.errors import UsageError
 from discreet.system.database_url import check_no_password, is_postgres
 
@@ -409,13 +410,8 @@ def read_serve_config(file: Path | None, given: Mapping[str, Any]) -> ServeConfi
         except ValidationError as error:
             why = error.errors(include_url=False)[0]["msg"]
             raise UsageError(f"{name} is {value!r}. {why}. Correct it: serve.toml") from None
-    state = os.path.abspath(found.pop("state", None) or f"{Path(vaults[0].path)}.server")
+    state = os.path.abspath(find_state(Path(vaults[0].path), found.pop("state", None)))
     return ServeConfig(vaults, state, presets=presets, oidc=oidc, desk_oidc=desk_oidc, **found)
-
-
-def find_state(vault: Path, state: Path | None = None) -> Path:
-    """Return the server's folder of a vault: beside it, unless another one is named."""
-    return state if state is not None else Path(f"{Path(os.path.abspath(vault))}.server")
 
 
 def _read(file: Path) -> dict[str, Any]:

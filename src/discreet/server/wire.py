@@ -19,6 +19,7 @@ from typing_extensions import TypedDict  # the one of `typing` lacks what pydant
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import ATTO, CUT, Budget, Spending
 from discreet.privacy.costs import ORDERS
+from discreet.system.words import LONGEST_CONDENSED, LONGEST_TURN, MOST_TURNS
 
 _STRICT = ConfigDict(
     strict=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True, revalidate_instances="always"
@@ -30,10 +31,6 @@ MOST_TOKENS = 4096
 """Of an answer."""
 LONGEST_TEXT = 65_536
 """Characters: of a question, and of an answer. No model of a vault writes more than a few thousand tokens."""
-LONGEST_TURN, LONGEST_CONDENSED = 600, 500
-"""Characters: of a message that is read to rewrite a question, and of the rewritten question."""
-MOST_TURNS = 8
-"""The most messages that are read for that, the question included."""
 
 Lane = Literal["records", "voters"]
 LANES: tuple[Lane, ...] = get_args(Lane)

@@ -6,6 +6,11 @@ import shlex
 import unicodedata
 from collections.abc import Iterable, Mapping
 
+LONGEST_TURN, LONGEST_CONDENSED = 600, 500
+"""Characters: of a message that is read to rewrite a follow-up question, and of the rewritten question."""
+MOST_TURNS = 8
+"""The most messages that are read for that, the question included."""
+
 
 def unit_word(field: str) -> str:
     """Return the word for one individual, from the name of the field that names it: "patient" for "patient_id"."""

@@ -44,8 +44,6 @@ from discreet.server.front.replies import AnsweredQuestion, stored_error, task_o
 from discreet.server.front.requests import ChatRequest
 from discreet.server.front.telling import note_failure
 from discreet.server.wire import (
-    LONGEST_TURN,
-    MOST_TURNS,
     Answered,
     Condense,
     Estimate,
@@ -55,6 +53,7 @@ from discreet.server.wire import (
     Turn,
     UnitCharge,
 )
+from discreet.system.words import LONGEST_TURN, MOST_TURNS
 
 # --- what the keeper does before a question is paid ------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from discreet.baselines.rag import RAG
 from discreet.config import field_type, field_values
 from discreet.errors import CannotAnswer, DiscreetError, PriceChanged, UsageError
 from discreet.privacy.accounting import Budget, Spending
+from discreet.query.condensing import condense
 from discreet.query.latency import Pace
 from discreet.query.pipeline import AskOptions, Landed
 from discreet.questions.follow_ups import complete
@@ -29,7 +30,6 @@ from discreet.questions.request import is_request
 from discreet.questions.router import Decision
 from discreet.retrieval.store_registry import stored_dimension
 from discreet.server.config import ServeConfig, ServedVault
-from discreet.server.keeper.condensing import condense
 from discreet.server.keeper.presets import PUBLIC, Preset, Presets
 from discreet.server.wire import (
     LANES,
@@ -168,7 +168,7 @@ class Served:
         made, doubtful = complete([turn.text for turn in asked.messages if turn.role == "user"], self.vault.router)
         if doubtful:
             return Condensed("")  # a statistic is paid: no model guesses what was meant
-        return Condensed(made or condense(self.vault.model, asked.messages))
+        return Condensed(made or condense(self.vault.model, [(turn.role, turn.text) for turn in asked.messages]))
 
     def paid(self, question: str) -> UnitCharge:
         """Return what any one unit paid at most for a question, by the ledger.

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 
 from discreet.algorithms.text.writing import write
 from discreet.generation.model import Prompt, VotingModel
-from discreet.server.wire import LONGEST_CONDENSED, Turn
+from discreet.system.words import LONGEST_CONDENSED
+
+Message = tuple[str, str]
+"""The role of who wrote a message, \"user\" or \"assistant\", and its text."""
 
 MOST_PROMPT = 384
 """Tokens of messages that the model reads at most; the oldest messages are left out first."""
@@ -44,7 +47,7 @@ _LEAST_ALIKE = 5
 _LABEL = re.compile(r"(?i)^(last |rewritten |standalone )?(question|answer|user)\s*:\s*")
 
 
-def condense(model: VotingModel, messages: Sequence[Turn]) -> str:
+def condense(model: VotingModel, messages: Sequence[Message]) -> str:
     """Return the last message as a question that stands alone; "" if the model writes none that can be asked.
 
     Args:
@@ -77,7 +80,7 @@ def parse_question(written: str, *, complete: bool) -> str:
     return found
 
 
-def keeps(question: str, messages: Sequence[Turn]) -> bool:
+def keeps(question: str, messages: Sequence[Message]) -> bool:
     """Return whether a rewritten question is new, and has the words of the last message: else another one is paid.
 
     Args:
@@ -85,9 +88,9 @@ def keeps(question: str, messages: Sequence[Turn]) -> bool:
         messages: the messages that were rewritten; small models repeat one of them, or drop what the last one adds.
     """
     found = _words(question)
-    if any(turn.role == "user" and _words(turn.text) == found for turn in messages[:-1]):
+    if any(role == "user" and _words(text) == found for role, text in messages[:-1]):
         return False
-    needed = [word[:_LEAST_ALIKE] for word in _words(messages[-1].text) if word not in _FILLERS]
+    needed = [word[:_LEAST_ALIKE] for word in _words(messages[-1][1]) if word not in _FILLERS]
     return all(any(word.startswith(start) for word in found) for start in needed)
 
 
@@ -95,7 +98,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def _fitting(model: VotingModel, messages: Sequence[Turn], room: int) -> list[int]:
+def _fitting(model: VotingModel, messages: Sequence[Message], room: int) -> list[int]:
     """Return the tokens of as many of the last messages as fit; none if fewer than two do."""
     for first in range(len(messages) - 1):
         tokens = model.encode(_show(messages[first:]))
@@ -104,7 +107,7 @@ def _fitting(model: VotingModel, messages: Sequence[Turn], room: int) -> list[in
     return []
 
 
-def _show(messages: Sequence[Turn]) -> str:
+def _show(messages: Sequence[Message]) -> str:
     """Return messages in the words of the prompt, a line for each."""
-    earlier = [f"{turn.role.capitalize()}: {' '.join(turn.text.split())}" for turn in messages[:-1]]
-    return "\n".join([*earlier, _LAST.format(text=" ".join(messages[-1].text.split()))])
+    earlier = [f"{role.capitalize()}: {' '.join(text.split())}" for role, text in messages[:-1]]
+    return "\n".join([*earlier, _LAST.format(text=" ".join(messages[-1][1].split()))])

@@ -4,10 +4,9 @@ import pytest
 
 from discreet.generation.model import Prompt
 from discreet.generation.toy import ToyDecoding, ToyModel
-from discreet.server.keeper.condensing import MOST_PROMPT, condense, keeps, parse_question
-from discreet.server.wire import Turn
+from discreet.query.condensing import MOST_PROMPT, condense, keeps, parse_question
 
-LAST = Turn("user", "say: And say what? .")
+LAST = ("user", "say: And say what? .")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +39,7 @@ def test_question_is_the_first_line_without_a_label(written: str, question: str)
     ],
 )
 def test_rewritten_question_keeps_the_words_of_the_last(question: str, last: str, kept: bool) -> None:
-    assert keeps(question, (Turn("user", "Which remedy helps adults"), Turn("user", last))) == kept
+    assert keeps(question, (("user", "Which remedy helps adults"), ("user", last))) == kept
 
 
 class Reader(ToyModel):
@@ -57,7 +56,7 @@ class Reader(ToyModel):
 
 def test_oldest_messages_are_left_out_first() -> None:
     model = Reader()
-    old, new = Turn("user", "old " * MOST_PROMPT), Turn("assistant", "A warm bath")
+    old, new = ("user", "old " * MOST_PROMPT), ("assistant", "A warm bath")
     assert condense(model, (old, new, LAST)) == "And say what?"
     assert model.read == [" Assistant: A warm bath Last question: say: And say what? ."]
 
@@ -65,4 +64,4 @@ def test_oldest_messages_are_left_out_first() -> None:
 def test_question_is_none_without_room_for_two_messages() -> None:
     assert condense(Reader(), (LAST,)) == ""
     assert condense(Reader(), ()) == ""
-    assert condense(Reader(context=70), (Turn("user", "What is a thumb?"), LAST)) == ""
+    assert condense(Reader(context=70), (("user", "What is a thumb?"), LAST)) == ""
