@@ -86,8 +86,9 @@ def options_of(param: Any) -> list[str]:
 @pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
 def test_programs_exist(page: Page) -> None:
     for program in page.programs():
-        path = program if program.endswith(".py") else f"src/{program.replace('.', '/')}"
-        assert any((ROOT / one).exists() for one in (path, f"{path}.py", f"{path}/__init__.py")), program
+        path = program if program.endswith(".py") else program.replace(".", "/")
+        names = (path, f"src/{path}", f"src/{path}.py", f"{path}.py", f"src/{path}/__init__.py")
+        assert any((ROOT / one).exists() for one in names), program
 
 
 @pytest.mark.parametrize("page", ALL, ids=lambda page: page.name)
