@@ -223,10 +223,10 @@ def _post(url: str, secret: str, question: str) -> None:
         reply.read()
 
 
-def measure_runs(sources: Path = SOURCES) -> dict[str, int]:
+def measure_runs() -> dict[str, int]:
     """Return for each kind of run the number of own files in which a function runs."""
     with tempfile.TemporaryDirectory() as folder:
-        trace = Trace(Path(folder), sources)
+        trace = Trace(Path(folder))
         trace.prepare()
         return {
             "count": len(trace.run("ask", "v", COUNT)),
@@ -332,8 +332,11 @@ def print_beside(folder: Path, python: str) -> None:
         if house.request:
             told["files that run"] = count_files_of_request(root, house, python)
         else:
-            runs = measure_runs(root / house.package)
-            told["files that run"] = f"a count {runs['count']}, a question {runs['question']}"
+            with tempfile.TemporaryDirectory() as vaults:
+                trace = Trace(Path(vaults), root / house.package)
+                trace.prepare()
+                count, question = trace.run("ask", "v", COUNT), trace.run("ask", "v", QUESTION, "--anew")
+            told["files that run"] = f"a count {len(count)}, a question {len(question)}"
         columns[house.name] = {name: f"{value:,}" if isinstance(value, int) else value for name, value in told.items()}
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(("measure", *columns))
