@@ -4,8 +4,8 @@ import sys
 
 from haystack import Pipeline
 
+from discreet.adapters import open_source
 from discreet.adapters.haystack import DiscreetAnswerer
-from discreet.adapters.source import open_source
 
 pipeline = Pipeline()
 pipeline.add_component("private", DiscreetAnswerer(open_source(sys.argv[1])))

@@ -2,8 +2,8 @@
 
 import sys
 
+from discreet.adapters import open_source
 from discreet.adapters.langchain import DiscreetTool
-from discreet.adapters.source import open_source
 
 tool = DiscreetTool(source=open_source(sys.argv[1]))
 

@@ -2,8 +2,8 @@
 
 import sys
 
+from discreet.adapters import open_source
 from discreet.adapters.llamaindex import DiscreetQueryEngine
-from discreet.adapters.source import open_source
 
 engine = DiscreetQueryEngine(open_source(sys.argv[1]))
 

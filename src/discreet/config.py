@@ -17,6 +17,8 @@ from discreet.system.words import is_unicode, quoted
 
 FORMAT = 10
 """The format of a vault: one number for its settings, ledger and store, and for its accounts and backups."""
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e9
+"""The limits of an epsilon that is asked for; the larger one, of any that is spoken of."""
 PAYMENTS = ("unit", "corpus")
 DEFAULT_STORE = "embedded"
 FIELD_TYPES = ("date", "category", "number")

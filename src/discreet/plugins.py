@@ -21,6 +21,7 @@ ALGORITHMS, MODELS = "discreet.algorithms", "discreet.models"
 STORES, STORE_ADDRESSES = "discreet.stores", "discreet.store_addresses"
 EMBEDDERS, LOADERS = "discreet.embedders", "discreet.loaders"
 COMMANDS, DECODERS = "discreet.commands", "discreet.decoders"
+SOURCES = "discreet.sources"
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from discreet.adapters import open_source
 from discreet.adapters.server_source import ServerSource
-from discreet.adapters.source import FIELDS, AnswerSource, Reply, open_source
+from discreet.adapters.source import FIELDS, AnswerSource, Reply
 from discreet.adapters.vault_source import VaultSource
 from discreet.errors import MissingPart, NoSuchVault, UsageError
 from discreet.generation.toy import ToyModel

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from discreet.adapters.source import open_source
+from discreet.adapters import open_source
 from discreet.generation.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.server.accounts import Accounts, Limits

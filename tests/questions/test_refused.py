@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet.adapters.source import open_source
+from discreet.adapters import open_source
 from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.app import app
 from discreet.cli.chat import Conversation

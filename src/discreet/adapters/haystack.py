@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from discreet.adapters import open_source
 from discreet.adapters.corpus import ReleasedCorpus
-from discreet.adapters.source import AnswerSource, check_source, open_source
+from discreet.adapters.source import AnswerSource, check_source
 from discreet.errors import MissingPart
 
 try:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from discreet.adapters import open_source
 from discreet.adapters.server_source import KEY
-from discreet.adapters.source import open_source
 from discreet.errors import DiscreetError, MissingPart
 
 try:

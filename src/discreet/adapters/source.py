@@ -1,18 +1,15 @@
 """The shared idea of all adapters: a source that answers one question, with what was paid, and with nothing else."""
 
-import inspect
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from discreet.config import LARGEST_EPSILON, SMALLEST_EPSILON
 from discreet.errors import UsageError
-from discreet.server.front.replies import EMPTY
-from discreet.server.wire import LARGEST_EPSILON, SMALLEST_EPSILON
+from discreet.system.words import EMPTY
 
 Status = Literal["answered", "no_answer", "refused", "estimated"]
 FIELDS = (
@@ -119,32 +116,6 @@ class Reopened:
         return self
 
 
-def open_source(where: str | Path, **options: Any) -> AnswerSource:
-    """Return the source at an address: a server for one that begins with http, else a vault in this process.
-
-    Args:
-        where: the URL of a server, or the folder of a vault.
-        options: further arguments of `ServerSource` or `VaultSource`.
-
-    Raises:
-        DiscreetError: if the vault cannot be opened, or if the address, the key or an argument is wrong.
-    """
-    address = os.fspath(where)
-    if address.lower().startswith(("http://", "https://")):
-        from discreet.adapters.server_source import ServerSource
-
-        _check_names(ServerSource, "A server", options)
-        return ServerSource(address, **options)
-    if re.match(r"[\w.-]+:\d+(/|$)", address) and not os.path.exists(address):
-        raise UsageError(
-            f"There is no vault at {address}. If it is a server, begin the address with http:// or https://."
-        )
-    from discreet.adapters.vault_source import VaultSource
-
-    _check_names(VaultSource, "A vault in this process", options)
-    return VaultSource(address, **options)
-
-
 def check_source(source: object) -> None:
     """Check that an adapter got a source of answers. A vault has a method `ask`, too, which would be paid in vain.
 
@@ -205,15 +176,3 @@ def refusal_of(body: Mapping[str, Any], *, unpaid: bool) -> Reply:
 
 _PARAMS = {"messages": "question"}
 """Parameters of a server that have another name here."""
-
-
-def _check_names(kind: type, what: str, options: Mapping[str, Any]) -> None:
-    """Check the names of arguments.
-
-    Raises:
-        UsageError: if one does not belong to this kind of source.
-    """
-    known = [name for name in inspect.signature(kind).parameters if name not in ("vault", "url")]
-    wrong = [name for name in options if name not in known]
-    if wrong:
-        raise UsageError(f"{what} takes no argument {', '.join(wrong)}. Expected: {', '.join(known)}.")

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field, GetPydanticSchema, TypeAdapter
 from pydantic.dataclasses import dataclass
 from typing_extensions import TypedDict  # the one of `typing` lacks what pydantic needs before Python 3.12
 
+from discreet.config import LARGEST_EPSILON, SMALLEST_EPSILON
 from discreet.errors import DiscreetError
 from discreet.privacy.accounting import ATTO, CUT, Budget, Spending
 from discreet.privacy.costs import ORDERS
@@ -25,8 +26,6 @@ _STRICT = ConfigDict(
     strict=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True, revalidate_instances="always"
 )
 """For every message and its parts: none is converted, infinite, extra or unchecked, and no error repeats a value."""
-SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e9
-"""The limits of an epsilon that is asked for; the larger one, of any that is spoken of."""
 MOST_TOKENS = 4096
 """Of an answer."""
 LONGEST_TEXT = 65_536

@@ -6,6 +6,7 @@ import shlex
 import unicodedata
 from collections.abc import Iterable, Mapping
 
+EMPTY = "No answer: the model wrote nothing."
 LONGEST_TURN, LONGEST_CONDENSED = 600, 500
 """Characters: of a message that is read to rewrite a follow-up question, and of the rewritten question."""
 MOST_TURNS = 8

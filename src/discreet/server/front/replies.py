@@ -17,7 +17,7 @@ from discreet.server.accounts.grants import MeterShown
 from discreet.server.front.errors import ERRORS, ClosedModel, FrontError
 from discreet.server.front.requests import ChatRequest
 from discreet.server.wire import FigureFields, ReceiptNumbers, SupportFields
-from discreet.system.words import nothing_released
+from discreet.system.words import EMPTY, nothing_released
 
 T = TypeVar("T")
 Absent = Annotated[T | None, Field(exclude_if=lambda value: value is None)]
@@ -119,7 +119,6 @@ def restored(kept: dict[str, Any]) -> AnsweredQuestion:
 
 
 SAYS_NOTHING = "No useful answer: what was released says nothing. It was: {text}"
-EMPTY = "No answer: the model wrote nothing."
 UNDERSTOOD = "Understood as: {understood}"
 FOOTER = "Receipt: epsilon {epsilon:.4g} for this answer by itself. The key has used {part:.2%} of its cap."
 

@@ -15,8 +15,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from discreet.config import LARGEST_EPSILON, SMALLEST_EPSILON
 from discreet.server.front.errors import ClosedModel, FrontError, invalid
-from discreet.server.wire import LARGEST_EPSILON, MOST_TOKENS, SMALLEST_EPSILON, AskedEpsilon, Choice, Turn
+from discreet.server.wire import MOST_TOKENS, AskedEpsilon, Choice, Turn
 
 Body = TypeVar("Body", bound=BaseModel)
 LARGEST_BODY = 64 * 1024

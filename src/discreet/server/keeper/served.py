@@ -19,7 +19,7 @@ from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.statistics.values import ListValues, ValueCounts
 from discreet.baselines.non_rag import NonRAG
 from discreet.baselines.rag import RAG
-from discreet.config import field_type, field_values
+from discreet.config import LARGEST_EPSILON, field_type, field_values
 from discreet.errors import CannotAnswer, DiscreetError, PriceChanged, UsageError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.query.condensing import condense
@@ -33,7 +33,6 @@ from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.presets import PUBLIC, Preset, Presets
 from discreet.server.wire import (
     LANES,
-    LARGEST_EPSILON,
     Answered,
     Condense,
     Condensed,
