@@ -198,8 +198,9 @@ def counted(kind: Kind, text: str, nouns: Nouns) -> Slots | None:
     if lead is None:
         return stated(kind, text, nouns) if kind == "share" or statement(text, nouns) else None
     before, after = text[: lead.start()].strip(" ,:-"), text[lead.end() :].strip(" ,:-")
-    if after and not _FRAME.fullmatch(before):
-        return None
+    if not _FRAME.fullmatch(before):  # "patients with fever: how many are there?"
+        after = strip(_STATEMENTS.closing, f" {after}").strip()
+        return None if after else stated(kind, without_closing(before), nouns)
     return stated(kind, without_closing(after or before), nouns)
 
 
@@ -440,7 +441,7 @@ def _side(text: str, nouns: Nouns) -> tuple[str, str]:
     held = statement(with_verb(text), nouns) or condition_first(text, nouns)
     if held is None:
         return holds(_COMPARISONS.bare.sub("", text)), ""
-    thing, *more = filter(None, (*held.of.split(AND), *held.among.split(AND)))
+    thing, *more = [*filter(None, (*held.of.split(AND), *held.among.split(AND)))] or [""]
     return thing, AND.join(more)
 
 

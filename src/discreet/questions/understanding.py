@@ -18,7 +18,6 @@ from discreet.questions.sentences import (
     Nouns,
     Section,
     entry,
-    pattern,
     phrase,
     points_back,
     refusal,
@@ -29,7 +28,7 @@ from discreet.questions.statements import AND, Kind, Slots, slots_of, whom
 
 _UNDERSTANDING = Section("understanding")
 
-_DENIES, _ONLY = entry("understanding.denies"), pattern("understanding.only")
+_DENIES = entry("understanding.denies")
 _DENIED = re.compile(r"(?:not|without|no) (?:an? |any )?(?P<what>.+)", FLAGS)
 _SEVERAL = re.compile(r"\b(?:and|or|but|nor)\b|[,&+/]", FLAGS)
 _ONE_OF_TESTS = re.compile(entry("understanding.one_of_tests"))
@@ -51,7 +50,7 @@ def read_request(question: str, kind: str, fields: Mapping[str, str], nouns: Nou
     if len(sentences_of(question)) > 1:
         raise refusal("two-things.sentences")
     marks = mark(sentence_of(question), fields, nouns)
-    marks.text = _ONLY.sub(r"\1\2", marks.text)
+    marks.text = _UNDERSTANDING.only.sub(r"\1\2", marks.text)
     if kind != "summary":
         check_words(marks.text, question)
     if (
