@@ -32,11 +32,15 @@ def key(bank: Bank) -> Key:
 def send(bank: Bank, key: Key, tmp_path: Path) -> Send:
     """Sends a request of the key."""
     app = FastAPI()
-    usual = {VAULT: (VAULT, pure(2.5)), f"{VAULT}:free": (VAULT, UnitCharge.nothing())}
+    prices = {VAULT: pure(2.5), f"{VAULT}:free": UnitCharge.nothing()}
+    models = [
+        SimpleNamespace(name=name, vault=SimpleNamespace(name=VAULT), model=SimpleNamespace(most=most))
+        for name, most in prices.items()
+    ]
     log = AuditLog(tmp_path / "audit.sqlite")
     app.include_router(own_routes)
     app.dependency_overrides[current_key] = lambda: key
-    catalog = SimpleNamespace(usual=lambda _: usual)
+    catalog = SimpleNamespace(loaded=True, all=lambda _: models)
     app.dependency_overrides[shared] = lambda: SimpleNamespace(accounts=bank.accounts, log=log, catalog=catalog)
 
     async def refuse(_: Request, error: Exception) -> JSONResponse:
