@@ -5,9 +5,9 @@ with other endings. If the phrase also has a sign, a letter or a word that means
 "on dialysis", "heart disease"), its words stand in their order, and that sign or letter at its place. Left out are
 articles, forms of "be" and "have", and the prepositions between two words: "a pain in the knee".
 
-A short word in capitals, of a text or of the phrase, is an abbreviation: HIV, PET. It is found as it is written, in any
+A short word in capitals, of a text or of the phrase, is an abbreviation: HIV, PET. It is found by its letters, in any
 case, and with the small s of its plural: PETs. No ending is cut from it, nor from a word to find it: "hives" is no HIV,
-and "pets" are no PET. A text that is wholly in capitals has none.
+and "pets" are no PET. A text that is wholly in capitals, with a longer word, has none.
 """
 
 import re
