@@ -297,7 +297,7 @@ def test_number_that_follows_from_others_is_that_of_its_units() -> None:
     numbers = {one.facts(): sum(one.holds(some) for some in UNITS) for one in wholes}
     releases = Releases(())
     counted = list(numbers)
-    releases._direct = {region: {(place, 0): 1} for place, region in enumerate(counted)}
+    releases._direct.update((region, {(place, 0): 1}) for place, region in enumerate(counted))
     found = 0
     for region, number in numbers.items():
         for sum_ in (*releases._rests(region), *releases._unions(region), *releases._eithers(region)):

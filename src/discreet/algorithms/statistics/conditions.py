@@ -278,6 +278,11 @@ class _Group(_Condition):
         """The conditions."""
         raise NotImplementedError
 
+    def passer(self) -> Callable[[Fields], bool]:
+        """Return whether a record passes the tests among them: all, or one of them."""
+        passers, join = [one.passer() for one in self.parts if one.is_test], all if isinstance(self, All) else any
+        return passers[0] if len(passers) == 1 else lambda own: join(passes(own) for passes in passers)
+
     @cached_property
     def is_test(self) -> bool:
         """Whether all parts are."""
@@ -308,11 +313,6 @@ class All(_Group):
     def parts(self) -> "tuple[Condition, ...]":
         """The conditions."""
         return self.all
-
-    def passer(self) -> Callable[[Fields], bool]:
-        """Return whether a record passes all tests among them."""
-        passers = [one.passer() for one in self._tests]
-        return passers[0] if len(passers) == 1 else lambda own: all(passes(own) for passes in passers)
 
     def part(self, record: UnitRecord) -> UnitRecord:
         """Return the part of a record that passes all tests."""
@@ -356,11 +356,6 @@ class AnyOf(_Group):
     def parts(self) -> "tuple[Condition, ...]":
         """The conditions."""
         return self.any
-
-    def passer(self) -> Callable[[Fields], bool]:
-        """Return whether a record passes one of the tests."""
-        passers = [one.passer() for one in self.any]
-        return lambda own: any(passes(own) for passes in passers)
 
     def among(self, records: Sequence[UnitRecord]) -> list[bool]:
         """Return of which units one holds."""

@@ -5,9 +5,9 @@ with other endings. If the phrase also has a sign, a letter or a word that means
 "on dialysis", "heart disease"), its words stand in their order, and that sign or letter at its place. Left out are
 articles, forms of "be" and "have", and the prepositions between two words: "a pain in the knee".
 
-A short word in capitals, of a text or of the phrase, is an abbreviation: HIV, PET. It is found as it is written, in any
+A short word in capitals, of a text or of the phrase, is an abbreviation: HIV, PET. It is found by its letters, in any
 case, and with the small s of its plural: PETs. No ending is cut from it, nor from a word to find it: "hives" is no HIV,
-and "pets" are no PET. A text that is wholly in capitals has none.
+and "pets" are no PET. A text that is wholly in capitals, with a longer word, has none.
 """
 
 import re
@@ -118,10 +118,6 @@ class Phrase:
         return as_read(self.text)
 
     @cached_property
-    def _is_upper(self) -> bool:
-        return self._said.isupper()
-
-    @cached_property
     def _tongue(self) -> Tongue:
         return tongue_of(self.language)
 
@@ -182,7 +178,7 @@ class Phrase:
         if self.language in ("de", "fr", "es"):
             return low in self._tongue.empty and low not in _FOREIGN[self.language].split()
         if low in ("a", "i"):  # a letter at the end, or a capital one amid small ones: "vitamin A deficiency"
-            return place + 1 < len(tokens) and (place == 0 or token.islower() or self._is_upper)
+            return place + 1 < len(tokens) and (place == 0 or token.islower() or self._said.isupper())
         return low in _SMALL or (low in _BETWEEN and 0 < place < len(tokens) - 1)
 
     def _span_in_order(self, sentence: str, shouted: bool) -> Span | None:
