@@ -83,6 +83,8 @@ def print_receipt(answer: Answer, *, verbose: bool = False) -> None:
         if receipt is not None and receipt.caveat:
             out.print(f"  a claim, not a guarantee: {receipt.caveat}", markup=False)
         return
+    for assumption in receipt.assumed:
+        out.print(f"  assumed, not checked: {assumption}", markup=False)
     if receipt.payment == "nobody":
         out.print(f"  receipt: nothing was charged; {_why_free(answer)}")
         return
@@ -90,8 +92,6 @@ def print_receipt(answer: Answer, *, verbose: bool = False) -> None:
         out.print(f"  uses {counted(receipt.reused, 'earlier answer')}")
     if receipt.public_corpus:
         out.print(f"  uses the public corpus {receipt.public_corpus[:12]}")
-    for assumption in receipt.assumed:
-        out.print(f"  assumed, not checked: {assumption}", markup=False)
     if answer.cost is not None:
         _print_cost(answer)
     if verbose or answer.cost is None:

@@ -135,15 +135,15 @@ def _numbers(answer: Plain) -> Iterator[Markup]:
 def _cost(answer: Plain, receipt: Plain | None) -> Iterator[Markup]:
     if receipt is None or not receipt["private"]:
         yield from _not_private(receipt)
-    elif receipt["payment"] == "nobody":
-        yield paragraph(_free(receipt))
     else:
         yield from _notes(receipt)
         cost, unit = answer["cost"], unit_word(receipt["unit"])
-        if cost is None:
+        if receipt["payment"] == "nobody":
+            yield paragraph(_free(receipt))
+        elif cost is None:
             yield paragraph(f"The receipt: epsilon {receipt['epsilon']:.4g}, delta {receipt['delta']:g}.")
-            return
-        yield paragraph(part_of_grant(cost["epsilon"], cost["granted"], cost["uses"], unit))
+        else:
+            yield paragraph(part_of_grant(cost["epsilon"], cost["granted"], cost["uses"], unit))
 
 
 def _left(answer: Plain) -> Iterator[Markup]:
@@ -167,7 +167,7 @@ def _free(receipt: Plain) -> str:
 
 
 def _notes(receipt: Plain) -> Iterator[Markup]:
-    if receipt["reused"]:
+    if receipt["reused"] and receipt["payment"] != "nobody":
         yield paragraph(f"uses {_counted(receipt['reused'], 'earlier answer')}")
     if receipt["public_corpus"]:
         yield paragraph(f"uses the public corpus {receipt['public_corpus'][:12]}")
