@@ -4,6 +4,7 @@ import csv
 import json
 import threading
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,11 @@ def test_number_by_codes_says_what_is_known_of_the_coder(vault: Vault, measured:
     answers = [vault.ask(one).describe()["receipt"] for one in (*asked, asked[0], 'count: "rash"')]
     assert [one.get("assumed", []).count(said) for one in answers] == [1, 1, 0, 1, 1, 0]
     assert [one["payment"] for one in answers[3:5]] == ["nobody", "nobody"]
+    for again in asked[0], asked[3]:  # free ones, too
+        shown = vault.ask(again)
+        assert f"assumed, not checked: {escape(said)}" in shown._repr_html_()
+        printed = CliRunner().invoke(app, ["ask", str(vault.path), again]).stdout
+        assert f"assumed, not checked: {said}" in " ".join(printed.split())
     plan = CliRunner().invoke(app, ["ask", str(vault.path), asked[0], "--plan"])
     assert f"Assumed, not checked: {said}." in " ".join(plan.stdout.split())
 

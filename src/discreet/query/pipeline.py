@@ -394,10 +394,9 @@ class QueryPipeline:
     def _assumed(self, algorithm: Algorithm) -> tuple[str, ...]:
         """Return what the answer takes for granted about what read or coded the documents, if that is used."""
         parts, book = self._parts, self._parts.codes.schema
-        tested = algorithm.fields_tested if isinstance(algorithm, Statistic) else ()
-        listed = algorithm.attributes if isinstance(algorithm, Statistic) else ()
+        reads = (algorithm.fields_tested, algorithm.attributes) if isinstance(algorithm, Statistic) else ((), ())
         fields = {one.name.replace(" ", "_"): one.name for one in (book.coded if book else ())}
-        coded = [name for own, name in fields.items() if own in tested or any(matches(own, one) for one in listed)]
+        coded = [name for own, name in fields.items() if own in reads[0] or any(matches(own, one) for one in reads[1])]
         codes = (*parts.codes.assumed, book.trusted(coded, parts.codes.done.about)) if book and coded else ()
         return (parts.readings.assumed if algorithm.spec.needs_readings else ()) + codes
 

@@ -39,6 +39,7 @@ from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from discreet.retrieval.unit_records import Fields, UnitRecord, values_in
+from discreet.system.words import counted
 
 MOST_CELLS = 5000
 USUAL_PERIODS_EACH = 3
@@ -208,8 +209,7 @@ class Themes(Statistic):
             there = "; ".join(said) or "no value named"
             lines += [f"{name}, of {whole(of)}: {there}."] if name else [*said, f"Of {whole(of)}."]
         groups = f", in at most {self._sizes[1]} of the {len(self._names)} groups" if self.by else ""
-        each = self._cells[1]
-        lines.append(f"Each counts in at most {each} {'value' if each == 1 else 'values'}{groups}.")
+        lines.append(f"Each counts in at most {counted(self._cells[1], 'value')}{groups}.")
         if others:
             ends = "" if math.isinf(max(others)) else f", each at most {max(others):,.0f}"
             lines.append(f"Not named: {len(others):,} that may be none{ends}.")

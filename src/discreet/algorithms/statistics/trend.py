@@ -161,6 +161,6 @@ class Trend(Count):
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the count of each period."""
-        name, all_ = self.periods.name, self.cells
-        table = [counted.of_table(name(place), "count", Reckon([place]), all_) for place in range(all_)]
+        name, periods = self.periods.name, range(self.cells)
+        table = [counted.of_table(name(one), "count", Reckon([one]), len(periods)) for one in periods]
         return "\n".join(f"{figure.name}: {whole(figure)}" for figure in table), table
