@@ -12,7 +12,7 @@ from discreet.algorithms.base import Answer
 from discreet.algorithms.statistics.cells import Counted
 from discreet.algorithms.statistics.statistic import CellStatistic, Statistic
 from discreet.query.answer_cache import Released
-from discreet.query.recall import derive, keep_answer
+from discreet.query.recall import Releases, derive, keep_answer
 from discreet.registry import Compare, Count, Difference, Share, Trend
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -97,6 +97,12 @@ def test_number_follows_from_releases(releases: list[Released], asked: Statistic
 )
 def test_number_does_not_follow(releases: list[Released], asked: Statistic) -> None:
     assert derive(releases, "q", asked) is None
+
+
+def test_releases_added_later_count_as_those_from_the_start() -> None:
+    asked, before = Count(condition=f'not "{HAND}"'), Releases([ALL])
+    assert Releases([HELD], before).answer("q", asked) == derive([ALL, HELD], "q", asked)
+    assert before.answer("q", asked) is None
 
 
 def test_latest_release_counts_and_both_days_are_named() -> None:
