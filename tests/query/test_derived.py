@@ -10,7 +10,7 @@ import pytest
 
 from discreet.algorithms.statistics.statistic import CellStatistic, Statistic
 from discreet.query.answer_cache import Released
-from discreet.query.recall import derive
+from discreet.query.recall import Releases, derive
 from discreet.registry import Compare, Count, Difference, Share, Trend
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -95,6 +95,38 @@ def test_number_follows_from_releases(releases: list[Released], asked: Statistic
 )
 def test_number_does_not_follow(releases: list[Released], asked: Statistic) -> None:
     assert derive(releases, "q", asked) is None
+
+
+def test_releases_added_later_count_as_those_from_the_start() -> None:
+    asked, before = Count(condition=f'not "{HAND}"'), Releases([ALL])
+    assert Releases([HELD], before).answer("q", asked) == derive([ALL, HELD], "q", asked)
+    assert before.answer("q", asked) is None
+
+
+def test_latest_release_counts_and_both_days_are_named() -> None:
+    old, new = (released(Count(condition=HAND), (size,), time=f"2026-0{size // 100}-01") for size in (200, 300))
+    found = derive([old, ALL, new], "q", Count(condition=f'not "{HAND}"'))
+    assert found is not None
+    assert found.table[0].value == 700
+    assert found.moments == ("2026-03-01T10:00:00+00:00", "2026-03-01")
+
+
+def test_answer_of_several_releases_names_the_minutes() -> None:
+    """Between them, documents may have changed, so that the number may be one of neither moment."""
+    later = released(Count(condition=HAND), (200,), time="2026-03-01T11:40:59+00:00")
+    found = derive([ALL, later], "q", Share(condition=HAND))
+    assert found is not None
+    assert "It combines 2 releases, of 2026-03-01 10:00 and 2026-03-01 11:40 (UTC): if documents" in found.answer
+    alone = derive([SHARE], "q", Count(condition=HAND))
+    assert alone is not None
+    assert "combines" not in alone.answer
+
+
+def test_moments_that_are_not_known_are_not_named() -> None:
+    old = released(Count(condition=HAND), (200,), time="")
+    found = derive([released(Count(), (900,), time=""), old], "q", Share(condition=HAND))
+    assert found is not None
+    assert "It combines 2 releases: if" in found.answer
 
 
 def test_noise_that_two_numbers_share_is_taken_once() -> None:

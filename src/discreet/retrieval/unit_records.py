@@ -148,7 +148,7 @@ class UnitRecord:
         statements: the statements that were read in its texts.
         fields_of: the declared fields of the document of each text; empty if no document has any.
         document_of: a number for the document of each text; empty if the store cannot tell.
-        said: whether phrases hold of this record, by their key: the newest ones, kept as long as the record.
+        said: whether phrases hold of this record, by their key: some of them, kept as long as the record.
     """
 
     texts: tuple[str, ...] = field(repr=False)
@@ -174,9 +174,9 @@ class UnitRecord:
         return as_read("\n \n".join((*self.texts, *categories)).replace("\u2019", "'")).casefold()
 
     def keep(self, phrase: str, holds: bool) -> None:
-        """Keep whether a phrase holds, in the place of the oldest one if there are many."""
+        """Keep whether a phrase holds; if many are kept, begin anew."""
         if len(self.said) >= _MOST_KEPT:
-            self.said.pop(next(iter(self.said)), None)
+            self.said.clear()
         self.said[phrase] = holds
 
     def part(self, passes: Callable[[Fields], bool]) -> "UnitRecord":

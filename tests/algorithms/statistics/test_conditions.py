@@ -271,11 +271,11 @@ def test_text_that_cannot_be_read_says_nothing_and_is_no_error() -> None:
     assert says("fever").among([unreadable]) == [False]
 
 
-def test_newest_phrases_are_kept_with_a_record() -> None:
+def test_so_many_phrases_are_kept_with_a_record() -> None:
     one = unit(("fever", {}))
     for number in range(200):
         one.keep(f" {number}", True)
-    assert len(one.said) == 64
+        assert len(one.said) <= 64
     assert not says("199").holds(unit(("fever", {})))
     assert list(one.said)[-1] == " 199"
 
