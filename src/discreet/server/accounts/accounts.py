@@ -425,18 +425,7 @@ class Accounts(Log[Books]):
         request, name = self._marks(fingerprint, idempotency)
         charged = most.epsilon, most.delta, most.spending
         one = KeyQuestion(question, key, vault, model, 0.0, request, name, self._server, *charged)
-        # A refusal, or what was found, needs no lock: it neither waits for a payment nor holds one up.
-        with self.reading() as found:
-            one.asked = self._now(found.state)
-            outcome = questions.check(found, one, anew=anew)
-        if not isinstance(outcome, Reservation):
-            return outcome
-        with self.writing() as found:
-            one.asked = self._now(found.state)
-            outcome = questions.check(found, one, anew=anew)
-            if isinstance(outcome, Reservation):
-                questions.write(found, one)
-            return outcome
+        return self._ask(one, anew=anew)
 
     def settle(
         self, question: str, spent: UnitCharge, reply: dict[str, Any] | None = None, *, stopped: str = ""
@@ -549,6 +538,20 @@ class Accounts(Log[Books]):
     def close(self) -> None:
         """Close the connections of this process."""
         self.place.engine.dispose()
+
+    def _ask(self, one: KeyQuestion, *, anew: bool) -> Outcome:
+        # A refusal, or what was found, needs no lock: it neither waits for a payment nor holds one up.
+        with self.reading() as found:
+            one.asked = self._now(found.state)
+            outcome = questions.check(found, one, anew=anew)
+        if not isinstance(outcome, Reservation):
+            return outcome
+        with self.writing() as found:
+            one.asked = self._now(found.state)
+            outcome = questions.check(found, one, anew=anew)
+            if isinstance(outcome, Reservation):
+                questions.write(found, one)
+            return outcome
 
     def _now(self, books: Books) -> float:
         """Return the time: the clock's, or that of the newest question if the clock was set back."""
