@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 
 from discreet.errors import UsageError
 from discreet.retrieval.codebook import Attribute, Codebook, CodedValue
 from discreet.retrieval.embedding import HashingEmbedder, MiniLM
 from discreet.synthesis import embedder_coder
-from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, choose, clauses_of, fit
+from discreet.synthesis.embedder_coder import EmbedderCoder, fit
 
 VALUES = [
     {"name": "breathing", "words": ["cough"], "examples": ["She is short of breath."]},
@@ -120,23 +119,6 @@ def attribute(kind: str, most: int = 0, **thresholds: float) -> Attribute:
     )
 
 
-@pytest.mark.parametrize(
-    ("book", "likeness", "expected"),
-    [
-        (attribute("any of"), [0.9, 0.2, 0.95, THRESHOLD], "cad"),
-        (attribute("any of", 1), [0.5, 0.5, 0.5, 0.4], "a"),
-        (attribute("one of"), [0.5, 0.2, 0.6, 0.6], "c"),
-        (attribute("one of", a=0.2, c=0.5), [0.5, 0.2, 0.6, 0.3], "a"),
-        (attribute("any of", all=0.7), [0.5, 0.2, 0.6, 0.3], ""),
-    ],
-)
-def test_values_farthest_above_their_thresholds_are_chosen(
-    book: Attribute, likeness: list[float], expected: str
-) -> None:
-    order, counts = choose(book, np.array(likeness))
-    assert "".join(book.names[one] for one, own in zip(order, counts, strict=True) if own) == expected
-
-
 def f1(coder: EmbedderCoder, book: Codebook, labelled: Sequence[tuple[str, dict[str, list[str]]]]) -> float:
     found = [{one[1] for one in own} for _, own in coder.code([text for text, _ in labelled], book)]
     stated = [set(labels["complaint"]) for _, labels in labelled]
@@ -159,8 +141,3 @@ def test_fitted_thresholds_meet_public_labels_better(coder: EmbedderCoder) -> No
     assert fitted.attributes[0].threshold is not None
     assert fitted.attributes[1] == book.attributes[1]
     assert Codebook.parse(fitted.describe()) == fitted
-
-
-def test_long_clauses_are_read_to_their_end() -> None:
-    cut = list(clauses_of(["word"] * 1000))
-    assert [len(one.text.split()) for one in cut] == [embedder_coder.LONGEST] * 25
