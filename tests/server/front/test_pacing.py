@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.front.pacing import A_TICK, Pacer
+from discreet.server.front.pacing import A_TICK, Pacer, default_quantum
 from discreet.server.wire import Answered, Question, Refused
 from tests.server.front.fakes import FakeKeeper, drive, running
 
@@ -28,6 +28,11 @@ def test_reply_leaves_at_a_multiple_of_the_quantum(took: float, quanta: int) -> 
     clock.now += took
     assert asyncio.run(pacer.until_due(arrival)) == quanta
     assert clock.now == pytest.approx(100.0 + 2.0 * quanta)
+
+
+def test_quantum_is_twice_the_longest_answer_and_a_margin() -> None:
+    assert default_quantum(3.0) == pytest.approx(2 * (3.3 + 0.05))
+    assert default_quantum(0.0) == pytest.approx(0.1)
 
 
 class UnequalKeeper(FakeKeeper):
