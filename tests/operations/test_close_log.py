@@ -66,6 +66,19 @@ def test_old_rows_are_destroyed_and_balances_stay(vault: Vault) -> None:
     assert (levels["ledger"], levels["counter"]) == ("ok", "ok")
 
 
+def test_further_questions_are_not_estimated_beside_a_cut_loss(vault: Vault) -> None:
+    path = vault.path
+    ledger = with_toy(vault).ledger
+    ledger.reserve_all("corpus", 0, Spending.of(ZeroConcentrated(0.01)))
+    ledger.settle("corpus", 0, Spending.of(ZeroConcentrated(0.01)))
+    del ledger
+    let_go(vault)
+    before = json_of("budget", path)
+    assert before["more"] is not None
+    json_of("close-log", path, "--destroy", "--yes")
+    assert json_of("budget", path)["more"] is None
+
+
 def test_rows_that_another_process_reads_are_said(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SqliteFile, "forget_deleted", lambda _: False)
     done = run("close-log", vault.path, "--destroy", "--yes", "--json")

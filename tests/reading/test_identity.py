@@ -6,7 +6,7 @@ from datetime import date, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.reading.fields import NO_UNIT, Read, Reader
+from discreet.reading.fields import NO_UNIT, Read, Reader, made_id
 from discreet.reading.records import BadRecord, ReadingOptions, Record
 from discreet.retrieval.documents import Document
 
@@ -71,6 +71,12 @@ def test_file_of_text_is_named_by_its_path() -> None:
     assert isinstance(one, Read)
     assert one.document == Document("a/b.md", "P7", "She is well.")
     assert one.document.source == "a/b.md"
+
+
+def test_ids_do_not_change_between_versions() -> None:
+    """Documents would come twice."""
+    assert made_id("ada", "Stable.", {}) == "e8717c44aa7d661d1649c3f5519212d4"
+    assert made_id("ada", "Stable.", {"age": 71.0, "ward": "north"}, 2) == "ab3546987e8a8f2742a9c8450a911773"
 
 
 def test_day_has_one_name_in_a_workbook_and_in_a_table_as_text() -> None:
