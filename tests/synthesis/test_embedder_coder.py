@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from discreet.errors import UsageError
 from discreet.retrieval.codebook import Attribute, Codebook, CodedValue
 from discreet.retrieval.embedding import HashingEmbedder, MiniLM
 from discreet.synthesis import embedder_coder
-from discreet.synthesis.embedder_coder import EmbedderCoder, fit
+from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, choose, fit
 
 VALUES = [
     {"name": "breathing", "words": ["cough"], "examples": ["She is short of breath."]},
@@ -117,6 +118,23 @@ def attribute(kind: str, most: int = 0, **thresholds: float) -> Attribute:
     return Attribute.model_validate(
         {"name": "x", "type": kind, "values": values, "most": most, "threshold": thresholds.get("all")}
     )
+
+
+@pytest.mark.parametrize(
+    ("book", "likeness", "expected"),
+    [
+        (attribute("any of"), [0.9, 0.2, 0.95, THRESHOLD], "cad"),
+        (attribute("any of", 1), [0.5, 0.5, 0.5, 0.4], "a"),
+        (attribute("one of"), [0.5, 0.2, 0.6, 0.6], "c"),
+        (attribute("one of", a=0.2, c=0.5), [0.5, 0.2, 0.6, 0.3], "a"),
+        (attribute("any of", all=0.7), [0.5, 0.2, 0.6, 0.3], ""),
+    ],
+)
+def test_values_farthest_above_their_thresholds_are_chosen(
+    book: Attribute, likeness: list[float], expected: str
+) -> None:
+    order, counts = choose(book, np.array(likeness))
+    assert "".join(book.names[one] for one, own in zip(order, counts, strict=True) if own) == expected
 
 
 def f1(coder: EmbedderCoder, book: Codebook, labelled: Sequence[tuple[str, dict[str, list[str]]]]) -> float:
