@@ -3,13 +3,9 @@
 import copy
 import json
 import pickle
-import sys
 import threading
-import tomllib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +15,12 @@ from discreet.adapters import open_source
 from discreet.adapters.server_source import ServerSource
 from discreet.adapters.source import FIELDS, AnswerSource, Reply
 from discreet.adapters.vault_source import VaultSource
-from discreet.errors import MissingPart, NoSuchVault, UsageError
+from discreet.errors import MissingPart, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.retrieval.documents import Document
 from discreet.server.keeper.served import Served
 from discreet.vault import Vault
 from tests.server.front.serving import QUESTION, Server
-from tests.server.keepers import ROOT
-
-COUNT = "How many patients have numb thumbs?"
 
 
 def test_answer_has_text_cost_and_receipt(any_source: AnswerSource) -> None:
@@ -51,22 +44,6 @@ def test_same_question_again_is_free(any_source: AnswerSource) -> None:
     first, again = any_source.ask(text), any_source.ask(text)
     assert again.text == first.text
     assert again.metadata["replayed"] is True
-
-
-def test_threads_of_a_program_pay_once(folder: Path) -> None:
-    source = VaultSource(folder)
-    with ThreadPoolExecutor(4) as pool:
-        replies = list(pool.map(source.ask, ["How many patients have a numb left thumb?"] * 4))
-    assert len({reply.text for reply in replies}) == 1
-    assert sum(reply.metadata["epsilon"] > 0 for reply in replies) == 1
-
-
-def test_statistic_has_a_table(any_source: AnswerSource) -> None:
-    reply = any_source.ask(COUNT)
-    (row,) = reply.metadata["table"]
-    assert row["low"] <= row["value"] <= row["high"]
-    assert reply.text.startswith("About ")
-    assert reply.metadata["understood"] == 'count: "numb thumbs"'
 
 
 def test_estimate_says_what_is_asked_before_it_is_paid(any_source: AnswerSource) -> None:
@@ -102,35 +79,6 @@ def test_refusal_is_a_reply_in_words(any_source: AnswerSource, question: str, co
     assert reply.metadata["epsilon"] == 0
 
 
-@pytest.mark.parametrize("choices", ["yes", ["yes"], ["yes", "yes"], [1, 2], {1: 2}])
-def test_wrong_choices_are_not_asked(any_source: AnswerSource, choices: Any) -> None:
-    reply = any_source.ask("Is a numb thumb common?", choices)
-    assert (reply.code, reply.metadata["epsilon"]) == ("invalid_request", 0)
-    assert "The parameter is: choices." in reply.text
-
-
-@pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), "2", True, 1e12])
-def test_wrong_epsilon_is_refused_at_once(folder: Path, epsilon: Any) -> None:
-    for where, options in ((str(folder), {}), ("https://host", {"key": "dsc_key"})):
-        with pytest.raises(UsageError, match="Expected: the most that a question may cost"):
-            open_source(where, epsilon=epsilon, **options)
-
-
-def test_argument_of_the_other_kind_names_its_own(folder: Path) -> None:
-    with pytest.raises(UsageError, match=r"takes no argument key\. Expected: model, epsilon, quantum") as refused:
-        open_source(folder, key="dsc_secret")
-    assert "dsc_secret" not in str(refused.value)
-    with pytest.raises(UsageError, match=r"no argument quantum\. Expected: key, model, epsilon, timeout, insecure"):
-        open_source("https://host", key="dsc_key", quantum=1)
-
-
-def test_address_is_read_as_people_write_it(folder: Path) -> None:
-    assert open_source(folder).describe()["where"] == str(folder)
-    assert isinstance(open_source("HTTPS://host", key="dsc_key"), ServerSource)
-    with pytest.raises(UsageError, match="begin the address with http:// or https://"):
-        open_source("localhost:8000", key="dsc_key")
-
-
 def test_pickle_holds_neither_key_nor_documents(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISCREET_KEY", "dsc_other")
     for source in (open_source("https://host", key="dsc_secret", model="v"), open_source(folder, epsilon=2)):
@@ -160,30 +108,6 @@ def test_wrong_key_is_a_reply(server: Server) -> None:
     assert (reply.status, reply.code) == ("refused", "invalid_api_key")
 
 
-def test_wrong_model_is_a_reply(server: Server, issue: Callable[..., str], source: VaultSource, folder: Path) -> None:
-    assert ServerSource(f"{server.root}/v1/", issue(), model="w").ask(QUESTION).code == "model_not_found"
-    reply = VaultSource(folder, model="rag").ask(QUESTION)
-    assert (reply.code, "GET" in reply.text) == ("model_not_found", False)
-    assert "name one of: consensus, " in reply.text
-
-
-def test_free_model_says_its_own_words(server: Server, issue: Callable[..., str], folder: Path) -> None:
-    vault = Vault.open(folder, model=ToyModel(default="yes"))
-    for free in (VaultSource(vault, model="free"), ServerSource(server.root, issue(), model="v:free")):
-        reply = free.ask("What is a thumb?")
-        assert (reply.status, reply.text, reply.metadata["epsilon"]) == ("answered", "yes", 0)
-
-
-def test_vault_opens_at_once_and_its_model_at_need(tmp_path: Path, folder: Path) -> None:
-    with pytest.raises(NoSuchVault):
-        open_source(str(tmp_path / "nowhere"))
-    with pytest.raises(UsageError, match="quantum"):
-        open_source(str(folder), quantum=-1)
-    vault = Vault.open(folder)
-    assert VaultSource(vault).ask(COUNT + " ").status == "answered"
-    assert "model" not in vault.components.built
-
-
 def test_missing_model_is_a_reply_with_the_command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda *_: None)
     monkeypatch.setenv("DISCREET_CACHE", str(folder.parent / "empty"))
@@ -193,19 +117,6 @@ def test_missing_model_is_a_reply_with_the_command(folder: Path, monkeypatch: py
     reply = VaultSource(vault).ask("Which disease makes a thumb numb?")
     assert (reply.status, reply.code) == ("refused", "missing_part")
     assert "pip install" in reply.text
-
-
-TOOLS = {"langchain": "langchain_core.tools", "llamaindex": "llama_index.core.schema", "haystack": "haystack"}
-
-
-@pytest.mark.parametrize(("adapter", "module"), {**TOOLS, "llm": "llm"}.items())
-def test_missing_tool_names_its_extra(adapter: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, f"discreet.adapters.{adapter}", raising=False)
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingPart, match=rf"\[{adapter}\]"):
-        import_module(f"discreet.adapters.{adapter}")
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert adapter in extras
 
 
 WRONG = ("ftp://host", "http://", "https://user:pass@host", "https://:pass@host", "https://@host", "http://host?x=1")
@@ -227,14 +138,6 @@ def test_key_does_not_cross_a_network_in_plain_text(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("DISCREET_KEY", raising=False)
     with pytest.raises(UsageError, match="DISCREET_KEY"):
         ServerSource("https://answers.example.org")
-
-
-def test_description_opens_the_source_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DISCREET_KEY", "dsc_key")
-    for where, options in ((str(folder), {"epsilon": 2.0}), ("https://host/v1", {"model": "v", "timeout": 9.0})):
-        described = open_source(where, **options).describe()
-        assert options.items() <= described.items()
-        assert open_source(**described).describe() == described
 
 
 # --- what never passes ------------------------------------------------------------------------------------------------

@@ -108,6 +108,13 @@ def test_the_length_and_the_prefix_are_public(corpus: SealedCorpus) -> None:
     assert answer(NonRAG(prefix="well"), corpus, ToyModel(default="who knows"))[0].text == "well who knows"
 
 
+def test_an_empty_vault_looks_like_voters_that_know_nothing(corpus: SealedCorpus) -> None:
+    draft, privacy = answer(DPSparseVoteRAG(voters=30, epsilon=20), corpus, ToyModel(default="who knows"))
+    assert (draft.text, draft.public_text.split()) == ("", ["who", "knows"])
+    assert (draft.stopped, draft.private_tokens) == ("public", 0)
+    assert len(privacy.receipt().charges) == 1  # the run of the sparse vector is paid, whatever it finds
+
+
 def test_baselines_have_a_receipt_that_promises_nothing(corpus: SealedCorpus) -> None:
     say(corpus, "a")
     _, privacy = answer(VoteRAG(voters=5), corpus, ToyModel())

@@ -106,17 +106,6 @@ def test_folder_needs_to_say_whose_its_files_are(vault: Vault, tmp_path: Path) -
     assert run("add", vault.path, letters, "--units", manifest, "--each-file-a-unit").exit_code == 2
 
 
-def test_vault_that_was_read_is_to_be_read_again(vault: Vault, tmp_path: Path) -> None:
-    note = tmp_path / "a.jsonl"
-    note.write_text('{"patient": "a", "text": "say: treatment is sand ."}\n')
-    assert "discreet code --statements" not in run("add", vault.path, note).stderr
-    Vault.open(vault.path, model=ToyModel(["treatment", "is", "sand"], default="is", size=4)).read()
-    assert "discreet code --statements" not in run("add", vault.path, note).stderr  # nothing is new
-    note.write_text('{"patient": "b", "text": "say: treatment is steam ."}\n')
-    found = " ".join(run("add", vault.path, note).stderr.split())
-    assert f"Read again: discreet code {vault.path}" in found.replace("- ", "-")  # another model would read all
-
-
 def test_add_reads_what_it_adds_if_the_model_read_before(
     vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,16 +27,6 @@ def test_all_parameters_of_an_algorithm_are_shown(name: str) -> None:
     assert all(f"  {one.option}" in shown.output for one in read_parameters(ALGORITHMS[name]))
 
 
-def test_parameters_are_shown_with_the_symbols_of_the_paper() -> None:
-    shown = run("algorithms", "show", "murag").output
-    assert "similarity: number, default 0.6, tau in the paper" in shown
-    assert "questions_per_unit (in Python: uses)" in shown
-    assert "voters: whole number, default 40, m in the paper" in shown  # of its inner algorithm
-    described = json.loads(run("algorithms", "show", "murag", "--json").stdout)
-    assert [one["symbol"] for one in described["parameters"] if one["name"] == "similarity"] == ["tau"]
-    assert {one["field"] for one in described["inner_parameters"]} >= {"voters", "choices"}
-
-
 def test_misspelt_name_has_suggestions() -> None:
     result = run("algorithms", "show", "muragada", "--json")
     assert result.exit_code == 2

@@ -287,20 +287,6 @@ def test_when_the_budget_is_gone_the_message_says_what_would_fit(filled: Vault) 
 # -- documents -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["--unit-field", "--id-field"])
-def test_misspelt_field_adds_no_unit(option: str, tmp_path: Path, filled: Vault) -> None:
-    table = lines(tmp_path / "n.csv", "id,patient,text", *(",".join(note.values()) for note in NOTES))
-    result = run("add", filled.path, table, option, "patien")
-    assert result.exit_code == 4
-    assert "'patien'" in said(result)
-    assert option in said(result)
-    assert json_of("add", filled.path, table)["units"] == len(NOTES)
-    assert run("add", filled.path, table, "--unit-field", "id").exit_code == 4  # everybody would be somebody new
-    other = tmp_path / "other"
-    assert run("init", other, *PRICE).exit_code == 0
-    assert run("add", other, table, "--unit-field", "id").exit_code == 0  # each a person: the ids name them
-
-
 def test_removing_erases(filled: Vault) -> None:
     assert json_of("remove", filled.path, "--unit", "p3") == {"removed": 1}
     gone = run("remove", filled.path, "--id", "n3")
@@ -308,17 +294,6 @@ def test_removing_erases(filled: Vault) -> None:
     files = b"".join(path.read_bytes() for path in filled.path.rglob("*") if path.is_file())
     assert b"number 3" not in files
     assert b"number 4" in files
-
-
-def test_of_many_bad_records_some_are_shown(tmp_path: Path, vault: Vault) -> None:
-    wrong = notes(tmp_path / "n.jsonl", [NOTES[0], *({"id": n, "patient": f"p{n}"} for n in range(30))])
-    lines(tmp_path / "n.jsonl", *wrong.read_text().splitlines(), "{not json")
-    result = run("add", vault.path, wrong)
-    assert result.exit_code == 4
-    assert "30 records: no field 'text' (first: n.jsonl line 2)" in said(result)
-    assert "n.jsonl line 32" in said(result)
-    assert len(json.loads(run("add", vault.path, wrong, "--json").stdout)["bad"]) == 31
-    assert vault.store.count_documents() == 1
 
 
 def test_document_without_a_unit_replaces_no_other(tmp_path: Path) -> None:

@@ -5,16 +5,14 @@ One table for each way of computing is made with the packaged model; the others 
 
 import csv
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from discreet.vault import Vault
-from discreet_lab.bench.demo_data import hospital, hospital_questions, mails
+from discreet_lab.bench.demo_data import hospital, hospital_questions
 from discreet_lab.bench.tables import TABLES
-from discreet_lab.cli.bench import _short_names, fits
-from discreet_lab.evaluation.caching_model import CachingModel
 from tests.cli.running import json_of, run
 from tests.docs.pages import ROOT
 
@@ -110,64 +108,6 @@ def test_interrupted_run_says_that_nothing_was_paid(
     assert not file.exists()
 
 
-def test_stream_has_precision_beside_the_papers(ward: Path, tmp_path: Path, small_model: Path) -> None:
-    file = tmp_path / "knowledge.jsonl"
-    asked = [replace(one, kind="general-knowledge") for one in hospital_questions(SIZES)]
-    file.write_text("".join(json.dumps(asdict(one)) + "\n" for one in asked))
-    given = ("murag-precision", ward, file, "--quick", "--limit", 2, "--model", small_model)
-    found = json_of("bench", *given)
-    assert isinstance(found["rows"], list)
-    figures = [row.get("precision of those read, paper (Table 1, Natural Questions)") for row in found["rows"]]
-    assert figures == [0.788, 0.926, 0.994]
-    assert all(0 <= row["precision"] <= 1 for row in found["rows"])
-    assert "precision of those read, paper (Table 1, MQuAKE)" not in found["rows"][0]
-    printed = run("bench", *given)
-    assert "Table 1, Trivia" in printed.stdout
-
-
-def test_neighbours_need_no_model(ward: Path, questions: Path) -> None:
-    found = json_of("bench", "projection-k", ward, questions, "--quick", "--epsilon", 100)
-    assert found["model"] == "none"
-    assert isinstance(found["rows"], list)
-    assert [row["k"] for row in found["rows"]] == [16, 64, 256]
-    claimed = json_of("bench", "projection-claim", ward, questions, "--quick")
-    assert isinstance(claimed["rows"], list)
-    assert len({row["found"] for row in claimed["rows"]}) == 1
-    near = json_of("bench", "murag-overlap", ward, questions)
-    assert isinstance(near["rows"], list)
-    assert sum(row["documents"] for row in near["rows"]) == 24
-
-
-def test_attack_asks_questions_of_its_own(ward: Path, small_model: Path) -> None:
-    curve = json_of("bench", "vote-membership", ward, "--quick", "--limit", 2, "--model", small_model)
-    assert isinstance(curve["rows"], list)
-    assert {row["measure"] for row in curve["rows"]} == {"n-grams", "bleu", "rouge-l", "embedding"}
-    assert curve["rows"][0]["curve"][-1] == [1.0, 1.0]
-
-
-@pytest.mark.parametrize(("name", "packaged"), [("projection-knn-lm", True), ("projection-prompting", False)])
-def test_extraction_has_its_own_prompts(tmp_path: Path, small_model: Path, name: str, packaged: bool) -> None:
-    post = Vault.create(tmp_path / "post", epsilon=20, delta=1e-5, embedder="hashing")
-    post.add_documents(mails(10))
-    model = () if packaged else ("--model", small_model)
-    found = json_of("bench", name, post.path, "--quick", "--limit", 6, *model)
-    assert isinstance(found["rows"], list)
-    assert len(found["rows"]) == 5
-    assert found["rows"][1]["url, paper"] in (13, 56)
-    assert found["rows"][1]["perplexity"] > 1
-
-
-def test_corpus_is_made_from_a_copy_and_pays_nothing(ward: Path, questions: Path) -> None:
-    before = Vault.open(ward).budget().describe()
-    found = json_of("bench", "synrag-main", ward, questions, "--quick", "--limit", 1)
-    assert isinstance(found["rows"], list)
-    assert [row["corpus"] for row in found["rows"]] == ["non-rag", "rag", "dp-synrag"]
-    assert found["rows"][1]["accuracy, paper (Main table, Medical Synth, Phi-4-mini)"] == 0.87
-    assert [row["paid"] for row in found["rows"]] == [None, None, "once"]
-    assert Vault.open(ward).budget().describe() == before
-    assert not list(ward.rglob("run.jsonl"))
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -215,40 +155,3 @@ def test_preset_of_the_paper_runs_and_says_where_the_specification_is_taken(
     assert row.get("voters", 4) == 4
     if algorithm == "naive-multi-rag":
         assert (row["epsilon"], row["inner"]) == (1000, "dp-sparse-vote-rag")
-
-
-def test_other_embedder_reads_a_copy(ward: Path, questions: Path, tmp_path: Path) -> None:
-    found = json_of("bench", "murag-overlap", ward, questions, "--embedder", "minilm")
-    assert found["embedder"] == "minilm"
-    assert Vault.open(ward).settings.embedder == "hashing"
-    assert "embedder is minilm, and the paper's is DPR" in str(found["differs"])
-
-
-def test_wide_table_turns_into_records() -> None:
-    narrow = [["dp-vote-rag", "0.5"]]
-    assert fits(["algorithm", "accuracy of many"], narrow)
-    assert not fits([f"column{number}" for number in range(12)], [["0.123"] * 12])
-    assert fits([f"c{number}" for number in range(12)], [["0.123"] * 12])
-
-
-def test_columns_of_a_paper_have_short_headings() -> None:
-    alike = ["accuracy, paper (Main table, A)", "accuracy, paper (Main table, B)"]
-    assert _short_names(alike) == {alike[0]: "paper [1]", alike[1]: "paper [2]"}
-    other = ["url, paper (Table 1)", "perplexity, paper (Table 1)"]
-    assert list(_short_names(other).values()) == ["url, paper [1]", "perplexity, paper [2]"]
-
-
-def test_run_resumes_with_what_its_model_said(
-    ward: Path, questions: Path, tmp_path: Path, small_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = ("vote-ensembles", ward, questions, "--quick", "--limit", 1, "--model", small_model)
-    first = json_of("bench", *given, "--rows", tmp_path / "tokens")
-
-    def learn(*_: object) -> None:
-        raise AssertionError("A token was computed again.")
-
-    monkeypatch.setattr(CachingModel, "_learn", learn)
-    again = json_of("bench", *given, "--rows", tmp_path / "tokens")
-    assert again["rows"] == first["rows"]
-    refused = run("bench", "ksa-lengths", "--rows", tmp_path / "tokens")
-    assert (refused.exit_code, "--rows" in refused.output) == (2, True)

@@ -115,16 +115,6 @@ def test_plain_rag_is_marked(hospital: Path) -> None:
     assert "without a guarantee" in run("budget", hospital).output
 
 
-def test_non_rag_is_free(hospital: Path) -> None:
-    before = Vault.open(hospital).budget().spent
-    answer = json_of("ask", hospital, "What is it?", "--algorithm", "non-rag", "--max-tokens", 4)
-    assert answer["receipt"]["epsilon"] == 0
-    assert Vault.open(hospital).budget().spent == before
-    for baseline in (("rag",), ("vote-rag", "--voters", 5)):
-        plain = json_of("ask", hospital, "Is it?", "--not-private", "--max-tokens", 2, "--algorithm", *baseline)
-        assert plain["private"] is False
-
-
 def test_evaluation_leaves_the_budget_alone(hospital: Path, tmp_path: Path) -> None:
     questions = tmp_path / "questions.jsonl"
     with questions.open("w") as file:

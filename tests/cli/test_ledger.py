@@ -55,17 +55,6 @@ def test_release_has_its_set_its_numbers_its_price_and_time(ward: Path) -> None:
     assert found["more"] is False
 
 
-def test_each_line_of_a_release_is_indented(tmp_path: Path) -> None:
-    """A list has a line for each value; only the first line of a release begins with its time."""
-    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", fields={"floor": "category"})
-    vault.add_documents(Document(f"d{n}", f"p{n}", "Fever.", fields={"floor": f"f{n % 2}"}) for n in range(400))
-    assert run("ask", str(vault.path), "List the floors").exit_code == 0
-    lines = run("ledger", str(vault.path)).stdout.splitlines()
-    assert len(lines) == 4
-    assert lines[0].startswith("20")
-    assert all(line.startswith("    ") for line in lines[1:])
-
-
 def test_releases_are_printed_and_chosen_by_kind(ward: Path) -> None:
     shown = run("ledger", str(ward), "--kind", "difference").stdout
     assert '"Winter Hand" or "Glass Knee"' in shown

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from discreet.algorithms.base import Algorithm
 from discreet.cli.app import app
-from discreet.cli.parameters import choose_method, parse_options
+from discreet.cli.parameters import choose_method
 from discreet.errors import UsageError
 from discreet.registry import ALGORITHMS, Consensus, NonRAG
 from discreet.synthesis.aug_pe import AugPE
@@ -118,17 +118,3 @@ def test_show_lists_parameters_of_a_method() -> None:
     assert found["clusters"]["symbol"] == "R"
     assert "dp-synrag: " in run("algorithms", "show", "dp-synrag").output
     assert "dp-synrag" in run("algorithms").output
-
-
-@pytest.mark.parametrize(
-    ("name", "texts", "options"),
-    [
-        ("murag", ["similarity=0.3", "units-per-voter=2"], {"similarity": 0.3, "units_per_voter": 2}),
-        ("murag", ["questions_per_unit=3"], {"uses": 3}),
-        ("murag", ["uses=3"], {"uses": 3}),
-        ("murag", ["inner=dp-vote-rag", "selection=observed"], {"inner": "dp-vote-rag", "selection": "observed"}),
-        ("dp-rag", ["top-p=0.5", "levels=0.5,0.4"], {"share": 0.5, "levels": (0.5, 0.4)}),
-    ],
-)
-def test_param_reaches_fields_and_those_of_the_inner_one(name: str, texts: list[str], options: dict[str, Any]) -> None:
-    assert parse_options(name, texts) == options

@@ -48,20 +48,3 @@ def test_init_refuses_and_forces(tmp_path: Path) -> None:
     assert "--epsilon 0.54" in said(result)
     assert run(*line, "--force").exit_code == 0
     assert Vault.open(tmp_path / "v").settings.epsilon == 0.4
-
-
-def test_misspelt_vault_is_answered_with_the_nearest(tmp_path: Path) -> None:
-    made = run("init", tmp_path / "hospital", "--epsilon", 8, "--delta", 1e-6, "--embedder", "hashing")
-    assert "8 questions" in said(made)
-    assert "Next: discreet add" in said(made)
-    result = run("budget", tmp_path / "hosptial")
-    assert result.exit_code == 2
-    assert f"Did you mean {tmp_path / 'hospital'}?" in said(result)
-    assert "discreet init" in said(run("budget", tmp_path / "other"))
-
-
-def test_empty_vault_is_told_at_once(tmp_path: Path) -> None:
-    run("init", tmp_path / "v", "--epsilon", 8, "--delta", 1e-6, "--embedder", "hashing")
-    result = run("ask", tmp_path / "v", "Why?")
-    assert result.exit_code == 2
-    assert "has no documents yet" in said(result)

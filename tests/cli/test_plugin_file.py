@@ -79,13 +79,6 @@ def test_file_that_reads_and_pays_nothing_is_flagged(tmp_path: Path) -> None:
     assert (code, row["verdict"]) == (1, "VIOLATION")
 
 
-@pytest.mark.usefixtures("one_pair")
-def test_algorithm_of_the_example_package_is_sound_as_a_file() -> None:
-    plugin = f"{EXAMPLES / 'plugin/src/discreet_example_plugin/nearby_units.py'}:NearbyUnits"
-    code, row = audit_alone(plugin, 200)
-    assert (code, row["name"], row["claimed"]) == (0, "nearby-units", 2.0)
-
-
 SILENT = """
 from discreet import Budget, BudgetExhausted, GeneratedAnswer, Plan
 from discreet.privacy.accounting import Spending
@@ -251,14 +244,6 @@ def test_wrong_use(wrong: tuple[str, ...], hint: str) -> None:
 def test_page_has_the_example() -> None:
     page = (EXAMPLES.parent / "docs" / "extend.md").read_text()
     assert f"```python\n{(EXAMPLES / 'one_file.py').read_text()}```" in page
-
-
-def test_parameters_of_a_file_are_shown() -> None:
-    shown = said(run("algorithms", "show", "my-rag", "--plugin", SOUND))
-    assert "my-rag: A vote among public choices. Guarantee:" in shown
-    assert "voters: whole number, default 40" in shown
-    assert "choices: text" in shown
-    assert "the public answers to choose among." in shown
 
 
 def test_file_is_a_target_of_attacks(vault: Path) -> None:

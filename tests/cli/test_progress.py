@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.cli import progress
-from discreet.cli.progress import doing, doing_steps
+from discreet.cli.progress import doing
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
 from tests.cli.running import on_a_terminal
@@ -44,12 +44,6 @@ def shown(capsys: pytest.CaptureFixture[str], wanted: str) -> None:
     assert wanted in seen
 
 
-def test_short_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with doing("Reading", 10) as advance:
-        advance(1)
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.usefixtures("at_once")
 def test_long_work_prints_lines_with_the_total_and_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     with doing("Reading", 10) as advance:
@@ -60,22 +54,6 @@ def test_long_work_prints_lines_with_the_total_and_the_time_left(capsys: pytest.
         shown(capsys, "Reading: 0 s so far\n")
         advance(1200)
         shown(capsys, "Reading: 1,200 in 0 s\n")
-
-
-@pytest.mark.usefixtures("at_once")
-def test_of_several_steps_the_one_that_moved_last_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with doing_steps("Making the corpus") as told:
-        shown(capsys, "Making the corpus: 0 s so far\n")
-        told("keywords", 1, 2)
-        told("facts", 3, 4)
-        shown(capsys, "facts: 3 of 4, about 0 s left\n")
-        told("keywords", 2, 2)
-        shown(capsys, "keywords: 2 of 2, about 0 s left\n")
-
-
-def test_time_left_is_spoken_in_seconds_minutes_and_hours() -> None:
-    spoken = [progress._spoken(seconds) for seconds in (0.4, 119, 120, 7199, 7200)]
-    assert spoken == ["0 s", "119 s", "2 min", "120 min", "2.0 h"]
 
 
 def test_nothing_but_plain_lines_goes_into_a_pipe() -> None:
@@ -100,13 +78,6 @@ def test_terminal_has_a_bar_which_goes_away(plain: bool) -> None:
     assert "Loading the language model" in seen
     assert "\x1b[2K" in seen  # the bar's line is cleared
     assert ("\x1b[38;5" in seen or "\x1b[3" in seen) != plain  # NO_COLOR
-
-
-def test_terminal_that_can_only_print_gets_lines() -> None:
-    code, seen = on_a_terminal([sys.executable, "-c", SHOWS], TERM="dumb")
-    assert code == 0
-    assert "Copying: 4 of 10, about" in seen
-    assert "\x1b" not in seen
 
 
 @pytest.mark.long

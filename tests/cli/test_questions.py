@@ -35,26 +35,6 @@ def english(tmp_path: Path) -> Path:
     return Vault.create(tmp_path / "e", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing").path
 
 
-@pytest.mark.parametrize(
-    ("question", "kind"),
-    [
-        ("How common is it?", "earlier question"),
-        ("And which symptoms does that disease have?", "whole question"),
-        (SUMMARY, "discreet code --statements"),
-        ("Welche Farbe hat Snurflaxitis?", "English"),
-        ("Which of my patients have been treated by Dr Keller?", "one individual"),
-    ],
-)
-def test_what_cannot_be_answered_is_said_before_anything_is_paid(english: Path, question: str, kind: str) -> None:
-    result = run("ask", english, question)
-    assert result.exit_code == 2
-    assert kind in result.output
-    assert "Nothing was charged" in result.output
-    told = json.loads(run("ask", english, question, "--json").stdout)
-    assert (told["error"], told["exit_code"]) == ("CannotAnswer", 2)
-    assert not Vault.open(english).ledger.questions()
-
-
 def test_anyway_is_heard(known: Path) -> None:
     Vault.open(known).history.add(Released(SUMMARY, "many", "end", "murag-ada", 1))
     assert run("ask", known, SUMMARY).exit_code == 2

@@ -63,14 +63,6 @@ def test_schema_is_printed_by_the_name_of_a_command() -> None:
     assert json.loads(run("schema", "ask").stdout)["title"] == "An answer as it leaves."
 
 
-def test_other_schemas_of_a_command_are_named() -> None:
-    ask, listed = (run("schema", name) for name in ("ask", "list"))
-    assert "Other schemas of this command: ask-plan." in ask.stderr
-    kinds = json.loads(listed.stdout)["anyOf"]
-    assert len(kinds) == 3
-    assert "Other" not in listed.stderr + run("schema", "key", "issue").stderr
-
-
 def test_unknown_schema_is_explained() -> None:
     done = run("schema", "budgt")
     assert done.exit_code == 2

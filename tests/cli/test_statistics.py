@@ -106,16 +106,6 @@ def test_contradictory_records_of_a_unit_count_once(tmp_path: Path) -> None:
     assert abs(found - 60) < 10
 
 
-def test_where_narrows_the_set(ward: Path) -> None:
-    found = ask(ward, "How many patients have Winter Hand?", "--where", "floor=floor 0", "--json")
-    assert json.loads(found.stdout)["table"][0]["value"] < 30
-    older = ask(ward, "how many patients are there", "--where", "age>=40", "--json")
-    assert json.loads(older.stdout)["table"][0]["value"] == pytest.approx(200, abs=60)
-    wrong = ask(ward, "How many patients have Winter Hand?", "--where", "flor=1")
-    assert wrong.exit_code == 2
-    assert "floor" in wrong.output
-
-
 def test_same_question_is_free_and_another_set_is_another_question(ward: Path) -> None:
     question = "How many patients had numb thumbs?"
     first, again = (json.loads(ask(ward, question, "--json").stdout) for _ in range(2))
@@ -258,14 +248,6 @@ def test_count_that_may_be_none_says_what_is_not_found(ward: Path) -> None:
     found = [ask(ward, f"How many patients have Zorbal Foot {letter * 3}?").output for letter in "abcdefgh"]
     assert any("A misspelled word, or another word for the same thing, is not found." in output for output in found)
     assert "this may be none" not in ask(ward, "How many patients have Winter Hand?").output
-
-
-def test_values_by_a_category_are_a_list(ward: Path) -> None:
-    refused = ask(ward, "How many patients are on each floor?")
-    assert refused.exit_code == 2
-    assert "ask for a list: List the floors." in " ".join(refused.output.split())
-    found = ask(ward, "List the floors")
-    assert "floor 1: about" in found.output
 
 
 def test_answers_that_a_question_names_are_its_choices(ward: Path) -> None:

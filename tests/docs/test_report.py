@@ -45,13 +45,6 @@ def test_report_cites_what_the_bibliography_has_and_all_of_it() -> None:
     assert cited == set(re.findall(r"^@\w+\{([a-z]+\d*),", BIBLIOGRAPHY, re.MULTILINE))
 
 
-def test_titles_keep_their_capitals_and_numbers_of_arxiv_are_printed() -> None:
-    """A title in one pair of braces is lowered by the style, and a note is not printed."""
-    entries = BIBLIOGRAPHY.strip().splitlines()
-    assert all(re.search(r", title=\{\{.+?\}\}", entry) for entry in entries)
-    assert not re.search(r"note=", BIBLIOGRAPHY)
-
-
 def test_citation_names_the_report() -> None:
     assert "docs/report/report.md" in (ROOT / "CITATION.cff").read_text()
 

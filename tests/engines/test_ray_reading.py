@@ -71,19 +71,6 @@ def started(path: Path, here: Cluster) -> "subprocess.Popen[str]":
     return reading
 
 
-def check_resumed(path: Path, here: Cluster, alone: dict[str, object]) -> None:
-    """Check that nothing counts yet, and that the next command reads the rest, and nothing twice."""
-    kept = statements_in(path)
-    assert 0 < len(kept) < len(TEXTS)
-    assert not Vault.open(path).components.readings.complete
-    command = [sys.executable, "-m", "discreet", "code", str(path), "--statements", "--ray", here.address]
-    again = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert f"{len(TEXTS)} texts coded" in again.stdout
-    assert statements_in(path) == alone
-    assert Vault.open(path).components.readings.complete
-
-
 def test_killed_worker_loses_nothing_that_was_read(
     here: Cluster, vault: Path, alone: dict[str, object], tmp_path: Path
 ) -> None:
@@ -95,17 +82,3 @@ def test_killed_worker_loses_nothing_that_was_read(
     assert f"{len(TEXTS)} texts coded" in said
     assert "Zonkitis" not in said
     assert statements_in(path) == alone
-
-
-def test_killed_command_is_resumed_and_reads_nothing_twice(
-    here: Cluster, vault: Path, alone: dict[str, object], tmp_path: Path
-) -> None:
-    path = copy_of(vault, tmp_path / "v")
-    reading = started(path, here)
-    reading.kill()
-    reading.communicate(timeout=60)
-    until = time.monotonic() + 60
-    while here.processes_of("MapBatches"):  # the cluster ends the workers of a command that is gone
-        assert time.monotonic() < until
-        time.sleep(0.1)
-    check_resumed(path, here, alone)

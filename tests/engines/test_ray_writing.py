@@ -9,30 +9,23 @@ import time
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from pathlib import Path
-from threading import Event
 from typing import Any
 
-import numpy as np
 import pytest
-import torch
 
-from discreet.engines.ray import RayModel, _compared_model, run_concurrently, use_ray
-from discreet.errors import DiscreetError, UsageError
+from discreet.engines.ray import RayModel, _compared_model, run_concurrently
+from discreet.errors import DiscreetError
 from discreet.generation.capabilities import probe
 from discreet.generation.loading import load_model
-from discreet.generation.model import ScoredDecoding
 from discreet.generation.prompts import rewrite_layout
 from discreet.generation.torch_backend.length_buckets import in_order
-from discreet.numerics import compute_dtype
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.retrieval.documents import Document
 from discreet.synthesis.base import SynthesisAlgorithm
-from discreet.synthesis.checkpoint import RunCheckpoint
 from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.fact_extraction import stated
@@ -95,38 +88,6 @@ def test_a_corpus_is_the_same(method: SynthesisAlgorithm[Any], cluster: RayModel
 def test_facts_are_the_same(cluster: RayModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.engines.ray._READ", 8)  # so that both workers read some
     assert in_order(stated(cluster, FEW, 4, 24)) == in_order(stated(load_model(), FEW, 4, 24))
-
-
-def test_an_error_loses_nothing_that_was_drawn_beside_it(cluster: RayModel, tmp_path: Path) -> None:
-    journal, begun, failed = RunCheckpoint(tmp_path / "run.jsonl"), Event(), Event()
-
-    def fails() -> int:
-        assert begun.wait(60)
-        failed.set()
-        raise UsageError("the first")
-
-    def goes_on() -> int:
-        begun.set()
-        assert failed.wait(60)
-        time.sleep(0.5)
-        return 7
-
-    def later() -> int:
-        time.sleep(0.5)
-        return 1
-
-    draws = {"a": fails, "b": goes_on, "c": later, "d": later, "e": later}
-    with pytest.raises(UsageError, match="the first"):
-        run_concurrently(cluster, [partial(journal.once, name, draw) for name, draw in draws.items()], lambda _: None)
-    assert {"b"} <= set(drawn(tmp_path / "run.jsonl")) <= {"b", "c"}  # c may have begun before the error was noticed
-    again = RunCheckpoint(tmp_path / "run.jsonl")
-    assert run_concurrently(cluster, [partial(again.once, name, later) for name in draws], lambda _: None) == [
-        1,
-        7,
-        1,
-        1,
-        1,
-    ]
 
 
 @pytest.mark.usefixtures("signals_heard")
@@ -195,34 +156,6 @@ def drawn_so_far(path: Path) -> list[str]:
     return found
 
 
-def test_two_workers_continue_prompts_at_once(cluster: RayModel) -> None:
-    model = load_model()
-    assert cluster.workers == 2
-    laid_out = rewrite_layout(model, 16, 4)
-    prompts = [laid_out.prompt(model.encode(text)) for text in TEXTS[:ROWS]]
-    here = model.start(laid_out.shared, prompts, 4)
-    there = [cluster.start(laid_out.shared, prompts, 4) for _ in range(2)]
-    decodings: list[ScoredDecoding] = [here, *there]
-    for decoding in decodings:
-        decoding.append(7)
-        decoding.append_each(range(ROWS))
-        decoding.truncate(1)
-        decoding.append(9)
-    for decoding in decodings[1:]:
-        assert np.array_equal(decoding.logits(), here.logits())
-        assert np.array_equal(decoding.best(), here.best())
-    assert np.array_equal(cluster.token_nll((5,), prompts[:3]), model.token_nll((5,), prompts[:3]))
-
-
-def test_a_step_that_failed_is_not_passed_over(cluster: RayModel) -> None:
-    laid_out = rewrite_layout(cluster, 16, 1)
-    begun = cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 1)
-    begun.append(7)
-    begun.append(7)  # one more than there is room for: nobody waits for it
-    with pytest.raises(DiscreetError, match="workers of the cluster failed"):
-        begun.logits()
-
-
 def test_workers_that_are_not_alike_are_refused(cluster: RayModel) -> None:
     model = load_model()
     assert cluster.probe == probe(model) == probe(model)
@@ -241,32 +174,6 @@ def replace_probe(model: Any) -> Any:
     return other
 
 
-@pytest.mark.skipif(
-    compute_dtype() != torch.float32 or torch.backends.cpu.get_cpu_capability() == "DEFAULT",
-    reason="other kernels are tried in float32, where torch has any",
-)
-def test_a_machine_with_other_kernels_is_told_apart() -> None:
-    """What the probe is for; though its rows are few and short."""
-    script = """
-from discreet.generation.loading import load_model
-from discreet.generation.capabilities import probe
-
-print(probe(load_model()))
-"""
-    found = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "ATEN_CPU_CAPABILITY": "default"},
-        capture_output=True,
-        text=True,
-    )
-    if found.returncode and "depends on its place" in found.stderr:
-        return  # nothing may be made on such a machine anyhow
-    assert not found.returncode, found.stderr
-    here, other = probe(load_model()), found.stdout.split()[-1]
-    assert len(other) == len(here)
-    assert other != here
-
-
 def test_a_worker_that_is_lost_is_explained(cluster: RayModel) -> None:  # the last one with this cluster
     laid_out = rewrite_layout(cluster, 16, 4)
     begun = cluster.start(laid_out.shared, [laid_out.prompt()] * ROWS, 4)
@@ -274,9 +181,3 @@ def test_a_worker_that_is_lost_is_explained(cluster: RayModel) -> None:  # the l
     cluster._jobs.ray.kill(begun._worker)
     with pytest.raises(DiscreetError, match="charges and draws are kept"):
         begun.logits()
-
-
-def test_without_an_address_nothing_is_spread() -> None:
-    model = load_model()
-    with use_ray(model, None) as same:
-        assert same is model

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError, EngineFailed, PrivateValueError, UsageError
-from discreet.generation.answers import AnsweringModel, WholeAnswers, Written, write_answers
-from discreet.generation.capabilities import Capability, capabilities
+from discreet.generation.answers import WholeAnswers, Written, write_answers
 from discreet.generation.model import Prompt, VotingModel
 from discreet.generation.toy import ToyDecoding, ToyModel
 from discreet.generation.voters import VoterBatch
 from discreet.privacy.partition import REPLACE_ONE
-from discreet.privacy.private import Private, unseal
+from discreet.privacy.private import Private
 
 SECRET = "Ada say: red hand ."
 
@@ -34,20 +33,6 @@ class Counting(ToyModel):
                 super().append_each(tokens)
 
         return Decoding([self._wish(prompt) for prompt in prompts], self.vocabulary_size)
-
-
-class Stepping:
-    """A voting model without `answers`, as another package may have one."""
-
-    row_independent, name = True, "steps"
-
-    def __init__(self) -> None:
-        self._toy = ToyModel()
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "answers":
-            raise AttributeError(name)
-        return getattr(self._toy, name)
 
 
 class Engine(WholeAnswers, ToyModel):  # type: ignore[misc]
@@ -85,40 +70,6 @@ def test_number_of_steps_is_public() -> None:
     model = Counting()
     write_answers(model, (), prompts_of(model, "say: a ."), 4, all_steps=False)
     assert model.steps == 1
-
-
-def test_model_without_answers_is_asked_step_by_step() -> None:
-    model = Stepping()
-    assert not isinstance(model, AnsweringModel)
-    found = write_answers(model, (), prompts_of(model, "say: a b ."), 3)
-    assert [(one.text, one.ended) for one in found] == [(" a b", True)]
-
-
-def test_voters_need_no_steps_for_whole_answers() -> None:
-    model = Counting()
-    voters = batch(model, (SECRET,), ())
-    assert model.started == 0
-    voters.answers()
-    assert (model.started, model.steps) == (1, 3)
-    voters.votes()
-    assert model.started == 2  # the rows of the answers are gone
-
-
-def test_rows_are_kept_if_votes_may_follow() -> None:
-    model = Counting()
-    voters = batch(model, (SECRET,), ())
-    shares, public = voters.grounded(continued=True)
-    assert unseal(shares, list) == [((SECRET,), " red hand"), ((), "")]
-    assert public == " nothing known"
-    assert unseal(voters.votes(), list) == [model.encode(word)[0] for word in ("red", "nothing")]
-    assert model.started == 1
-
-
-def test_engine_of_whole_answers_has_completions_only() -> None:
-    assert capabilities(Engine()) == {Capability.COMPLETIONS}
-    shares, public = batch(Engine(), (SECRET,), ()).grounded(continued=True)
-    assert unseal(shares, list) == [((SECRET,), " red hand"), ((), "")]
-    assert public == " nothing known"
 
 
 @pytest.mark.parametrize("failure", [EngineFailed("The server is gone."), UsageError(SECRET), ValueError(SECRET)])

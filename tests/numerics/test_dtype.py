@@ -29,12 +29,6 @@ def test_bfloat16_needs_processors_with_its_instructions(has: dict[str, bool], f
     assert has_bfloat16_instructions(has) == fast
 
 
-def test_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for has, kind in (({"avx512_bf16": True}, torch.bfloat16), ({"avx2": True}, torch.float32)):
-        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda has=has: has)
-        assert compute_dtype() == kind
-
-
 def test_a_gpu_that_emulates_bfloat16_computes_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
 

@@ -19,7 +19,7 @@ import pytest
 
 from discreet.config import read_config, write_config
 from discreet.errors import NoSuchVault
-from discreet.operations.check_folder import check_disk, check_network, check_rights
+from discreet.operations.check_folder import check_disk, check_network
 from discreet.operations.check_ledger import utc_now
 from discreet.operations.doctor import examine, examine_model
 from discreet.operations.findings import Finding, problems
@@ -71,13 +71,6 @@ def test_vault_that_is_in_use_is_looked_at_all_the_same(make: Make) -> None:
     vault = make("busy")
     vault.ask("numb thumbs?", CHEAP)
     assert not problems(examine(vault.path))
-
-
-def test_file_that_vanishes_meanwhile_is_no_trouble(vault: Vault) -> None:
-    """A question that ends removes the ledger's files of changes. A link to nothing is such a file at its worst."""
-    for gone in (vault.path / "ledger.sqlite-gone", vault.path / "store" / "store.sqlite-gone"):
-        gone.symlink_to(vault.path / "no such file")
-    assert [one.level for one in (*check_rights(vault.path), *check_disk(vault.path, least=1))] == ["ok", "ok"]
 
 
 def test_there_is_no_vault(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from discreet.export.vectors import Export
-from discreet.operations.odds import at_most, percent
 from discreet.operations.page import Kind, as_page
 from discreet.operations.releases import corpora, erasures
 from discreet.operations.report import Report, gather
@@ -119,14 +118,6 @@ def test_page_says_what_matters(report: Report) -> None:
         assert said in shown, said
 
 
-def test_questions_are_not_shown_where_the_vault_keeps_none(make: Make) -> None:
-    vault = make("quiet")
-    vault.ask("numb thumbs of Ada?", CHEAP)
-    content = as_page(gather(vault.path))
-    assert "Ada" not in content
-    assert "does not keep the texts of questions" in content
-
-
 def test_empty_vault_has_a_report(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "empty", epsilon=1, delta=1e-6)
     report = gather(vault.path)
@@ -157,10 +148,3 @@ def test_erasures_are_told_by_number_and_date(make: Make) -> None:
     assert "1 individual was erased" in content
     assert found[0].time[:16].replace("T", " ") in content
     assert "p7" not in content
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "after"), [(0.5, "15 %"), (1, "23 %"), (2, "45 %"), (4, "86 %"), (8, "99.7 %"), (0, "10 %")]
-)
-def test_odds_are_those_of_the_privacy_page(epsilon: float, after: str) -> None:
-    assert percent(at_most(0.1, epsilon)) == after

@@ -7,11 +7,12 @@ import pytest
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.ensemble import VoterConfig
 from discreet.algorithms.murag import MuRAGAda
-from discreet.errors import UsageError
+from discreet.errors import BadData, UsageError
 from discreet.generation.toy import ToyModel
 from discreet.planning.prices import (
     check_askable,
     fewest_units,
+    is_empty,
     too_few,
     usual_algorithm,
     vault_budget,
@@ -29,6 +30,12 @@ def test_empty_vault_refuses_and_charges_nothing(vault: Vault) -> None:
         vault.ask("Why?")
     assert not vault.ledger.questions()
     assert not vault.components.built & {"model", "embedder"}
+
+
+def test_add_that_was_refused_is_none(vault: Vault, tmp_path: Path) -> None:
+    with pytest.raises((UsageError, BadData)):
+        vault.add(tmp_path / "nowhere.jsonl")
+    assert is_empty(vault.path)
 
 
 def test_what_is_free_is_answered_all_the_same(vault: Vault) -> None:

@@ -28,6 +28,11 @@ def test_question_is_the_first_line_without_a_label(written: str, question: str)
     assert parse_question(written, complete=True) == question
 
 
+def test_question_without_an_end_is_none() -> None:
+    assert parse_question("What helps against", complete=False) == ""
+    assert parse_question("What helps?\nAnd then what", complete=False) == "What helps?"
+
+
 @pytest.mark.parametrize(
     ("question", "last", "kept"),
     [

@@ -1,13 +1,8 @@
 """Follow-ups: missing slots come from the caller's own earlier request, and where none is made."""
 
-from dataclasses import replace
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from discreet.questions.follow_ups import complete, is_follow_up
-from discreet.questions.router import Router
+from discreet.questions.follow_ups import complete
 from tests.questions.routers import router_of
 
 COUNT = "How many patients have Winter Hand?"
@@ -63,28 +58,6 @@ def test_in_doubt_no_question_is_made(question: str) -> None:
 )
 def test_question_that_stands_alone_is_left_alone(question: str) -> None:
     assert complete([COUNT, question], ROUTER) == ("", False)
-
-
-def test_several_turns_make_one_question() -> None:
-    turns = [COUNT, "And with Glass Knee?", "What share is that?"]
-    assert complete(turns, ROUTER) == ('share: "Glass Knee"', False)
-    assert complete(turns[:1], ROUTER) == ("", False)
-    assert complete([], ROUTER) == ("", False)
-
-
-def test_follow_up_is_known_without_the_question_before() -> None:
-    assert is_follow_up("And with Glass Knee?")
-    assert not is_follow_up(COUNT)
-
-
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_any_two_texts_are_read(earlier: str, question: str) -> None:
-    assert complete([earlier, question], ROUTER) == complete([earlier, question], ROUTER)
-
-
-def test_word_for_the_unit_is_no_phrase() -> None:
-    router = Router(replace(ROUTER.settings, unit_field="Patientennummer"), "en", None)
-    assert complete([COUNT, "How many of them are women?"], router) == ('count: sex = w, among "Winter Hand"', False)
 
 
 FIELDS = {"sex": "category(w=women, m=men)", "age": "number", "visit": "date", "ward": "category(north, south)"}

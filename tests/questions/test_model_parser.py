@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 from discreet.cli.app import app
 from discreet.cli.kinds import Chooser
 from discreet.errors import CannotAnswer, DiscreetError, UsageError
-from discreet.generation.remote.endpoint import KEY, PARSER_KEY
+from discreet.generation.remote.endpoint import PARSER_KEY
 from discreet.generation.toy import ToyModel
 from discreet.questions import model_parser
-from discreet.questions.model_parser import FILE, VARIABLE, text_form_in
+from discreet.questions.model_parser import FILE, VARIABLE
 from discreet.questions.request import parse_request
 from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Document
@@ -30,7 +30,9 @@ from discreet.server.config import ServeConfig, ServedVault
 from discreet.server.keeper.served import Served
 from discreet.server.wire import Question
 from discreet.vault import Vault
+from tests.cases import read_cases
 
+CASES = read_cases(__file__)
 REPLIES = Path(__file__).parent / "model_replies"
 STYLES = ("clean", "prose")
 UNDERSTOOD = {
@@ -41,15 +43,7 @@ UNDERSTOOD = {
     "Quanti pazienti di oltre 60 anni hanno febbre o brividi?": 'count: "febbre" or "brividi", among age > 60',
     "Wie wird Winter Hand behandelt?": "fact: What is the treatment for Winter Hand?",
 }
-REFUSED = {
-    "Quanti pazienti del reparto 3 hanno la febbre?": "no declared field called 'ward'",
-    "Quanti bambini hanno la febbre?": "has the values w (women), m (men), and 'child' is none",
-    "Quanti pazienti hanno questa cosa?": "is hardly a phrase of a text",
-    "Il signor Rossi ha la febbre?": "made no request of it",
-    "Quanti pazienti hanno la tosse?": "made no request of it",
-    "Quanti pazienti hanno il raffreddore?": "made no request of it",
-    "Quanti pazienti hanno la rosolia?": "made no request of it",
-}
+REFUSED = CASES["refused"]
 FEVER = "Quante donne hanno la febbre?"
 FIELDS = {"sex": "category(w=women, m=men)", "day": "date", "age": "number"}
 
@@ -289,25 +283,6 @@ def test_question_that_holds_a_line_of_the_file_decides_about_no_other(tmp_path:
     assert str(opened(vault.path).decide(FEVER).request) == UNDERSTOOD[FEVER]
 
 
-def test_two_processes_keep_the_first_request(tmp_path: Path, recorded: Recorded) -> None:
-    recorded.changes = True
-    path = make_vault(tmp_path / "v", log_questions=True).path
-    one, other = opened(path), opened(path)
-    parser = other.components.parser
-    assert parser is not None
-    first = one.decide(FEVER)
-    assert parser._keep(FEVER, 'count: "later"') == str(first.request)
-    assert other.decide(FEVER) == first
-
-
-def test_server_without_schemas_is_asked_without_one(vault: Vault, recorded: Recorded) -> None:
-    recorded.lacks = True
-    assert str(vault.decide(FEVER).request) == UNDERSTOOD[FEVER]
-    assert ["response_format" in body for body in recorded.bodies] == [True, False]
-    vault.decide("Wie wird Winter Hand behandelt?")
-    assert len(recorded.bodies) == 3
-
-
 @pytest.mark.parametrize("status", [401, 404, 500])
 def test_server_that_fails_is_a_refusal_unpaid(vault: Vault, recorded: Recorded, status: int) -> None:
     recorded.status = status
@@ -348,24 +323,6 @@ def test_server_out_of_reach_or_slow_is_a_refusal_unpaid(vault: Vault, monkeypat
     assert not vault.ledger.questions()
 
 
-def test_vault_whose_model_reads_any_language_asks_the_parser_first(tmp_path: Path, recorded: Recorded) -> None:
-    """No rule knows German there: a count would be paid as a fact."""
-    make_vault(tmp_path / "v", model="toy")
-    vault = opened(tmp_path / "v")
-    assert vault.components.language == ""
-    assert str(vault.decide(FEVER).request) == UNDERSTOOD[FEVER]
-    assert vault.decide("Wie wird Winter Hand behandelt?").request.kind == "fact"
-    assert "the language of the question" in recorded.bodies[0]["messages"][0]["content"]
-
-
-def test_keys_of_two_servers_are_apart(vault: Vault, recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY, "of the model")
-    vault.decide(FEVER)
-    monkeypatch.setenv(PARSER_KEY, "of the parser")
-    opened(vault.path).decide(FEVER)
-    assert recorded.keys == [None, "Bearer of the parser"]
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -380,31 +337,6 @@ def test_wrong_name_is_refused_at_the_first_question(
     monkeypatch.setenv(VARIABLE, name)
     with pytest.raises(UsageError, match=said):
         vault.decide("How many patients have fever?")
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "",
-        "{" * 30_000,
-        '{"kind": ' + '{"kind": ' * 5000,
-        '{"kind": "count", "of": ' + '{"not": ' * 400 + '{"says": "fever"}' + "}" * 401,
-        '{"kind": "count", "of": {"says": "of the"}}',
-        '{"kind": "count", "of": {"says": "fever"}, "epsilon": 9}',
-        '{"kind": "fact", "question": ""}',
-        '{"kind": ["count"]}',
-        "x" * 30_000 + '{"kind": "count"}',
-    ],
-)
-def test_odd_reply_states_nothing(reply: str) -> None:
-    assert text_form_in(reply) == "none"
-
-
-def test_reply_is_its_text_form() -> None:
-    assert text_form_in('{"kind": "list", "attribute": "sex", "most": 3, "of": null}') == "list: sex, most 3"
-    twice = '{"kind": "count"} {"kind": "count", "of": null}'
-    assert text_form_in(twice) == "count: all"
-    assert text_form_in(twice + '{"kind": "none"}') == "none"
 
 
 def test_question_that_was_refused_can_be_asked_of_voters(vault: Vault, recorded: Recorded) -> None:

@@ -15,6 +15,10 @@ from discreet.generation.toy import ToyModel
 from discreet.registry import Compare, Count, Difference, ListValues, Trend
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
+from tests.cases import read_cases
+
+CASES = read_cases(__file__)
+
 
 TWO, LOST, WHO, NO_FACT = "is two things", "would not be searched for|in these words", "--where sex=w", "Ask for a list"
 REFUSED = [
@@ -43,32 +47,7 @@ REFUSED = [
     ("What is the worst complaint?", NO_FACT),
     ("What helps best against fever?", "several ways|Ask for a list"),
 ]
-KEPT = [
-    ("How many patients have Winter Hand?", 'count: "Winter Hand"'),
-    ("How many patients have shortness of breath?", 'count: "shortness of breath"'),
-    ("How many patients report a loss of appetite?", 'count: "loss of appetite"'),
-    ("How many patients have a rash on the arm?", 'count: "rash on the arm"'),
-    ("How many patients fell out of bed?", 'count: "fell out of bed"'),
-    ("How many patients lost their case?", 'count: "lost their case"'),
-    ("How many patients have migraine without aura?", 'count: "migraine without aura"'),
-    ("How many patients have cuts that do not bleed?", 'count: "cuts that do not bleed"'),
-    ("How many patients have no fever?", 'count: not "fever"'),
-    ("How many patients have fever but no chills?", 'count: "fever" and not "chills"'),
-    ("How many patients have hepatitis B?", 'count: "hepatitis B"'),
-    ("How many patients have vitamin B12 deficiency?", 'count: "vitamin B12 deficiency"'),
-    ("How many patients have type 1 diabetes?", 'count: "type 1 diabetes"'),
-    ("How many patients have Crohn's?", 'count: "Crohn\'s"'),
-    ("Hello! How many patients have fever? Thanks!", 'count: "fever"'),
-    ("How many patients over 60 have fever?", 'count: "fever", among age > 60'),
-    ("How many patients had fever in March 2024?", 'count: "fever", among day = 2024-03'),
-    ("What is the share of late payments?", 'share: "late payments"'),
-    ("How often is zibber mentioned?", 'share: "zibber"'),
-    (
-        "Is fever more common with Winter Hand or with Glass Knee?",
-        'compare: "fever", groups "Winter Hand" versus "Glass Knee"',
-    ),
-    ("How many more patients have fever than chills?", 'difference: "fever" versus "chills"'),
-]
+KEPT = CASES["kept"]
 
 
 @pytest.fixture(scope="module")
@@ -156,13 +135,6 @@ def test_value_of_another_form_is_refused_unpaid(vault: Vault, test: str, way: s
         CliRunner().invoke(app, ["ask", str(vault.path), "How many patients are there?", "--where", test]).exit_code
         == 2
     )
-
-
-def test_each_part_is_offered_as_a_question(vault: Vault) -> None:
-    with pytest.raises(CannotAnswer) as refused:
-        vault.ask("How many patients have fever/chills?")
-    asked = "How many patients have fever? And: How many patients have chills?"
-    assert asked in refused.value.advice
 
 
 def test_named_algorithm_is_asked_nevertheless(path: Path) -> None:

@@ -13,8 +13,7 @@ from discreet.algorithms.statistics.conditions import says
 from discreet.cli.kinds import Chooser
 from discreet.errors import CannotAnswer, DiscreetError, UsageError
 from discreet.generation.toy import ToyModel
-from discreet.query.recall import tell_apart
-from discreet.questions.request import Request, is_request, parse_request, request_of_statistic
+from discreet.questions.request import is_request, parse_request, request_of_statistic
 from discreet.registry import Count
 from discreet.retrieval.codebook import Codebook
 from discreet.retrieval.documents import Document
@@ -27,38 +26,13 @@ from discreet.server.keeper.served import Served
 from discreet.server.wire import Question
 from discreet.vault import Vault
 from discreet_lab.audit.statistics import WordCoder
+from tests.cases import read_cases
 from tests.questions.server_faces import Said, ask_adapter, ask_server
 from tests.questions.test_refused import KEPT, REFUSED
 from tests.questions.test_wordings import wordings
 
-REQUESTS = [
-    "count: all",
-    'count: "winter hand" or "glass knee"',
-    'count: "winter hand" and not "glass knee", among sex = w',
-    'count: "fever", among day = 2026-01',
-    'count: "fever", among day = 31.01.2026',
-    'count: in one record ("fever" and "rash")',
-    'count: age >= 60 and "fever"',
-    'count: not ("fever" or "rash")',
-    'share: "fever"',
-    'share: "fever", among "rash" and sex = m',
-    'difference: "fever" versus "rash"',
-    'difference: "fever" versus "rash", among age = 20..40',
-    'compare: "fever", groups "rash" versus "cough" versus "chills"',
-    'trend: "fever", by month of day, since 2026-01, until 2026-06',
-    "trend: all, by year, since 2020, until 2026",
-    "typical: mean of age",
-    "typical: quartiles of age, among sex = w",
-    "list: sex, most 3",
-    "themes: complaint",
-    "themes: complaint, by clinic, most 2",
-    "themes: clinic, among complaint = rash",
-    'themes: complaint, by month of day, since 2026-01, until 2026-06, among "fever"',
-    "count: complaint = rash",
-    "share: not complaint = rash, among clinic = north",
-    "fact: What is the treatment for Winter Hand?",
-    "fact: What is the treatment for Winter Hand?, choices cold tea | warm oil",
-]
+CASES = read_cases(__file__)
+REQUESTS = CASES["requests"]
 WRONG = [
     "count: ",
     "count: fever or chills",
@@ -211,16 +185,6 @@ def test_wrong_request_is_refused_unpaid(path: Path, asked: str) -> None:
     assert not vault.ledger.questions()
 
 
-@pytest.mark.parametrize("text", [one for one in REQUESTS if one.startswith(("count", "share", "trend", "themes"))])
-def test_request_in_words_and_in_data_are_one(path: Path, text: str) -> None:
-    vault, request = Vault.open(path), parse_request(text)
-    assert Request.model_validate_json(request.model_dump_json(by_alias=True)) == request
-    assert parse_request(str(request)) == request
-    found = vault.decide(request)
-    assert found == vault.decide(text)
-    assert found.algorithm == vault.decide(str(found.request)).algorithm
-
-
 def test_voters_are_asked_the_question_of_a_fact_alone(path: Path) -> None:
     vault = Vault.open(path, model=ToyModel(default="tea"))
     text = "fact: What is the treatment for Winter Hand?, choices tea | oil"
@@ -228,20 +192,6 @@ def test_voters_are_asked_the_question_of_a_fact_alone(path: Path) -> None:
     assert vault._decided("Fast: what helps?", vault.default_algorithm())[0] == "Fast: what helps?"
     answer = vault.ask('count:"winter hand"')
     assert (answer.asked, answer.understood) == ("", 'count: "winter hand"')
-
-
-def test_question_in_words_is_the_request_that_is_echoed(path: Path) -> None:
-    vault = Vault.open(path)
-    found = vault.decide("How many patients have Winter Hand or Glass Knee?")
-    assert found.echo == 'count: "Winter Hand" or "Glass Knee" (in any notes)'
-    again = vault.decide(str(found.request))
-    assert tell_apart(again.algorithm) == tell_apart(found.algorithm)  # the same answer, paid once
-    for asked, said in (
-        ('count: "fever", among sex = w', "(in one note)"),
-        ('count: "fever" and "chills", among sex = w', "sex = w"),
-        ('count: in one record ("fever" and "chills") and "rash"', '"rash"'),
-    ):
-        assert vault.decide(asked).echo.endswith(said)
 
 
 def test_constructors_of_python_make_requests(path: Path) -> None:

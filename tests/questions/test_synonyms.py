@@ -44,20 +44,6 @@ def test_question_in_words_asks_for_all_words_for_a_thing(question: str, request
     assert str(router.understand(question)) == request_
 
 
-def test_request_in_data_is_asked_as_written() -> None:
-    router = router_of({})
-    router = replace(router, settings=replace(router.settings, synonyms=parse_synonyms(WORDS)))
-    assert str(router.decide('count: "HTN"', lambda *_: pytest.fail("no voters")).request) == 'count: "HTN"'
-
-
-def test_word_of_two_languages_is_asked_for_as_it_is_listed() -> None:
-    router = router_of({})
-    synonyms = parse_synonyms("asthma = asthmatic = Asthmatiker@de")
-    router = replace(router, settings=replace(router.settings, synonyms=synonyms))
-    found = str(router.understand("Wie viele Patienten haben Asthma?"))
-    assert found == 'count: "asthma" or "asthmatic" or "Asthmatiker"@de'
-
-
 def test_words_of_a_kind_of_a_thing_are_asked_for() -> None:
     """A text that says "dry cough" is counted for "cough", so its other words are; "cough syrup" is no kind of it."""
     words = "cough = Husten@de\ndry cough = Reizhusten@de = tickle\ncough syrup = linctus\ndizzy = giddy"
@@ -101,12 +87,6 @@ def test_vault_keeps_synonyms_and_counts_each_unit_once(tmp_path: Path) -> None:
     assert read_config(tmp_path / "vault").synonyms["fever"] == ["Fieber@de"]
     answer = Vault.open(tmp_path / "vault").ask("How many patients have hypertension?")
     assert answer.table[0].value == pytest.approx(300, abs=40)
-
-
-def test_request_without_synonyms_is_unchanged() -> None:
-    request = router_of({}).understand("How many patients have fever?")
-    assert request is not None
-    assert widen(request, {}) is request
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,13 @@ import pytest
 
 from discreet.config import VaultConfig
 from discreet.errors import CannotAnswer, DiscreetError
-from discreet.query.recall import tell_apart
 from discreet.questions.request import Request, parse_request, request_of_statistic, themes
 from discreet.questions.router import Router
 from discreet.registry import Consensus, Themes
 from discreet.retrieval.codebook import find_book
+from tests.cases import read_cases
 
+CASES = read_cases(__file__)
 FIELDS = {
     "ward": "category(north, south=the south wing, day clinic)",
     "sex": "category(w=women/female patients, m=men)",
@@ -30,42 +31,7 @@ def decided(router: Router, question: str) -> str:
     return str(router.decide(question, usual).request)
 
 
-THEMES = {
-    "What are the main complaints?": "themes: complaint",
-    "What are the most common complaints?": "themes: complaint",
-    "What do patients complain about most?": "themes: complaint",
-    "What are the main problems?": "themes: complaint",
-    "What are the main topics?": "themes: complaint",
-    "What are the themes?": "themes: complaint",
-    "Summarise the records.": "themes: complaint",
-    "Summarize what patients complain about.": "themes: complaint",
-    "Sum up what women complain about.": "themes: complaint, among sex = w",
-    "Summarize the records of patients with fever.": 'themes: complaint, among "fever"',
-    "What are the main complaints by ward?": "themes: complaint, by ward",
-    "What are the complaints by sex?": "themes: complaint, by sex",
-    "Top 3 complaints by ward": "themes: complaint, by ward, most 3",
-    "Top 5 complaints": "themes: complaint, most 5",
-    "What are the main complaints of women?": "themes: complaint, among sex = w",
-    "What are the most common complaints in the north ward?": "themes: complaint, among ward = north",
-    "What do men complain about most?": "themes: complaint, among sex = m",
-    "Which complaints do women have?": "themes: complaint, among sex = w",
-    "What is the distribution of complaints?": "themes: complaint",
-    "List the complaints.": "themes: complaint",
-    "What are the most common symptoms?": "themes: complaint",
-    "What is the most common complaint?": "themes: complaint",
-    "Which problem is the most frequent?": "themes: complaint",
-    "What are the main reasons for the visit?": "themes: complaint",
-    "What are patients' main concerns?": "themes: complaint",
-    "What are the main complaints of patients with fever?": 'themes: complaint, among "fever"',
-    "What are the main complaints since 2026-01?": "themes: complaint, among date >= 2026-01",
-    "What are the most common complaints of patients with breathing problems?": (
-        "themes: complaint, among in one record (complaint = breathing)"
-    ),
-    "What are the main problems of patients with skin problems?": (
-        "themes: complaint, among in one record (complaint = skin)"
-    ),
-    "What are the wards?": "themes: ward",
-}
+THEMES = CASES["themes"]
 DATED = {
     "What are the main complaints by month?": "themes: complaint, by month of date, since ",
     "Show complaints per quarter.": "themes: complaint, by quarter of date, since ",
@@ -163,17 +129,6 @@ def test_request_for_themes_is_one_in_words_and_in_data(text: str) -> None:
     assert isinstance(found, Themes)
     assert request_of_statistic(found) == request
     assert str(themes("complaint", by="ward", among="sex = w")) == "themes: complaint, by ward, among sex = w"
-
-
-def test_values_and_how_many_count_are_those_of_the_book() -> None:
-    found = ROUTER.decide("themes: symptoms, by severity", lambda *_: Consensus()).algorithm
-    assert isinstance(found, Themes)
-    complaint, severity = ROUTER.book.coded if ROUTER.book else ()
-    assert (found.attribute, found.values, found.each) == ("complaint", complaint.names, complaint.each)
-    assert (found.by, found.groups, found.spread) == ("severity", severity.names, 1)
-    assert ROUTER.decide("list: complaint, most 3", lambda *_: Consensus()).algorithm.name == "themes"
-    other = ROUTER.decide("themes: complaint, by ward", lambda *_: Consensus()).algorithm
-    assert tell_apart(other) != tell_apart(found)
 
 
 @pytest.mark.parametrize(("text", "each", "spread"), [("themes: ward", 3, 0), ("themes: sex, by ward", 2, 3)])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.generation.toy import ToyModel
-from discreet.questions.sentences import CHOICES, named_choices, searched, with_choices
+from discreet.questions.sentences import CHOICES, searched, with_choices
 from discreet.registry import Consensus, DPSparseVoteRAG, MuRAGAda
 from discreet.retrieval.documents import Document
 from discreet.vault import Vault
@@ -46,14 +46,6 @@ def test_answer_without_documents_is_not_said(tmp_path: Path) -> None:
     assert "yes" in answers(vault, "Is tea used to treat numb thumbs?")
 
 
-def test_a_model_that_says_yes_to_all_does_not_decide(tmp_path: Path) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=500, delta=1e-6, embedder="hashing")
-    vault = Vault.open(vault.path, model=ToyModel(default="yes"))
-    vault.add_documents(Document(f"d{n}", f"p{n}", "Numb thumbs are treated with tea.") for n in range(60))
-    for question in (ASKED, "Do numb thumbs cause fever?", "Are numb thumbs dangerous?"):
-        assert "not said" in answers(vault, question)
-
-
 @pytest.mark.parametrize(
     ("question", "choices", "compared"),
     [
@@ -83,19 +75,3 @@ def test_documents_about_a_choice_alone_do_not_vote(tmp_path: Path) -> None:
     about = (Document(f"d{n}", f"p{n}", "treatment for numb thumbs: say: tea .") for n in range(60))
     vault.add_documents([*others, *about])
     assert "no" in answers(vault, ASKED)
-
-
-@pytest.mark.parametrize(
-    ("question", "named"),
-    [
-        ("Is Snurflaxitis treated with Blerpox or with Flarglepox?", ("Blerpox", "Flarglepox")),
-        ("Which helps against gout: tea, oil or rest?", ("tea", "oil", "rest")),
-        ("Is fever high or low?", ()),
-        ("Is tea given for gout?", ()),
-        ("How many patients have fever or chills?", ()),
-    ],
-)
-def test_answers_that_a_question_names_are_its_choices(tmp_path: Path, question: str, named: tuple[str, ...]) -> None:
-    assert named_choices(question) == named
-    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, embedder="hashing", unit_field="patient")
-    assert vault.decide(question).request.choices == named

@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import BadData
 from discreet.reading.documents import _number
 from discreet.reading.files import read_records
-from discreet.reading.records import BadRecord, PartLeftOut, ReadingOptions, Record
+from discreet.reading.records import BadRecord, ReadingOptions, Record
 from tests.reading import samples
 
 TEXT = "Zoë is ill: “Schnupfen” – £5 (BP < 120 & > 80)."
@@ -74,24 +74,6 @@ def test_pages_without_text_are_counted(tmp_path: Path) -> None:
     assert isinstance(record, Record)
     assert isinstance(bad, BadRecord)
     assert bad.reason.startswith("2 pages have no text")
-
-
-def test_mail_is_read_and_what_is_attached_is_counted(tmp_path: Path) -> None:
-    attached = {"secret.txt": b"x", "b.pdf": samples.pdf("y")}
-    record, bad = read(tmp_path, "a.eml", samples.eml(TEXT, MORE, attached=attached))
-    assert isinstance(record, Record)
-    assert isinstance(bad, PartLeftOut)
-    assert bad.reason.startswith("2 attachments are not read")
-    assert "secret" not in repr(bad)
-    assert MORE in str(record.values["text"])
-    assert "Subject: Zoë's visit" in str(record.values["text"])
-    latin = (
-        b"From: a@b.c\nSubject: =?iso-8859-2?Q?=A3uk?=\nContent-Type: text/plain; charset=iso-8859-2\n\n\xa3ukasz < 5"
-    )
-    assert text(tmp_path, "a.eml", latin).endswith("Subject: Łuk\n\nŁukasz < 5")
-    page = b"From: a@b.c\nContent-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n<p>a =26lt; b<p>c"
-    assert text(tmp_path, "a.eml", page).split("\n") == ["From: a@b.c", "", "a < b", "c"]
-    assert reason(tmp_path, "a.eml", b"no mail").startswith("damaged")
 
 
 def test_workbook_names_units_as_it_shows_them(tmp_path: Path) -> None:

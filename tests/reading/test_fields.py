@@ -2,17 +2,12 @@
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from discreet.errors import UnknownName, UsageError
 from discreet.reading.fields import check_types, read_fields
 from discreet.reading.records import Unreadable
-from discreet.retrieval.documents import Document
-from discreet.testing.settings import QUICK
 
 DECLARED = {"seen": "date", "ward": "category", "age": "number"}
 
@@ -72,16 +67,6 @@ def test_value_of_wrong_type_is_reported_without_its_content(field: str, value: 
 @pytest.mark.parametrize("nothing", [None, "", "  ", float("nan")])
 def test_field_without_a_value_is_left_out(nothing: object) -> None:
     assert read_fields(dict.fromkeys(DECLARED, nothing), DECLARED) == read_fields({}, DECLARED) == {}
-
-
-@QUICK
-@given(st.dictionaries(st.sampled_from(sorted(DECLARED)), st.one_of(st.text(), st.floats(), st.integers(), st.dates())))
-def test_read_value_can_be_stored_and_read_again(values: dict[str, Any]) -> None:
-    try:
-        found = read_fields(values, DECLARED)
-    except Unreadable:
-        return
-    assert read_fields(Document("1", "Ada", "x", fields=found).fields, DECLARED) == found
 
 
 def test_what_may_be_declared() -> None:

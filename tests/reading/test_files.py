@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import BadData, UsageError
+from discreet.errors import UsageError
 from discreet.reading.files import find_files, read_records
 from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
 
@@ -41,29 +41,6 @@ def test_every_kind_of_table_gives_the_same_records(tmp_path: Path) -> None:
         assert all(record.source == name and not record.whole for record in good(tmp_path / name))
 
 
-def test_folder_is_read_by_name_and_what_is_not_read_is_listed(tmp_path: Path) -> None:
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "one.txt").write_text("One.")
-    (tmp_path / "sub" / "two.md").write_text("# Two")
-    (tmp_path / "sub" / "photo.png").write_bytes(b"x")
-    (tmp_path / "sub" / "notes.jsonl").write_text('{"text": "of records"}')
-    (tmp_path / ".DS_Store").write_bytes(b"x")
-    found = find_files([tmp_path])
-    assert [file.source for file in found.files] == ["one.txt", "sub/notes.jsonl", "sub/two.md"]
-    assert [bad.where for bad in found.unread] == ["sub/photo.png"]
-    assert "unknown format" in found.unread[0].reason
-    assert [record.whole for record in good(tmp_path)] == [True, False, True]
-    assert [record.where for record in read_records(found.files)] == ["one.txt", "sub/notes.jsonl line 1", "sub/two.md"]
-
-
-def test_what_is_not_there_is_said_before_anything_is_read(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(b"")
-    (tmp_path / "empty").mkdir()
-    for path in (tmp_path / "none.jsonl", tmp_path / "a.png", tmp_path / "empty", Path("x" * 300)):
-        with pytest.raises(UsageError):
-            read_records([path])
-
-
 def test_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("A.")
     assert find_files([tmp_path, tmp_path / "a.txt"]).files == (FoundFile(tmp_path / "a.txt", "a.txt"),)
@@ -84,14 +61,3 @@ def test_damaged_file_costs_no_other(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("fine")
     assert [record.where for record in bad(tmp_path)] == ["a.parquet", "b.jsonl.gz"]
     assert [record.values["text"] for record in good(tmp_path)] == ["fine"]
-
-
-def test_table_without_text_column_is_refused_with_its_columns(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("patient_id,note_date,note\n1,2,x\n")
-    with pytest.raises(BadData, match="patient_id, note_date, note"):
-        read(tmp_path / "a.csv")
-    assert good(tmp_path / "a.csv", options=ReadingOptions("note"))[0].values["patient_id"] == "1"
-    (tmp_path / "a.csv").write_text("1,Ada,secret\n2,Bela,secret\n")
-    with pytest.raises(BadData, match="no column 'text'") as caught:
-        read(tmp_path / "a.csv")
-    assert "secret" not in str(caught.value)

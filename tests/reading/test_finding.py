@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.reading.files import PASSED_OVER, UNKNOWN, Found, find_files
-from discreet.reading.records import FoundFile, kind_of
+from discreet.reading.records import FoundFile
 
 
 def reasons(found: Found) -> dict[str, str]:
@@ -93,10 +93,3 @@ def test_name_that_is_no_utf8_is_listed(tmp_path: Path) -> None:
     (bad,) = find_files([tmp_path]).unread
     assert bad.where.isascii()
     assert "UTF-8" in bad.reason
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"), [("a.CSV.gz", "csv"), ("a.htm", "html"), ("a.ndjson", "jsonl"), ("a.b.Docx", "docx")]
-)
-def test_kinds_are_told_by_the_end_of_the_name(name: str, kind: str) -> None:
-    assert kind_of(Path(name)) == kind

@@ -90,13 +90,6 @@ def test_records_without_units_are_refused_with_columns(name: str, field: str, t
     assert "--each-record-a-unit" in " ".join(seen.notes)
 
 
-def test_guess_of_a_column_with_a_space_can_be_pasted(tmp_path: Path) -> None:
-    path = tmp_path / "n.csv"
-    path.write_text("Patient Name,text\nAda,x\n")
-    with pytest.raises(BadData, match=r"Did you mean --unit-field 'Patient Name'\?"):
-        _ = intake(path, options=ReadingOptions(unit_field="patient_name")).preview
-
-
 def test_given_delimiter_is_named_if_the_text_is_missed(tmp_path: Path) -> None:
     path, options = tmp_path / "n.csv", ReadingOptions("note", unit_field="patient", delimiter=";")
     path.write_text("patient,note\nAda,x\n")
@@ -242,11 +235,3 @@ def test_declared_fields_are_read_and_absent_ones_reported(tmp_path: Path) -> No
     assert [dict(document.fields) for document in documents(found)] == [{"age": 71.0}]
     assert refused(found) == {"n.csv line 3": "the field 'age' is not a number such as 12 or 12.5"}
     assert "No record of n.csv has the declared field 'ward'." in found.preview.notes
-
-
-def test_tables_and_letters_go_together(letters: Path) -> None:
-    csv(letters / "n.csv", ["Ada,a"])
-    found = intake(letters, pattern="{unit}_[0-9]*.txt")
-    assert sorted({document.unit for document in documents(found)}) == ["ada", "adler_ada", "adler_ben"]
-    with pytest.raises(UsageError, match="Name the units of the 4 files"):
-        _ = intake(letters).preview

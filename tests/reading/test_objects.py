@@ -8,8 +8,6 @@ import pytest
 
 from discreet.reading.files import read_records
 from discreet.reading.records import BadRecord, ReadingOptions, Record
-from discreet.retrieval.documents import Document
-from tests.reading.documents import read_documents
 
 A, B = {"text": "a", "unit": 7}, {"text": "b \u2028 \x85", "unit": 7.5}
 
@@ -63,21 +61,3 @@ def test_what_stands_twice_costs_one_record(tmp_path: Path) -> None:
     assert isinstance(twice, BadRecord)
     assert "twice" in twice.reason
     assert isinstance(read(tmp_path / "c.jsonl", b'{"text": "a", "text": "b"}')[0], BadRecord)
-
-
-def test_half_a_character_and_deep_or_huge_json_cost_one_record(tmp_path: Path) -> None:
-    halves = b'{"text": "x \\ud800"}\n{"text": "x", "unit": "\\udfff"}\n'
-    odd = "[" * 100_000 + '\n{"text": "a", "id": ' + "9" * 10_000 + "}\n"
-    (tmp_path / "a.jsonl").write_bytes(halves + odd.encode() + b'{"text": "x \\ud83d\\ude00"}\n')
-    found = list(read_documents(tmp_path / "a.jsonl"))
-    assert [type(record) for record in found] == [*[BadRecord] * 4, Document]
-
-
-def test_reading_lines_streams(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"text": "a"}\n' * 3 + b"\xff\n")
-    records = read_records([path])
-    assert [type(next(records)) for _ in range(4)] == [Record, Record, Record, BadRecord]
-    with path.open("ab") as file:
-        file.write(b'{"text": "later"}\n' * 100_000)
-    assert sum(1 for _ in records) == 100_000

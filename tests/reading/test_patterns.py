@@ -1,8 +1,6 @@
 """Units from the names of files: the fewest characters, nothing guessed."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.reading.units import Pattern, propose
@@ -64,14 +62,3 @@ def test_pattern_is_proposed_from_the_names(paths: list[str], pattern: str, unit
     found = propose(paths)
     assert found is not None
     assert (found[0].text, len(found[1])) == (pattern, units)
-
-
-@pytest.mark.parametrize("paths", [[], ["one.txt"], ["one.txt", "two.txt"], ["1.txt", "2.txt", "3.txt"], ["a/1.txt"]])
-def test_no_pattern_is_proposed_without_files_of_one_unit(paths: list[str]) -> None:
-    assert propose(paths) is None
-
-
-@given(st.lists(st.text(alphabet="ab_-./ 12*[]{}\n", min_size=1, max_size=12), max_size=6))
-def test_any_names_can_be_proposed_for(paths: list[str]) -> None:
-    found = propose(paths)
-    assert found is None or 1 < len(found[1]) < len(paths)

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from discreet.reading import sandbox as module
 from discreet.reading.files import read_records
-from discreet.reading.records import BadRecord, ReadingOptions, Record, Unreadable
+from discreet.reading.records import BadRecord, ReadingOptions, Unreadable
 from discreet.reading.sandbox import Sandbox
 from tests.reading import samples
 
@@ -30,16 +29,6 @@ def text(box: Sandbox) -> object:
 def pid(box: Sandbox) -> int:
     (worker,) = box._workers.values()
     return worker._process.pid
-
-
-def test_one_process_reads_many_files_and_ends_with_the_block() -> None:
-    with Sandbox() as box:
-        assert text(box) == "fine"
-        first = pid(box)
-        assert [text(box) for _ in range(5)] == ["fine"] * 5
-        assert pid(box) == first
-    with pytest.raises(ProcessLookupError):
-        os.kill(first, 0)
 
 
 def test_slow_file_is_abandoned_and_the_next_is_read() -> None:
@@ -69,14 +58,6 @@ def test_bomb_is_too_large() -> None:
         with pytest.raises(Unreadable, match=r"damaged|too large"):
             list(box.frames("docx", samples.packed({"word/document.xml": bomb + b"]><a>&m;</a>"})))
         assert text(box) == "fine"
-
-
-def test_file_that_is_left_in_the_middle_costs_no_other() -> None:
-    with Sandbox() as box:
-        rows = box.frames("xlsx", samples.xlsx(["text"], *[["x" * 1000]] * 2000))
-        next(rows)
-        rows.close()  # type: ignore[attr-defined]
-        assert list(box.frames("xlsx", samples.xlsx(["text"])))[-1] == {"rows": [["Notes", 1, ["text"]]]}
 
 
 CHECK = """
@@ -162,30 +143,3 @@ def test_what_it_answers_is_not_believed(
     found = list(read_records([tmp_path / name]))
     assert all(isinstance(record, BadRecord) for record in found)
     assert "secret" not in repr(found)
-
-
-def test_broken_file_is_reported_and_the_others_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    started, real = list[object](), module._Worker
-
-    def start(*given: Any) -> Any:
-        started.append(given)
-        return real(*given)
-
-    monkeypatch.setattr(module, "_Worker", start)
-    for n in range(4):
-        (tmp_path / f"{n}.docx").write_bytes(samples.docx(f"letter {n}"))
-    (tmp_path / "2.docx").write_bytes(samples.docx("secret")[:200])
-    found = list(read_records([tmp_path]))
-    assert [type(record) for record in found] == [Record, Record, BadRecord, Record]
-    assert "secret" not in repr(found[2])
-    assert len(started) == 1
-
-
-def test_process_is_replaced_after_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SERVED", 3)
-    with Sandbox() as box:
-        seen = set()
-        for _ in range(7):
-            assert text(box) == "fine"
-            seen.add(pid(box))
-    assert len(seen) == 3

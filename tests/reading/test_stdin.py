@@ -1,8 +1,6 @@
 """Records from the standard input."""
 
 import io
-import json
-from pathlib import Path
 
 import pytest
 
@@ -36,10 +34,6 @@ def test_json_is_told_by_its_first_line(data: bytes) -> None:
     assert all(record.source == SOURCE for record in read(data) if isinstance(record, Record))
 
 
-def test_bad_line_of_json_costs_no_other() -> None:
-    assert [type(record) for record in read(b'{"text": a}\n{"text": "b"}\n')] == [BadRecord, Record]
-
-
 def test_what_is_no_json_is_named() -> None:
     assert texts(b"text;unit\na;Ada\n", "csv") == ["a"]
     assert texts(b"text\tunit\na\tAda\n", "tsv") == ["a"]
@@ -53,12 +47,3 @@ def test_what_is_no_json_is_named() -> None:
         read(b"text", "cvs")
     with pytest.raises(BadData, match="--text-field"):
         read(b"patient_id,note\n1,x\n", "csv")
-
-
-def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with kept_stdin(io.BytesIO(json.dumps({"text": "a"}).encode() * 2), "jsonl") as file:
-        next(read_records([file]))
-        (folder,) = tmp_path.iterdir()
-        assert folder.stat().st_mode & 0o077 == 0
-    assert not list(tmp_path.iterdir())

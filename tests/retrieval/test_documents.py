@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.retrieval.documents import Document, Passage, chunk
-from discreet.retrieval.store import digest
 
 
 @given(st.text(max_size=400), st.integers(1, 20))
@@ -24,17 +23,6 @@ def test_words_of_ordinary_length_are_never_cut(words: list[str], size: int) -> 
     pieces = chunk(" ".join(words), size)
     assert [word for piece in pieces for word in piece.split()] == words
     assert all(len(piece.split()) <= size for piece in pieces)
-
-
-def test_pieces_end_where_sentences_do() -> None:
-    text = "One two three. Four five six! Seven\n\neight nine ten eleven."
-    assert chunk(text, 6) == ["One two three. Four five six!", "Seven eight nine ten eleven."]
-    assert chunk("") == chunk(" \n\t ") == []
-
-
-def test_a_long_word_within_a_piece_stays_whole() -> None:
-    link = "https://example.org/" + "path/" * 10
-    assert chunk(f"See {link} for more.") == [f"See {link} for more."]
 
 
 @pytest.mark.parametrize("part", ["word ", "x", "A sentence. "])
@@ -57,18 +45,6 @@ def test_refusal_of_a_document_does_not_show_its_text(fields: tuple[str, str, st
     with pytest.raises(UsageError) as caught:
         Document(*fields)
     assert "secret" not in str(caught.value)
-
-
-def test_a_document_has_typed_fields_in_any_order() -> None:
-    one = Document("1", "Ada", "text", fields={"ward": "north", "age": 71})
-    other = Document("1", "Ada", "text", source="notes.csv", fields={"age": 71.0, "ward": "north"})
-    assert one == other
-    assert hash(one) == hash(other)
-    assert list(one.fields) == ["age", "ward"]
-    assert digest(one) == digest(other)
-    plain = Document("1", "Ada", "text")
-    changed = Document("1", "Ada", "text", fields={"age": 72})
-    assert len({digest(plain), digest(one), digest(changed)}) == 3
 
 
 @pytest.mark.parametrize("value", [None, True, float("nan"), float("inf"), [1], "secret \ud800"])

@@ -14,7 +14,6 @@ from discreet.retrieval.embedding import (
     Embedder,
     HashingEmbedder,
     MiniLM,
-    MiniLMAndWords,
     SentenceTransformersEmbedder,
     Vectors,
     open_embedder,
@@ -65,21 +64,6 @@ def test_a_broken_twin_that_pads_to_its_longest_text_is_caught(minilm: MiniLM) -
     assert any(embed([TEXT, *others])[0].tobytes() != alone for others in (LONG, ["word " * 30] * 20))
 
 
-def test_every_length_fits_a_bucket(minilm: MiniLM) -> None:
-    shapes: set[tuple[int, ...]] = set()
-    hook = minilm._encoder._model.register_forward_pre_hook(
-        lambda _, __, given: shapes.add(tuple(given["input_ids"].shape)), with_kwargs=True
-    )
-    minilm.embed(["w " * words for words in (0, 1, 14, 15, 60, 253, 254, 255, 5000)])
-    hook.remove()
-    assert {rows for rows, _ in shapes} == {embedding._Encoder.ROWS}
-    assert {length for _, length in shapes} <= set(embedding._Encoder.BUCKETS)
-
-
-def test_a_text_beyond_the_longest_bucket_is_cut(minilm: MiniLM) -> None:
-    assert minilm.embed(["w " * 254])[0].tobytes() == minilm.embed(["w " * 5000])[0].tobytes()
-
-
 def test_hashing_is_the_same_in_every_process() -> None:
     program = (
         "from discreet.retrieval.embedding import HashingEmbedder; "
@@ -118,16 +102,3 @@ def test_a_missing_part_names_its_command(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_unknown_name_is_explained(name: str) -> None:
     with pytest.raises(UsageError, match=r"Known: .*minilm"):
         open_embedder(name)
-
-
-def test_minilm_does_not_import_sentence_transformers() -> None:
-    program = (
-        "import sys; from discreet.retrieval.embedding import MiniLM; "
-        "assert 'torch' not in sys.modules; MiniLM(); assert 'sentence_transformers' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
-
-
-def test_words_weigh_by_a_public_table() -> None:
-    words = MiniLMAndWords()
-    assert 0 <= words._weight("the") < words._weight("hospital") < words._weight("xylotomist") <= 1

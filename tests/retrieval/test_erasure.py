@@ -5,18 +5,17 @@ import os
 import random
 import secrets
 import shutil
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from discreet.errors import StoreError, VaultVersionError
+from discreet.errors import StoreError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import VECTORS, EmbeddedStore, SqliteDatabase
 from discreet.retrieval.store import Piece, Vector
 from discreet.retrieval.vectors import VectorFile
-from tests.retrieval.children import end_of, kill_now, killed, start
+from tests.retrieval.children import kill_now, killed
 
 SIZE = 8
 
@@ -123,26 +122,6 @@ def test_batch_is_atomic_and_erasure_complete_if_killed(tmp_path: Path, point: s
     assert store.count_documents() == 3
 
 
-def test_three_processes_may_write_at_once(tmp_path: Path) -> None:
-    axes = np.eye(SIZE, dtype=np.float32)
-
-    def write(me: int) -> None:
-        own = EmbeddedStore(tmp_path, SIZE)
-        for n in range(12):
-            put(own, f"{me}/{n}", f"{me}/{n}", f"text {me}", axes[me])
-            if n % 3 == 0:
-                own.remove(f"{me}/{n}")
-
-    running = [start(partial(write, me)) for me in range(3)]
-    assert [end_of(child) for child in running] == [0, 0, 0]
-    store = EmbeddedStore(tmp_path, SIZE)
-    assert store.count_documents() == store.count_units() == 24
-    for me in range(3):
-        found = store.units_above(axes[me], 0.9)
-        assert {p.text for p in found} == {f"text {me}"}
-        assert len(found) == 8
-
-
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = EmbeddedStore(tmp_path, SIZE)
     put(store, "a", "ada", "text", vector())
@@ -209,13 +188,3 @@ def test_a_store_that_another_process_holds_says_so(tmp_path: Path) -> None:
     second._database.patience = 0.05
     with first._writing(), pytest.raises(StoreError, match="Another process"):
         put(second, "a", "ada", "text", vector())
-
-
-def test_another_embedder_or_version_is_explained(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path / "v", SIZE)
-    with pytest.raises(StoreError, match="embedder"):
-        EmbeddedStore(tmp_path / "v", SIZE + 1)
-    for other in (4, 99):
-        store._database.rows("update store set version = ?", [other])
-        with pytest.raises(VaultVersionError, match=f"format {other}; .*discreet init"):
-            EmbeddedStore(tmp_path / "v", SIZE)

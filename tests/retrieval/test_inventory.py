@@ -1,6 +1,5 @@
 """What each `add` brought is known and can be taken back; who was erased stays erased; no search depends on it."""
 
-import json
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -11,13 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.errors import StoreError, UsageError
+from discreet.errors import StoreError
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.indexer import Counts, Fate, Indexer
 from discreet.retrieval.inventory import Inventory
-from discreet.retrieval.store import BatchEntry
 from tests.retrieval.test_erasure import everything
 
 
@@ -48,39 +46,6 @@ def kept(tmp_path: Path) -> Kept:
 
 def note(number: int, unit: str = "", text: str = "", source: str = "a.csv", **fields: str | float) -> Document:
     return Document(f"d{number}", unit or f"u{number}", text or f"fever number {number}", source=source, fields=fields)
-
-
-def test_each_add_is_a_batch_that_lists_what_is_left_of_it(kept: Kept) -> None:
-    kept.add(note(1), note(2, source="b.csv"), at_once=1)
-    assert kept.add(note(1), note(2)).batch == 0  # nothing new: no batch
-    assert kept.add(note(1, text="another fever"), note(3)).batch == 2
-    later, first = kept.inventory.batches()
-    assert (first.number, first.documents, first.replaced, first.sources) == (1, 1, 0, ("b.csv",))
-    assert (later.number, later.documents, later.replaced, later.sources) == (2, 2, 1, ("a.csv",))
-    assert later.time >= first.time
-    assert kept.inventory.batch(2) == later
-    with pytest.raises(UsageError, match="batch 3"):
-        kept.inventory.batch(3)
-
-
-def test_a_batch_may_be_begun_before_anything_is_read(kept: Kept) -> None:
-    number = kept.inventory.begin_batch(["a.csv", "b.csv"])
-    Indexer(kept.store, kept.embedder).index([note(1)], number)
-    assert kept.inventory.batches() == [BatchEntry(number, kept.inventory.batch(number).time, 2, 1, 0, ("a.csv",))]
-
-
-def test_list_of_documents_has_fields_and_no_text(kept: Kept) -> None:
-    kept.add(note(1, "Ada", ward="north", age=71), note(2, "Ada"), note(3, "Bela", source=""))
-    one, two = kept.inventory.documents("ADA")
-    assert one.fields == {"age": 71.0, "ward": "north"}
-    assert (two.fields, two.batch, two.source, two.unit) == ({}, 1, "a.csv", "ada")
-    assert [entry.id for entry in kept.inventory.documents(limit=1, skip=1)] == ["d2"]
-    assert "fever" not in json.dumps([entry.describe() for entry in kept.inventory.documents()])
-    assert [entry.describe() for entry in kept.inventory.units()] == [
-        {"unit": "ada", "documents": 2, "first": 1, "last": 1},
-        {"unit": "bela", "documents": 1, "first": 1, "last": 1},
-    ]
-    assert [entry.unit for entry in kept.inventory.units(limit=1, skip=1)] == ["bela"]
 
 
 def test_what_goes_with_a_document_goes_from_the_disk(kept: Kept) -> None:
@@ -134,26 +99,6 @@ class EmbeddedStoreElsewhere:
 
     def __exit__(self, *_: object) -> None:
         self._store.close()
-
-
-def test_search_ignores_tombstones_batches_and_files(tmp_path: Path) -> None:
-    """The same documents, brought at once or one by one, from other files, with or without somebody erased."""
-    one, other = Kept(tmp_path / "one"), Kept(tmp_path / "other")
-    other.store._key = one.store._key
-    documents = [note(number, f"u{number % 5}") for number in range(20)]
-    one.add(*documents)
-    for document in documents:
-        other.add(Document(document.id, document.unit, document.text, source="elsewhere.csv"))
-    other.add(note(99, "Ada"))
-    other.inventory.bury("Ada")
-    other.inventory.bury("Bela", anyway=True)
-    vector = one.embedder.embed(["fever number 3"])[0]
-    for found in (
-        lambda kept: kept.store.nearest_units(vector, 3),
-        lambda kept: kept.store.units_above(vector, 0.1),
-        lambda kept: [(text.unit, text.text) for text in kept.store.texts()],
-    ):
-        assert found(one) == found(other)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +10,12 @@ import psycopg
 import pytest
 
 from discreet.errors import StoreError, UsageError, VaultVersionError
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.postgres_store import PostgresDatabase as Connection
 from discreet.retrieval.postgres_store import PostgresStore, PostgresStoreType
-from discreet.retrieval.store import Piece
-from discreet.retrieval.vectors import LARGEST, half_numbers, whole_numbers
+from discreet.retrieval.vectors import half_numbers
 from discreet.testing.store import SIZE, direction, entry, fill
 from tests.guarantee.ledger.conftest import Server, sql
-from tests.vector_server import make, vector_server, workers
+from tests.vector_server import make, vector_server
 
 
 @pytest.fixture(scope="module")
@@ -41,51 +37,6 @@ def again(store: PostgresStore, server: Server) -> PostgresStore:
 
 
 # -- vectors -----------------------------------------------------------------------------------------------------------
-
-
-def test_half_numbers_are_exact_in_float16() -> None:
-    generator = np.random.default_rng(1)
-    for dimension in (2, 3, SIZE, 384, 1024):
-        vectors = generator.normal(size=(200, dimension))
-        vectors[:20, 1:] *= 0.01  # one coordinate is nearly the whole vector
-        for vector in vectors / np.linalg.norm(vectors, axis=1, keepdims=True):
-            whole, half = whole_numbers(vector, dimension), half_numbers(vector, dimension)
-            assert np.array_equal(half, half.astype(np.float16).astype(np.float32))
-            assert np.all(np.abs(half) <= np.abs(whole))
-            assert np.all(np.abs(whole - half) <= (np.abs(whole) > 2048))
-            assert half @ half <= LARGEST**2
-
-
-def test_scores_are_those_of_the_embedded_store(server: Server, tmp_path: Path) -> None:
-    dimension = 384
-    generator = np.random.default_rng(2)
-    vectors = generator.normal(size=(300, dimension)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    ours, theirs = make(server.url, dimension), EmbeddedStore(tmp_path, dimension)
-    for one in (ours, theirs):
-        with one.batch():
-            for number, vector in enumerate(vectors):
-                one.put(Document(f"d{number}", f"u{number // 3}", f"{number}"), [Piece(f"{number}", vector)])
-    assert ours.scale == theirs.scale
-    for query in vectors[:20]:
-        found, wanted = ours.scored(query), theirs.scored(query)
-        assert {hit.unit: score for hit, score in zip(found.nearest(300), sorted(found._best)[::-1], strict=True)} == {
-            hit.unit: score for hit, score in zip(wanted.nearest(300), sorted(wanted._best)[::-1], strict=True)
-        }
-        assert ours.nearest_units(query, 50) == theirs.nearest_units(query, 50)
-
-
-def test_parallel_workers_change_no_bit(server: Server, store: PostgresStore) -> None:
-    fill(store, [(number, f"u{number % 7}", [number % 5, number % 3]) for number in range(1000)])
-    assert workers(store, direction(1)) == 0
-    before = store.scored(direction(1))
-    # Without these costs the server would not use workers for a thousand rows. All settings are of this connection.
-    parallel = "set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0"
-    store._database.rows(f"{parallel}; set max_parallel_workers_per_gather = 2")
-    assert workers(store, direction(1)) > 0
-    after = store.scored(direction(1))
-    assert after.nearest(99) == before.nearest(99)
-    assert np.array_equal(after._best, before._best)
 
 
 # -- approximate indexes -----------------------------------------------------------------------------------------------
@@ -116,12 +67,6 @@ def test_wrong_url_is_not_repeated(wrong: str) -> None:
     assert "hunter2" not in str(error.value)
 
 
-@pytest.mark.parametrize("wrong", ["public", "store_", "store_x", 'store_1"; drop table x', "store_1\n"])
-def test_name_of_another_form_is_refused(server: Server, wrong: str) -> None:
-    with pytest.raises(UsageError, match="schema"):
-        Connection(server.url, wrong)
-
-
 def test_url_with_a_password_makes_no_store() -> None:
     for url in ("postgresql://u:hunter2@h/x", "postgresql://u@h/x?password=hunter2"):
         with pytest.raises(UsageError, match="PGPASSWORD") as error:
@@ -141,11 +86,6 @@ def test_server_out_of_reach_is_explained(server: Server, tmp_path: Path) -> Non
         for secret in ("hunter2", "someone", "127.0.0.1", str(tmp_path), "elsewhere"):
             assert secret not in str(error.value)
         assert error.value.__suppress_context__
-
-
-def test_store_that_is_not_there_is_not_begun_afresh(server: Server) -> None:
-    with pytest.raises(StoreError, match="no such store"):
-        PostgresStore(server.url, "store_0", SIZE)
 
 
 def test_other_versions_and_dimensions_are_refused(server: Server, store: PostgresStore) -> None:
@@ -176,52 +116,7 @@ def test_database_without_pgvector_names_the_remedy(server: Server) -> None:
     opened.close()
 
 
-def test_role_that_may_only_read_is_told_so(server: Server, store: PostgresStore) -> None:
-    name = store._database.name
-    sql(
-        server.url,
-        f"create role reader_{name} login",
-        f'grant usage on schema "{name}" to reader_{name}',
-        f'grant select on all tables in schema "{name}" to reader_{name}',
-    )
-    reader = PostgresStore(server.url.replace("postgres@", f"reader_{name}@"), name, SIZE)
-    assert len(reader.nearest_units(direction(1), 9)) == 3
-    with pytest.raises(StoreError, match="may not write"):
-        reader.remove_unit("anna")
-    reader.close()
-
-
 # -- names and texts ---------------------------------------------------------------------------------------------------
-
-
-def test_any_unicode_is_kept(store: PostgresStore) -> None:
-    text, name = "nul \0, emoji \U0001f9ff, long " + "x" * 5000, "\u00e9" * 3000
-    with store.batch():
-        document = Document(f"id \0 {name}", f"{name}", text, source="file \0", fields={"a": "b \0", "n": 2.0})
-        store.put(document, [Piece(text, direction(5))])
-    assert store.nearest_units(direction(5), 1)[0].text == text
-    assert store.units([document.id]) == {document.id: document.unit}
-    (listed,) = store.catalog.list_documents(document.unit)
-    assert (listed.id, listed.source, listed.fields) == (document.id, "file \0", {"a": "b \0", "n": 2.0})
-    assert store.digests(["\ud800"]) == {}
-    assert store.remove("half \ud800") == 0
-
-
-def test_lists_are_those_of_the_embedded_store(server: Server, tmp_path: Path) -> None:
-    ours, theirs = make(server.url, SIZE), EmbeddedStore(tmp_path, SIZE)
-    for one in (ours, theirs):
-        for files, numbers in ((2, (1, 2, 3)), (1, (2, 4)), (0, ())):
-            batch = one.begin_batch(files)
-            with one.batch():
-                for number in numbers:
-                    document, pieces = entry(number, f"U{number % 2}", [number])
-                    one.put(replace(document, source=f"f{number}.csv", fields={"age": number}), pieces, batch)
-    for limit, skip in ((-1, 0), (2, 0), (2, 1), (0, 0)):
-        assert ours.catalog.list_units(limit, skip) == theirs.catalog.list_units(limit, skip)
-        assert ours.catalog.list_documents(None, limit, skip) == theirs.catalog.list_documents(None, limit, skip)
-        assert ours.catalog.list_documents("u1", limit, skip) == theirs.catalog.list_documents("u1", limit, skip)
-        batches = [[replace(one, time="") for one in of.catalog.list_batches(limit, skip)] for of in (ours, theirs)]
-        assert batches[0] == batches[1]
 
 
 # -- several processes -------------------------------------------------------------------------------------------------
@@ -301,18 +196,6 @@ def test_child_process_has_a_connection_of_its_own(store: PostgresStore) -> None
 
 
 # -- erasure -----------------------------------------------------------------------------------------------------------
-
-
-def test_old_transaction_keeps_the_bytes_due(server: Server, store: PostgresStore) -> None:
-    with psycopg.connect(server.url) as old:
-        old.execute("set transaction isolation level repeatable read")
-        old.execute("select 1")
-        assert store.remove_unit("anna") == 1
-        assert store.unsettled()
-        assert {near.unit for near in store.nearest_units(direction(1), 9)} == {"bert", "cleo"}
-    opened = again(store, server)
-    assert not opened.unsettled()
-    opened.close()
 
 
 def stored_pieces(number: int, unit: str, seed: int) -> tuple[bytes, bytes]:

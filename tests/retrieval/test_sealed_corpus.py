@@ -1,16 +1,13 @@
 """From a question to sealed shares: a fixed number, a blind partition, one share a unit."""
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from discreet.privacy.private import Change, Private, Relation, unseal
 from discreet.retrieval.documents import Document, Passage
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder, MiniLM, MiniLMAndWords
-from discreet.retrieval.indexer import Fate
 from discreet.retrieval.sealed_corpus import SealedCorpus
 from tests.indexing import indexer
 
@@ -49,32 +46,6 @@ def test_chunks_of_one_unit_stay_together(tmp_path: Path) -> None:
     assert sorted(units(made.top_units("fever", 8))) == [(), (), (), (), (), (), ("ada",), ("bela",)]
 
 
-def test_index_skips_stored_documents_and_resumes(tmp_path: Path) -> None:
-    class Counting(HashingEmbedder):
-        texts = 0
-
-        def embed(self, texts: Sequence[str], progress: object = None) -> np.ndarray:
-            Counting.texts += len(texts)
-            return super().embed(texts)
-
-    made = SealedCorpus(EmbeddedStore(tmp_path, HashingEmbedder.dimension), Counting())
-    documents = [Document(f"d{n}", f"u{n}", f"note {n}") for n in range(30)]
-
-    def interrupted() -> Iterator[Document]:
-        yield from documents[:25]
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        indexer(made).index(interrupted(), at_once=10)
-    counts = indexer(made).index(documents, at_once=10)
-    assert counts.fates == {Fate.ADDED: 10, Fate.UNCHANGED: 20}
-    assert Counting.texts == 30
-    changed = indexer(made).index([Document("d3", "u3", "another note"), Document("d4", "u5", "note 4")])
-    assert changed.fates == {Fate.REPLACED: 1, Fate.TAKEN: 1}  # a document stays with its person
-    twice = indexer(made).index([Document("x", "u", "one"), Document("x", "u", "two"), Document("x", "u", "one")])
-    assert twice.fates == {Fate.ADDED: 1, Fate.CONFLICT: 1, Fate.UNCHANGED: 1}
-
-
 @pytest.fixture(scope="module", params=[HashingEmbedder, MiniLM, MiniLMAndWords])
 def embedder(request: pytest.FixtureRequest) -> HashingEmbedder | MiniLM | MiniLMAndWords:
     return request.param()  # type: ignore[no-any-return]
@@ -89,10 +60,3 @@ def test_a_vector_depends_on_its_text_alone_bit_for_bit(embedder: MiniLM) -> Non
         for place in (0, len(others)):
             batch = [*others[:place], text, *others[place:]]
             assert embedder.embed(batch)[place].tobytes() == alone
-
-
-def test_vectors_have_length_one_and_like_meets_like(embedder: MiniLM) -> None:
-    vectors = embedder.embed(["numb thumbs and white hands", "white hands, numb thumbs", "the price of copper"])
-    assert vectors.shape == (3, embedder.dimension)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=2e-3)
-    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]

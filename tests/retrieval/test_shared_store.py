@@ -1,10 +1,8 @@
 """What a process knows of the rows is what a fresh opening reads, bit for bit; erased units are in no file."""
 
-import random
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,19 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from discreet.errors import StoreError
-from discreet.generation.toy import ToyModel
-from discreet.registry import MuRAG
 from discreet.retrieval import vectors
 from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import VECTORS, EmbeddedStore, FileVectors, SqliteDatabase
+from discreet.retrieval.embedded_store import EmbeddedStore, FileVectors, SqliteDatabase
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.retrieval.sql_tables import StoreDatabase
 from discreet.retrieval.store import Piece
 from discreet.retrieval.unit_records import UnitRecords, owned_texts
 from discreet.retrieval.vectors import VectorFile
 from discreet.testing.store import SIZE, direction
-from discreet.vault import Vault
-from tests.retrieval.children import end_of, kill_now, killed, start
+from tests.retrieval.children import kill_now, killed
 
 STORES = st.integers(0, 1)
 NAMES = st.integers(0, 9)
@@ -164,35 +159,9 @@ def filled(tmp_path: Path) -> EmbeddedStore:
     return store
 
 
-def test_search_after_a_commit_reads_changed_units_only(filled: EmbeddedStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    look(filled)
-    other = EmbeddedStore(folder_of(filled), SIZE)
-    put(other, "new", "new", [1])
-    other.remove_unit("unit-3")
-    followed = list[int]()
-    right = FileVectors._follow
-
-    def follow(self: FileVectors, changed: Sequence[int], size: int) -> None:
-        followed.append(len(changed))
-        right(self, changed, size)
-
-    monkeypatch.setattr(FileVectors, "_follow", follow)
-    assert filled.nearest_units(direction(1), 99) == other.nearest_units(direction(1), 99)
-    assert followed[0] == 2
-
-
 def folder_of(store: EmbeddedStore) -> Path:
     assert isinstance(store._vectors, FileVectors)
     return next(iter(store._vectors._file.sizes)).parent
-
-
-def test_question_for_a_count_opens_no_vectors(tmp_path: Path) -> None:
-    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
-    vault.add_documents([Document(f"d{n}", f"p{n}", "She has fever.") for n in range(60)])
-    (tmp_path / "v" / "store" / VECTORS).unlink()
-    assert Vault.open(tmp_path / "v", model=ToyModel()).ask('count: "fever"').table
-    with pytest.raises(StoreError, match="vectors are missing"):
-        Vault.open(tmp_path / "v", model=ToyModel()).ask("Which illness do they have?", MuRAG())
 
 
 def held(folder: Path) -> bytes:
@@ -262,33 +231,6 @@ def test_document_that_is_replaced_meanwhile_is_erased(
     monkeypatch.setattr(SqliteDatabase, "alone", alone)
     assert getattr(filled, erase)("d5" if erase == "remove" else "unit-5") == 1
     assert other.digests(["d5"]) == {}
-
-
-def write_at_random(folder: Path, seed: int) -> None:
-    store, draw = EmbeddedStore(folder, SIZE), random.Random(seed)
-    for _ in range(60):
-        with store.batch():
-            for _ in range(draw.randrange(4)):
-                name, unit = draw.randrange(30), draw.choice("abcdefgh")
-                pieces = [Piece("t", direction(draw.randrange(6))) for _ in range(draw.randrange(3))]
-                store.put(Document(f"d{name}", unit, "t"), pieces)
-        if draw.random() < 0.3:
-            if draw.random() < 0.5:
-                store.settle()
-            else:
-                store.remove_unit(draw.choice("abcdefgh"))
-
-
-def test_search_follows_two_processes_that_write(tmp_path: Path) -> None:
-    store = EmbeddedStore(tmp_path, SIZE)
-    writers = [start(partial(write_at_random, tmp_path, number)) for number in range(2)]
-    for _ in range(40):
-        look(store)
-    assert [end_of(writer) for writer in writers] == [0, 0]
-    fresh = EmbeddedStore(tmp_path, SIZE)
-    assert (look(store), known(store)) == (look(fresh), known(fresh))
-    store.settle()
-    assert (look(store), known(store)) == (look(fresh), known(fresh))
 
 
 def test_erasure_is_seen_although_another_reader_read_all_meanwhile(tmp_path: Path) -> None:

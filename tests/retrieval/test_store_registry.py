@@ -1,4 +1,3 @@
-import json
 import sqlite3
 from pathlib import Path
 
@@ -63,13 +62,6 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def create(folder: Path, **choices: str) -> Vault:
     return Vault.create(folder / "vault", epsilon=5, delta=1e-6, embedder="hashing", **choices)  # type: ignore[arg-type]
-
-
-def test_settings_state_the_default_store(tmp_path: Path) -> None:
-    vault = create(tmp_path)
-    assert json.loads((vault.path / "vault.json").read_text())["store"] == "embedded"
-    assert vault.settings.store == "embedded"
-    assert isinstance(vault.store, EmbeddedStore)
 
 
 def test_vault_uses_the_store_of_a_plugin(tmp_path: Path, elsewhere: str) -> None:

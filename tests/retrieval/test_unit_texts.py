@@ -1,20 +1,17 @@
 """What is kept of all units after many changes is what a fresh reading finds, and only changed units are read."""
 
-from collections.abc import Callable, Iterator
-from itertools import cycle
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from discreet.retrieval import sql_store
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.postgres_store import PostgresStore
 from discreet.retrieval.store import Piece, Store
 from discreet.retrieval.unit_records import (
     Moment,
-    StoredUnit,
     TextReader,
     UnitRecord,
     UnitRecords,
@@ -23,8 +20,6 @@ from discreet.retrieval.unit_records import (
 )
 from discreet.testing.plain_store import PlainStore
 from discreet.testing.store import SIZE, direction
-from tests.guarantee.ledger.conftest import Server
-from tests.vector_server import make, vector_server
 
 
 def put(store: Store, name: str, unit: str, texts: list[str], **fields: str | float) -> None:
@@ -108,57 +103,8 @@ def test_only_changed_units_are_read(tmp_path: Path) -> None:
     assert store.unit_texts(later.mark).units == {}
 
 
-def test_all_units_are_read_if_much_changed_or_the_log_was_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = EmbeddedStore(tmp_path / "s", SIZE)
-    many(store, 20)
-    first = store.unit_texts()
-    for number in range(10):
-        put(store, f"d{number}", f"unit {number}", ["other"])
-    assert store.unit_texts(first.mark).whole
-    assert store.unit_texts("a mark of another store").whole
-    later = store.unit_texts()
-    monkeypatch.setattr(sql_store, "_CHANGES", 3)
-    for number in range(3):
-        put(store, f"x{number}", "unit 0", ["more"])
-    assert not store.unit_texts(later.mark).whole
-    put(store, "x4", "unit 0", ["more"])
-    assert store.unit_texts(later.mark).whole
-
-
 def test_store_without_a_reading_of_its_own_is_read_from_its_lists() -> None:
     store = PlainStore()
     many(store, 3)
     assert not isinstance(store, TextReader)
     assert read_unit_texts(store).units["unit 2"].texts == ("text 2",)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Server]:
-    with vector_server() as server:
-        yield server
-
-
-@pytest.fixture
-def theirs(postgres: Server) -> Iterator[PostgresStore]:
-    store = make(postgres.url, SIZE)
-    yield store
-    store.close()
-
-
-def test_store_in_postgresql_reads_the_same(theirs: PostgresStore, tmp_path: Path) -> None:
-    ours = EmbeddedStore(tmp_path / "s", SIZE)
-    for store in (ours, theirs):
-        many(store, 4)
-        put(store, "b", "unit 1", ["second", "first"], ward="north")
-    found = read_unit_texts(theirs)
-    assert found.units == read_unit_texts(ours).units
-    assert found.units["unit 1"].fields_of == ({"ward": "north"}, {"ward": "north"}, {"age": 1.0})
-    bare = {unit: StoredUnit(own.texts, own.fields) for unit, own in found.units.items()}
-    assert bare == {unit: StoredUnit(own.texts, own.fields) for unit, own in listed(theirs).units.items()}
-    assert found.units["unit 1"].texts == ("first", "second", "text 1")
-
-
-def test_kept_records_in_postgresql_are_those_of_a_fresh_reading(theirs: PostgresStore, postgres: Server) -> None:
-    other = PostgresStore(postgres.url, theirs._database.name, SIZE)
-    compare_kept_with_fresh(cycle([theirs, other]).__next__, np.random.default_rng(1), 40)
-    other.close()

@@ -33,17 +33,6 @@ def test_scores_are_those_of_whole_numbers(tmp_path: Path, size: int, rows: int,
     )
 
 
-@pytest.mark.parametrize("size", [1, 2, 384, 1024, 100_000])
-def test_the_worst_vectors_stay_below_two_to_the_24(tmp_path: Path, size: int) -> None:
-    """All coordinates equal, or one alone: where rounding adds most, and where products are largest."""
-    file = VectorFile(tmp_path / "v.i16", size)
-    even, single = np.full(size, 1 / np.sqrt(size), dtype=np.float32), np.zeros(size, dtype=np.float32)
-    single[0] = 1
-    for worst in (even, single, -even):
-        whole = file.packed([worst])[0].astype(np.int64)
-        assert whole @ whole <= 2**24
-
-
 def test_a_broken_twin_with_plain_products_is_caught() -> None:
     """The same vector, in float32 and unrounded, scores differently in another order of coordinates."""
     one, query = unit(384, 1), unit(384, 2)

@@ -57,15 +57,6 @@ def fill(store: Small) -> None:
             store.put(Document(name, unit, f"text {name}"), [Piece(f"text {name}", direction(1))])
 
 
-def test_change_is_saved_once_and_as_a_whole(file: Path, saved: list[str]) -> None:
-    store = Small(file)
-    fill(store)
-    assert (store.remove_unit("a"), store.bury("b"), store.readmit("b"), store.remove("9")) == (2, 1, True, 0)
-    assert [content.count("text") for content in saved] == [3, 1, 0, 0, 0]
-    assert saved[2].startswith('["b"]')
-    assert Small(file).count_documents() == 0
-
-
 def test_failed_save_leaves_the_saved_content(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(path: Path, content: str) -> None:
         raise OSError(28, "No space left on device")

@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ from pydantic import ValidationError
 
 from discreet.cli.schema import make_schema
 from discreet.generation.toy import ToyModel
-from discreet.privacy.accounting import ATTO, CUT
-from discreet.privacy.costs import ORDERS
+from discreet.privacy.accounting import ATTO, CUT, Budget, Spending
+from discreet.privacy.costs import ORDERS, Pure
 from discreet.server.keeper.served import describe
 from discreet.server.wire import (
     ANALYSTS,
@@ -155,6 +156,18 @@ def test_decode_refuses_what_is_no_such_json(content: bytes) -> None:
     assert decode(Readied, b'{"loaded":true,"ledger_writable":true}') == Readied(True, True)
     with pytest.raises(WireError):
         decode(Readied, content)
+
+
+def test_charge_is_a_spending_under_the_grant() -> None:
+    budget, spending = Budget(20, 1e-6, 5e-7), Spending.of(Pure(2.0, 1e-9))
+    charge = UnitCharge.of(spending, budget)
+    assert charge.spending == spending
+    assert charge.epsilon == budget.spent(spending)
+    assert charge.is_something
+    assert not UnitCharge.nothing().is_something
+    too_often = UnitCharge.of(Spending(spending.loss_nano, ATTO), budget)
+    assert math.isfinite(too_often.epsilon)
+    assert decode(Estimated, encode(Estimated(too_often, False, "voters"))) == Estimated(too_often, False, "voters")
 
 
 def test_answer_passes_the_wall_with_these_fields_alone(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from discreet.errors import UsageError
 from discreet.retrieval.codebook import Attribute, Codebook, CodedValue
 from discreet.retrieval.embedding import HashingEmbedder, MiniLM
 from discreet.synthesis import embedder_coder
-from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, choose, clauses_of, fit
+from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, choose, fit
 
 VALUES = [
     {"name": "breathing", "words": ["cough"], "examples": ["She is short of breath."]},
@@ -159,8 +159,3 @@ def test_fitted_thresholds_meet_public_labels_better(coder: EmbedderCoder) -> No
     assert fitted.attributes[0].threshold is not None
     assert fitted.attributes[1] == book.attributes[1]
     assert Codebook.parse(fitted.describe()) == fitted
-
-
-def test_long_clauses_are_read_to_their_end() -> None:
-    cut = list(clauses_of(["word"] * 1000))
-    assert [len(one.text.split()) for one in cut] == [embedder_coder.LONGEST] * 25

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from discreet.generation.capabilities import probe
 from discreet.generation.toy import ToyModel
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
@@ -66,13 +65,6 @@ def test_corpus_is_the_same_with_the_facts_of_a_reading(ward: Vault, counted: li
     assert counted == []
 
 
-def test_text_that_was_not_read_is_read(ward: Vault, counted: list[str]) -> None:
-    ward.read()
-    ward.add_documents([Document("later", "later", "say: diagnosis is sand .")])
-    corpus(ward)
-    assert counted == ["say: diagnosis is sand ."]
-
-
 def test_reading_of_another_way_gives_no_facts(ward: Vault, counted: list[str]) -> None:
     ward.use_book(Codebook(attributes=(Attribute(name="treatment"),)), made_without_records=True)
     ward.read()
@@ -109,12 +101,3 @@ def test_receipt_names_what_the_reading_assumed(ward: Vault) -> None:
     ward.use_book(Codebook(attributes=(Attribute(name="treatment"),)), made_without_records=True)
     ward.read()  # it gives no facts
     assert shop.make(METHOD).receipt.assumed == ()
-
-
-def test_facts_are_those_of_one_machine_and_prompt(ward: Vault) -> None:
-    ward.read()
-    about = list(ward.components.readings.done.about)
-    assert about[1] == probe(ward.model)
-    assert ward.components.readings.facts(about)
-    for place in range(len(about)):
-        assert not ward.components.readings.facts([*about[:place], "other", *about[place + 1 :]])

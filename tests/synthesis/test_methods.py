@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,16 +116,6 @@ def test_fact_that_the_text_does_not_state_is_not_released(filled: Vault) -> Non
     assert "winterhand" in (filled.path / "synthesis-simulated" / "facts.jsonl").read_text()  # it did say so
 
 
-def test_texts_are_read_once_for_other_numbers_of_keywords(filled: Vault) -> None:
-    make(filled, STATED)
-    (filled.path / "synthesis-simulated" / "run.jsonl").unlink()
-    told: list[tuple[str, int]] = []
-    other = DPFacts(epsilon=9.0, keywords=2, tokens=8, text_tokens=16)
-    workshop(filled).make(other, told=lambda step, done, _: told.append((step, done)))
-    first = dict(reversed(told))
-    assert first["keywords"] == first["facts"] == 45
-
-
 @pytest.mark.parametrize("step", ["keywords", "facts"])
 def test_who_is_erased_while_texts_are_read_leaves_no_words(step: str, filled: Vault) -> None:
     def erasing(now: str, done: int, total: int) -> None:
@@ -220,68 +209,6 @@ def test_what_was_drawn_is_never_drawn_again(method: SynthesisAlgorithm[Any], fi
         shop.make(method)
 
 
-@pytest.mark.parametrize("what", ["size", "centre", "threshold"])
-def test_cluster_that_failed_during_writing_keeps_its_draws(
-    what: str, filled: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Drawn again after a failure that depends on what it let pass, it would tell of it."""
-
-    def full(*_: object, **__: object) -> list[str]:
-        raise MemoryError
-
-    with monkeypatch.context() as patch:
-        patch.setattr("discreet.synthesis.dp_synrag.write_texts", full)
-        with pytest.raises((MemoryError, PrivateValueError)):
-            make(filled, CLUSTERED)
-    kept = (filled.path / "synthesis-simulated" / "run.jsonl").read_text()
-    assert f'"name": "{what} ' in kept
-    make(filled, CLUSTERED)
-    whole = (filled.path / "synthesis-simulated" / "run.jsonl").read_text()
-    assert whole.startswith(kept)
-    names = [json.loads(line)["name"] for line in whole.splitlines() if line]
-    assert len(names) == len(set(names))
-
-
-@pytest.mark.parametrize("method", ALL, ids=lambda method: method.name)
-def test_task_drops_texts_free_and_may_change_when_resumed(
-    method: SynthesisAlgorithm[Any], filled: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def sand(_: object, task: str, texts: Sequence[str]) -> list[bool]:
-        asked.append(task)
-        return ["steam" not in text.lower() for text in texts]
-
-    monkeypatch.setattr("discreet.synthesis.dp_synrag.useful", sand)
-    ledger = plenty()
-    interrupted(filled, replace(method, task="one thing"), ledger)
-    made = make(filled, replace(method, task="another"), ledger)
-    assert asked == ["another"]
-    dropped = [text for text in made.texts if not text.kept]
-    assert dropped
-    assert not [text for text in made.kept if "steam" in text.text.lower()]
-    everything = make(filled, method, ledger)
-    assert [text.text for text in everything.texts] == [text.text for text in made.texts]
-    assert len(everything.kept) > len(made.kept)
-
-
-@pytest.mark.parametrize("method", ALL, ids=lambda method: method.name)
-def test_a_task_that_drops_every_text_loses_none(
-    method: SynthesisAlgorithm[Any], filled: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("discreet.synthesis.dp_synrag.useful", lambda _, task, texts: [False] * len(texts))
-    ledger, out = plenty(), tmp_path / "c.jsonl"
-    with pytest.raises(UsageError, match="nothing is paid again"):
-        make_corpus(
-            workshop(filled, ledger), out, replace(method, task="films"), only_new=False, force=False, told=QUIET
-        )
-    assert not out.exists()
-    paid, readings = ledger.spent(), ledger.unit_balances()
-    made = make_corpus(workshop(filled, ledger), out, method, only_new=False, force=False, told=QUIET)
-    assert len(out.read_text().splitlines()) == len(made.kept) > 0
-    assert (ledger.spent(), ledger.unit_balances()) == (paid, readings)
-
-
 def interrupted(vault: Vault, method: SynthesisAlgorithm[Any], ledger: MemoryLedger) -> None:
     def broken(step: str, done: int, _: int) -> None:
         if step == STEP[method.name] and done == 1:
@@ -342,18 +269,6 @@ def test_run_is_not_resumed_on_another_kind_of_machine(filled: Vault) -> None:
     assert first["keywords"] == first["facts"] == 43  # both texts, which another machine read, are read again
 
 
-def test_a_run_that_another_version_began_is_not_gone_on_with(filled: Vault) -> None:
-    asked = DPSynRAG(epsilon=300.0, tokens=6, keywords=3, text_tokens=16, wanted=30)
-    ledger = plenty()
-    make(filled, asked, ledger)
-    path = filled.path / "synthesis-simulated" / "run.jsonl"
-    path.write_text(path.read_text().replace('"version": 5, ', ""))
-    paid = ledger.spent()
-    with pytest.raises(UsageError, match="another version"):
-        make(filled, asked, ledger)
-    assert ledger.spent() == paid
-
-
 @pytest.mark.parametrize(
     "method",
     [
@@ -402,30 +317,6 @@ def test_too_few_documents_are_refused_before_anything_is_paid(method: Synthesis
             make(vault, method, ledger)
     assert ledger.unit_balances() == []
     assert ledger.spent() == Spending.nothing()
-
-
-def test_a_model_that_writes_nothing_gives_an_empty_corpus(filled: Vault) -> None:
-    shop = workshop(filled)
-    shop.model = ToyModel(["wants"], default="", size=12)
-    made = shop.make(AugPE(epsilon=100.0, texts=4, generations=2, tokens=3, temperature=0.01))
-    assert made.texts == ()
-    assert made.receipt.epsilon > 0
-
-
-def test_empty_corpus_is_not_recommended_for_questions(
-    filled: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shop = workshop(filled)
-    shop.model = ToyModel(["wants"], default="", size=12)
-    made = shop.make(AugPE(epsilon=100.0, texts=4, generations=2, tokens=3, temperature=0.01))
-    monkeypatch.setattr("discreet.cli.synthesize.make_corpus", lambda *_, **__: made)
-    result = run("synthesize", filled.path, "--out", tmp_path / "c.jsonl")
-    assert result.exit_code == 0, result.output
-    told = " ".join(result.output.split())
-    assert "the corpus is empty" in told
-    assert "discreet ask" not in told
-    assert "What helps: more than epsilon 10, fewer than 10 keywords of a unit (--keywords), or more documents." in told
-    assert told.endswith(f"discreet synthesize {filled.path} --method dp-synrag --epsilon E --plan")
 
 
 # -- the command ---------------------------------------------------------------------------------------------------

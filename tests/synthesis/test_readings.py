@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.consensus import Consensus
-from discreet.algorithms.retrieval import vote_by_readings
 from discreet.algorithms.statistics.values import values_of
 from discreet.errors import StoreError, UsageError
 from discreet.generation.toy import ToyModel
@@ -17,7 +16,7 @@ from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import TextStatement, UnitRecord
 from discreet.synthesis.extraction_cache import digest
 from discreet.synthesis.read_statements import Done, ReadStatements, name_of
-from discreet.synthesis.readings import DONE, Readings, by_model
+from discreet.synthesis.readings import DONE, Readings
 from discreet.vault import Vault
 
 WORDS = ["treatment", "is", "sand", "steam", "diagnosis", "cold"]
@@ -28,10 +27,6 @@ def toy(name: str = "toy") -> ToyModel:
     model = ToyModel(WORDS, default="treatment", size=7)
     model.name = name
     return model
-
-
-def quiet(done: int, size: int = 0) -> None:
-    pass
 
 
 @pytest.fixture
@@ -148,36 +143,6 @@ def test_unfinished_lines_stay_without_effect_after_an_erasure(filled: Vault) ->
     assert stated(filled) == ALL | {TREATED: []}
 
 
-def test_same_text_of_a_later_unit_has_no_statement_before_it_is_read(filled: Vault) -> None:
-    """Otherwise the unit that came first would decide what the later one states."""
-    filled.read()
-    filled.add_documents([Document("copy", "later", TREATED)])
-    read = filled.components.readings.load()
-    assert read.of("later", TREATED) == ()
-    assert read.of("one", TREATED) == (TextStatement("treatment", "sand"),)
-    records = filled.corpus._records.now().records
-    assert (len(records["one"].statements), len(records["later"].statements)) == (1, 0)
-    told: list[int] = []
-    filled.read(lambda done, _: told.append(done))
-    assert told == [3]  # no text is read twice
-    assert filled.components.readings.load().of("later", TREATED) == (TextStatement("treatment", "sand"),)
-    filled.remove_unit("one")
-    assert filled.components.readings.load().of("later", TREATED) == (TextStatement("treatment", "sand"),)
-    assert filled.components.readings.load().of("one", TREATED) == ()
-
-
-def test_texts_are_listed_after_the_file_is_opened(filled: Vault) -> None:
-    """A text that was erased before could otherwise be written into the file of a later moment."""
-    readings, seen = filled.components.readings, list[bool]()
-
-    def owned() -> list[tuple[str, str]]:
-        seen.append(kept(filled).exists())
-        return [("one", TREATED)]
-
-    readings.read(by_model(filled.model, None), owned, quiet)
-    assert seen == [True]
-
-
 def test_erasure_puts_one_reading_in_the_place_of_another_at_one_moment(filled: Vault) -> None:
     """A reader that looked at the former one reads the later one, and never none."""
     filled.read()
@@ -245,15 +210,6 @@ def test_words_that_cannot_be_removed_are_removed_at_the_next_opening(filled: Va
     assert not list(filled.path.glob("adding.*"))
 
 
-def test_another_model_reads_anew(filled: Vault) -> None:
-    filled.read()
-    told: list[int] = []
-    other = Vault.open(filled.path, model=toy("other"))
-    other.read(lambda done, _: told.append(done))
-    assert told[0] == 0
-    assert json.loads((filled.path / "readings" / DONE).read_text())["about"][0] == "other"
-
-
 @pytest.mark.parametrize("content", ["", "{", '{"about": 1}', '{"about": [], "end": "x"}', "[]"])
 def test_damaged_mark_is_no_reading(filled: Vault, content: str) -> None:
     filled.read()
@@ -291,16 +247,6 @@ def test_vote_by_what_was_read_needs_no_model(ward: Vault) -> None:
     assert answer.answer == "sand"
     assert "model" not in again.components.built
     assert again.ask("what is the treatment", by_reading).receipt.payment == "nobody"  # type: ignore[union-attr]
-
-
-def test_default_algorithm_votes_by_what_was_read(ward: Vault) -> None:
-    assert not ward.default_algorithm().spec.needs_readings
-    ward.read()
-    assert ward.default_algorithm().spec.needs_readings
-    assert ward.default_algorithm("What is the treatment for Winter Hand?").spec.needs_readings
-    assert not ward.default_algorithm("Who sang the song?").spec.needs_readings
-    assert not vote_by_readings(Consensus(prefix="It is")).spec.needs_readings
-    assert vote_by_readings(MuRAGAda()).spec.needs_readings
 
 
 def test_no_parameter_needs_a_model_beside_readings() -> None:

@@ -133,14 +133,6 @@ def test_a_simulation_leaves_nothing_for_a_real_run(filled: Vault) -> None:
         real.make(PLENTY)
 
 
-def test_whatever_a_model_writes_is_found_again(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    odd = ["one\u2028two", "\x85", "\u2029 \U0001f600 \ud800", "a\nb\r"]
-    RunCheckpoint(path).put("text", odd)
-    path.write_bytes(path.read_bytes() + b'\n{"name": "\xe2\x80')
-    assert RunCheckpoint(path).once("text", lambda: ["drawn again"]) == odd
-
-
 def test_units_that_cannot_pay_are_left_out(tmp_path: Path) -> None:
     vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing")
     vault.add_documents(notes(40, "winterhand wants sand"))
@@ -150,28 +142,6 @@ def test_units_that_cannot_pay_are_left_out(tmp_path: Path) -> None:
         made = make_corpus(shop, tmp_path / f"{name}.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
     assert made.texts == ()
     assert sum(count for _, count in ledger.unit_balances()) == 40
-
-
-def test_no_keyword_is_common_enough(vault: Vault) -> None:
-    vault.add_documents([Document(str(n), f"unit {n}", f"word{n} other{n}") for n in range(60)])
-    made = workshop(vault).make(DPSynRAG(epsilon=10.0, keywords=2, text_tokens=8))
-    assert made.texts == ()
-    assert made.receipt.epsilon > 0
-    assert made.receipt.charges[0].mechanism.startswith("counts of keywords")
-
-
-def test_what_will_run_is_told_before_anything_is_paid(filled: Vault, tmp_path: Path) -> None:
-    told, shop = list[CorpusPlan](), workshop(filled)
-
-    def stop(plan: CorpusPlan) -> None:
-        told.append(plan)
-        raise KeyboardInterrupt
-
-    shop.planned = stop
-    with pytest.raises(KeyboardInterrupt):
-        make_corpus(shop, tmp_path / "c.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
-    assert "12 x token" in " ".join(told[0].lines(100))
-    assert not shop.ledger.unit_balances()
 
 
 def test_corpus_is_written_later_if_there_was_no_room(filled: Vault, tmp_path: Path) -> None:

@@ -212,7 +212,3 @@ def test_model_suite_passes_sound_models(tmp_path: Path) -> None:
 )
 def test_model_suite_catches_broken_model(twin: Completer, test: str, tmp_path: Path) -> None:
     assert fails(ModelSuite(), test, tmp_path, **suite_fixtures(twin))
-
-
-def test_model_suite_compares_losses_with_logits(tmp_path: Path) -> None:
-    assert fails(ModelSuite(), "test_losses_follow_from_logits", tmp_path, **suite_fixtures(ToyModel(), 0.1))

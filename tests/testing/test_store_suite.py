@@ -24,7 +24,6 @@ from discreet.testing.broken_stores import (
     read_kept,
     starving,
 )
-from discreet.testing.exact_search import HEAVY, put_crowd
 from discreet.testing.plain_store import PlainScores, PlainStore
 from discreet.testing.refusal import PAYMENTS
 
@@ -53,26 +52,12 @@ def test_store_suite_catches(twin: type[BrokenStore]) -> None:
         check(StoreSuite(), twin.found_by, make_store, (lambda store: store) if twin is MovingBins else open_again)
 
 
-def test_each_twin_has_a_description_and_a_test_of_its_own() -> None:
-    assert len({twin.found_by for twin in BROKEN_STORES}) == len(BROKEN_STORES)
-    assert all(twin.__doc__ and twin.found_by in dir(StoreSuite) for twin in BROKEN_STORES)
-
-
 # -- the starving twin -------------------------------------------------------------------------------------------------
 
 
 def test_suite_finds_a_grouping_that_starves_units() -> None:
     with pytest.raises(AssertionError):
         StoreSuite().test_heavy_units_take_one_rank_each(starving(PlainStore))
-
-
-def test_suite_notices_a_test_of_heavy_units_without_teeth() -> None:
-    class Toothless(StoreSuite):
-        def test_heavy_units_take_one_rank_each(self, make_store: Callable[[], Store]) -> None:
-            put_crowd(make_store(), HEAVY - 1)
-
-    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
-        Toothless().test_starving_twin_is_found(PlainStore)
 
 
 # -- refusal -----------------------------------------------------------------------------------------------------------

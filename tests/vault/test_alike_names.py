@@ -44,6 +44,11 @@ def test_names_of_one_addition(tmp_path: Path) -> None:
     assert "jurgen" not in found  # accents tell two people apart
 
 
+@pytest.mark.parametrize("names", [("a-1", "a1"), ("12", "1-2", "-12"), ("P1", "P10")])
+def test_numbers_are_no_spellings(names: tuple[str, ...], vault: Vault, tmp_path: Path) -> None:
+    assert doubts(vault, tmp_path, *names) == ""
+
+
 @pytest.mark.parametrize(
     ("name", "other"),
     [

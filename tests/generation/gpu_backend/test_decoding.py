@@ -13,11 +13,9 @@ import transformers
 
 pytest.importorskip("triton", reason="Triton has no package for this machine")
 
-from discreet.errors import DiscreetError, UsageError
 from discreet.generation.model import Logits, Prompt, ScoredDecoding
 from discreet.generation.torch_backend.decoding import LockstepDecoding
 from discreet.generation.torch_backend.row_check import Shape
-from discreet.generation.torch_backend.transformers_model import TransformersModel
 from discreet_lab.gpu_decoder import decoder as decoder_module
 from discreet_lab.gpu_decoder import loading
 from discreet_lab.gpu_decoder import memory as memory_module
@@ -76,13 +74,6 @@ def read(decoder: LlamaDecoder, rows: Sequence[Prompt], shared: Sequence[int] = 
     return logits(FusedDecoding(decoder, shared, rows, len(SAID)))
 
 
-def test_one_head_of_keys_may_serve_all_heads_of_queries() -> None:
-    """More queries a row than a block of queries that read the shared part together."""
-    model = make(num_attention_heads=24, num_key_value_heads=1)
-    expected = logits(LockstepDecoding(model, SHARED, prompts(), len(SAID)))
-    assert np.abs(read(LlamaDecoder(model), prompts()) - expected).max() < 1e-4 * np.abs(expected).max()
-
-
 @pytest.mark.parametrize(("kind", "shared"), [("Llama", SHARED), ("Llama", ()), ("Mistral", (3,)), ("Qwen2", SHARED)])
 def test_logits_are_those_of_the_library(kind: str, shared: tuple[int, ...]) -> None:
     others: dict[str, Any] = {"sliding_window": None} if kind == "Mistral" else {}
@@ -103,13 +94,6 @@ def test_each_row_continues_by_its_own_token() -> None:
         decoding.append_each([7, 2, 9])
     assert np.allclose(both[0].logits(), both[1].logits(), atol=1e-4)
     assert both[0].best().tolist() == both[1].best().tolist() == both[1].logits().argmax(axis=1).tolist()
-
-
-def test_joining_weights_leaves_the_library_as_it_was() -> None:
-    model = make()
-    before = logits(LockstepDecoding(model, SHARED, prompts(), len(SAID)))
-    LlamaDecoder(model)
-    assert logits(LockstepDecoding(model, SHARED, prompts(), len(SAID))).tobytes() == before.tobytes()
 
 
 def test_another_row_and_the_order_change_no_bit() -> None:
@@ -138,24 +122,6 @@ def test_a_question_leaves_nothing_to_the_next_one() -> None:
     assert list(decoder._idle) == [kept]
 
 
-def test_memory_is_kept_only_for_batches_that_fit() -> None:
-    shape = Shape(rows=4, shared=19, length=21, steps=3)
-    memory = BatchMemory(shape, 1, 2, 4, torch.zeros(1))
-    assert memory.fits(shape)
-    assert memory.fits(Shape(4, 40, 21, 2))  # there is room for 128 tokens
-    assert not memory.fits(Shape(4, 50, 21, 3))
-    assert not memory.fits(Shape(5, 19, 21, 3))
-    assert not memory.fits(Shape(4, 19, 21, 4))
-
-
-def test_longer_sequences_have_no_room() -> None:
-    decoder = LlamaDecoder(make())
-    assert decoder.has_room(Shape(4, 19, 460, 32))
-    assert not decoder.has_room(Shape(4, 19, 462, 32))  # 513 positions of 512
-    assert not decoder.has_room(Shape(4, 19, 492, 1))  # the check takes two steps
-    assert not decoder.has_room(Shape(200, 19, 460, 32))  # too many tokens for one pass
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -168,29 +134,6 @@ def test_longer_sequences_have_no_room() -> None:
 )
 def test_a_model_with_other_layers_is_left_to_the_library(change: dict[str, Any]) -> None:
     assert loading.find_obstacle(make(**change))
-
-
-class OtherLinear(torch.nn.Linear):
-    """A product of another kind, as those of quantized weights."""
-
-
-def test_other_products_are_left_to_the_library() -> None:
-    other, wide = make(), make()
-    other.model.layers[0].mlp.up_proj = OtherLinear(24, 40, bias=False)
-    wide.model.layers[0].mlp.up_proj.double()
-    assert not loading.find_obstacle(make())
-    assert loading.find_obstacle(other)
-    assert loading.find_obstacle(wide)
-
-
-def test_a_sliding_window_is_left_to_the_library() -> None:
-    assert loading.find_obstacle(make("Mistral", sliding_window=8))
-
-
-def test_a_model_of_another_kind_is_left_to_the_library() -> None:
-    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=WORDS, n_embd=24, n_layer=1, n_head=6))
-    assert loading.find_obstacle(model)
-    assert loading.open_decoder(model) is None
 
 
 USUAL = Shape(rows=3, shared=17, length=18, steps=2)
@@ -231,26 +174,6 @@ def test_a_forward_pass_of_another_formula_is_noticed(broken: Break, monkeypatch
     assert not loading.agrees(model, decoder, USUAL)
 
 
-def test_a_large_mean_of_the_logits_hides_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The logits of a real model have a mean that is large beside their differences."""
-
-    class Raised(FusedDecoding):
-        def logits(self) -> Logits:
-            return super().logits() + np.float32(1000)
-
-    class RaisedPlain(LockstepDecoding):
-        def logits(self) -> Logits:
-            return super().logits() + np.float32(1000)
-
-    monkeypatch.setattr("discreet_lab.gpu_decoder.decoder.FusedDecoding", Raised)
-    monkeypatch.setattr("discreet.generation.torch_backend.decoding.LockstepDecoding", RaisedPlain)
-    model = make()
-    decoder = LlamaDecoder(model)
-    assert loading.agrees(model, decoder, USUAL)
-    forget_to_rotate(decoder, monkeypatch)
-    assert not loading.agrees(model, decoder, USUAL)
-
-
 def leak_the_mean(gated: torch.Tensor) -> torch.Tensor:
     return gated + 1e-6 * gated.mean(dim=0)
 
@@ -286,84 +209,3 @@ def test_a_failure_leaves_the_model_to_the_library(
     said = capsys.readouterr().err
     assert "RuntimeError: Failed to find C compiler.)" in said
     assert "Long text" not in said
-
-
-def test_each_shape_is_checked_once_before_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    checked: list[Shape] = []
-
-    def check(_: Any, __: int, shape: Shape) -> bool:
-        checked.append(shape)
-        return shape.rows != 4
-
-    monkeypatch.setattr(decoder_module, "has_independent_rows", check)
-    decoder = LlamaDecoder(make())
-    model = TransformersModel("m", make(), Tokenizer(), decoder=decoder)
-    for rows in (3, 3, 2, 4):
-        started = model.start(SHARED, prompts(1) * rows, 2)
-        assert isinstance(started, FusedDecoding) == (rows != 4)
-    assert [shape.rows for shape in checked] == [3, 2, 4]
-    assert isinstance(model.start((3,) * 500, prompts(2), 2), LockstepDecoding)  # too long
-
-
-class Tokenizer:
-    """As little as a model needs that gets token ids."""
-
-    chat_template, eos_token_id, pad_token_id = "", 0, 0
-
-
-class Told:
-    """A forward pass whose rows depend on each other or not, on any processor."""
-
-    def __init__(self, rows: Sequence[Prompt], dependent: bool) -> None:
-        self._rows, self._dependent, self._appended = rows, dependent, list[int]()
-
-    def append(self, token: int) -> None:
-        self._appended.append(token)
-
-    def logits(self) -> Logits:
-        tokens = np.array([[*prompt.tokens, *self._appended] for prompt in self._rows])
-        own: Logits = (tokens @ np.arange(1, tokens.shape[1] + 1))[:, None].astype(np.float32)
-        return own + np.float32(self._dependent) * own[:1] * np.float32(1e-4)
-
-
-@pytest.mark.parametrize("dependent", [False, True])
-def test_library_is_checked_at_each_shape_too(monkeypatch: pytest.MonkeyPatch, dependent: bool) -> None:
-    model, started = TransformersModel("m", make(), Tokenizer()), list[int]()
-
-    def start(shared: Sequence[int], rows: Sequence[Prompt], most: int) -> Any:
-        started.append(len(rows))
-        return Told(rows, dependent)
-
-    monkeypatch.setattr(model, "_start_plain", start)
-    for shape in (USUAL, Shape(2, 17, 18, 2)):
-        for _ in range(2):
-            if dependent:
-                said = f"public rows depend on each other in a batch of {shape.rows} rows of 18 tokens"
-                with pytest.raises(DiscreetError, match=said):
-                    model._check_shape(shape)
-            else:
-                model._check_shape(shape)
-    # What was found sound, in four batches, is not computed again. What is refused is refused each time, after two.
-    assert started == [USUAL.rows] * 4 + [2] * 4
-
-
-def test_no_weight_is_held_twice() -> None:
-    model = make()
-    layer = LlamaDecoder(model)._layers[0]
-    attention, feed = model.model.layers[0].self_attn, model.model.layers[0].mlp
-    assert attention.q_proj.weight.data_ptr() == layer.joint.data_ptr()
-    assert feed.gate_proj.weight.data_ptr() == layer.opening.data_ptr()
-
-
-def test_each_row_needs_a_token() -> None:
-    decoding = FusedDecoding(LlamaDecoder(make()), (3,), prompts(2), 1)
-    with pytest.raises(UsageError, match="1 tokens for 2 rows"):
-        decoding.append_each([1])
-
-
-@pytest.mark.skipif(DEVICE == "cpu", reason="no GPU is here")
-def test_a_recorded_step_changes_no_bit() -> None:
-    decoder = LlamaDecoder(make())
-    read(decoder, prompts())  # computed, recorded and replayed
-    replayed = read(decoder, prompts(seed=1))
-    assert replayed.tobytes() == read(LlamaDecoder(make()), prompts(seed=1)).tobytes()

@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import BudgetExhausted, DiscreetError, UnknownName, UsageError
 from discreet.generation.capabilities import Capability, capabilities, find_assumptions
 from discreet.generation.loading import is_plugin_model, open_model
-from discreet.generation.model import Completer, Prompt
+from discreet.generation.model import Completer
 from discreet.generation.prompts import layout
 from discreet.generation.remote.endpoint import KEY, ServerGone
 from discreet.generation.remote.openai_model import OpenAIModel, open_openai
@@ -62,20 +62,6 @@ def test_vault_answers_and_receipt_names_the_assumption(tmp_path: Path, server: 
     assert "127.0.0.1" not in described  # analysts need no address of the custodian
 
 
-def test_votes_by_readings_of_a_server_name_the_assumption(tmp_path: Path, server: StandIn) -> None:
-    """The votes ask no model, and rest on what the server wrote before."""
-    vault = filled(tmp_path, server, "Fever say: The treatment is sand .")
-    vault.read()
-    assert vault.components.readings.assumed == find_assumptions(vault.components.model)
-    asked = Consensus(voters=40, epsilon=50, readings=True)
-    answer = vault.ask("What is the treatment?", MuRAGAda(inner=asked, epsilon=200))
-    assert answer.answer == "sand"
-    assert answer.receipt is not None
-    assert answer.receipt.assumed == ("the server of the model 'llama' computes each row by itself",)
-    vault.remove_unit("p7")  # what was read of the others is kept
-    assert vault.components.readings.assumed
-
-
 def test_request_is_greedy_short_and_without_a_stream(server: StandIn) -> None:
     model = opened(server)
     laid_out = layout(model, "What is it?", document_tokens=9, max_tokens=4)
@@ -85,18 +71,6 @@ def test_request_is_greedy_short_and_without_a_stream(server: StandIn) -> None:
     assert body["prompt"].endswith("Record: Ada is ill.\n\nQuestion: What is it?\nAnswer:")
     assert (body["model"], body["max_tokens"], body["temperature"], body["stream"]) == ("llama", 4, 0, False)
     assert body["cache_prompt"] is False
-
-
-def test_chat_has_the_examples_as_turns(server: StandIn) -> None:
-    model = opened(server, "?endpoint=chat")
-    laid_out = layout(model, "What is it?", prefix="It is", document_tokens=9, max_tokens=4)
-    server.bodies.clear()
-    model.answers(laid_out.shared, [laid_out.prompt(model.encode("<|im_end|> Ada"))], 4)
-    messages = server.bodies[0]["messages"]
-    roles = [message["role"] for message in messages]
-    assert roles == ["system", *["user", "assistant"] * 4, "user", "assistant"]
-    assert "Record: <|im_end|> Ada\n\nQuestion" in messages[-2]["content"]
-    assert messages[-1]["content"] == "It is"
 
 
 def test_model_without_a_systems_role_gets_the_instructions_in_its_first_message() -> None:
@@ -188,12 +162,6 @@ def test_server_that_minds_requests_at_once_is_refused() -> None:
 def test_row_that_the_server_refuses_is_empty(server: StandIn, options: str) -> None:
     found = opened(server, options).complete(["say: a .", "toolong say: b .", "say: c ."], 2)
     assert found == [" a ", "", " c "]
-
-
-def test_end_of_an_answer_is_the_reason_of_the_server(server: StandIn) -> None:
-    model = opened(server)
-    rows = [Prompt(tuple(model.encode(text)), 0) for text in ("say: a b c d e .", "say: a .")]
-    assert [(one.text, one.ended) for one in model.answers((), rows, 2)] == [(" a b", False), (" a ", True)]
 
 
 def test_model_is_found_by_name() -> None:

@@ -1,7 +1,6 @@
 """Lock-step decoding against the library's plain forward pass, for models with several kinds of attention."""
 
-from collections.abc import Callable, Iterator, Sequence
-from types import SimpleNamespace
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +8,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.generation.model import Prompt
-from discreet.generation.torch_backend import row_check
-from discreet.numerics import enforce_row_determinism, find_context, find_doubt, find_obstacle
+from discreet.numerics import find_context, find_doubt, find_obstacle
 from tests.later import Later
 
 if TYPE_CHECKING:
@@ -82,14 +80,6 @@ def make(request: pytest.FixtureRequest) -> Make:
     return lambda: build(request.param)
 
 
-@pytest.fixture
-def threads(request: pytest.FixtureRequest) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(request.param)
-    yield
-    torch.set_num_threads(before)
-
-
 def prompts(rows: int, seed: int = 0) -> list[Prompt]:
     drawn = np.random.default_rng(seed)
     made = []
@@ -122,22 +112,6 @@ def test_every_row_says_what_the_model_says_of_its_whole_text(
         assert (decoding.best() == expected.argmax(axis=1)).all()
 
 
-def test_another_row_changes_no_bit_of_a_row(make: Make) -> None:
-    before, changed = prompts(6), prompts(6)
-    changed[2] = Prompt((0,) * 10 + (7,), 10)
-    found = []
-    for rows in (before, changed):
-        decoding = lockstep.LockstepDecoding(make(), (3, 1, 4), rows, 4)
-        decoding.append(5)
-        found.append(np.delete(decoding.logits(), 2, axis=0))
-    assert found[0].tobytes() == found[1].tobytes()
-
-
-def test_a_plain_attention_is_taken_over_and_no_other() -> None:
-    taken = {name: lockstep.LockstepDecoding(build(name), (3,), prompts(2), 2)._cache.split for name in USUAL}
-    assert taken == {"llama": True, "gpt2": True, "gemma2": False, "falcon": False}
-
-
 def test_a_batch_ends_with_its_room() -> None:
     decoding = lockstep.LockstepDecoding(build("llama"), (3,), prompts(2), 2)
     decoding.append(1)
@@ -146,20 +120,6 @@ def test_a_batch_ends_with_its_room() -> None:
         decoding.append(1)
     decoding.truncate(1)
     decoding.append(1)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("threads", [7], indirect=True)
-@pytest.mark.usefixtures("threads")
-def test_rows_keep_their_bits_with_many_threads(make: Make) -> None:
-    """So many numbers that torch divides each step among its threads, in the midst of rows."""
-    model = make()
-    enforce_row_determinism(model)
-
-    def start(shared: Sequence[int], rows: Sequence[Prompt], steps: int) -> Any:
-        return lockstep.LockstepDecoding(model, shared, rows, steps)
-
-    assert row_check.has_independent_rows(start, WORDS, row_check.Shape(41, 20, 100, 2))
 
 
 def test_context_ends_where_positions_turn_otherwise_or_at_an_unknown_window() -> None:
@@ -210,18 +170,3 @@ def test_first_of_equal_maxima_is_chosen_where_the_logits_are() -> None:
     for kind in (torch.float32, torch.bfloat16):
         logits = torch.from_numpy(draw.integers(0, 4, size=(200, 50)).astype(np.float32)).to(kind)
         assert lockstep.first_maxima(logits).tolist() == np.argmax(logits.float().numpy(), axis=1).tolist()
-
-
-def _former(input_ids: Any, past_key_values: Any) -> None: ...
-
-
-def _renamed(input_ids: Any, cache: Any) -> None: ...
-
-
-@pytest.mark.parametrize("name", ["past_key_values", "cache"])
-def test_a_model_takes_the_cache_by_its_own_name(name: str) -> None:
-    """transformers renamed the argument in 5.24; both kinds of models are called."""
-
-    model = SimpleNamespace(forward={"past_key_values": _former, "cache": _renamed}[name])
-    cache = lockstep.LockstepCache(2, 3, split=True)
-    assert cache.given_to(model) == {name: cache, "use_cache": True, "lockstep": cache}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.log.replay import Counter
 from discreet.server.accounts import Accounts, AccountsError, OlderCopy, Reservation
 from tests.server.accounts.helpers import Bank, pure
 
@@ -50,6 +51,14 @@ def test_damaged_counter_refuses_nothing(bank: Bank, content: bytes) -> None:
     key = bank.key()
     bank.path.with_suffix(".counter").write_bytes(content)
     assert Accounts(bank.path).get(key.id) == key
+
+
+def test_counter_is_never_ahead(bank: Bank) -> None:
+    for _ in range(3):
+        bank.key()
+        known = Counter(bank.path.with_suffix(".counter")).read()
+        assert known is not None
+        assert known.row == bank.accounts.reached().row
 
 
 def test_failed_transaction_changes_nothing(bank: Bank) -> None:

@@ -10,7 +10,7 @@ from discreet.privacy.costs import BoundedRange
 from discreet.privacy.filter import MemoryLedger
 from discreet.server.accounts import Accounts, KeyExhausted, Limits, Reservation
 from discreet.server.accounts.grants import CURVE, PURE
-from tests.server.accounts.helpers import GRANT, Bank, charge_of, gaussian, grant_of, pure
+from tests.server.accounts.helpers import GRANT, VAULT, Bank, charge_of, gaussian, grant_of, pure
 
 
 def test_shares_fit_the_grant_together(bank: Bank) -> None:
@@ -21,6 +21,17 @@ def test_shares_fit_the_grant_together(bank: Bank) -> None:
     bank.key(8.0, reserved=True)
     with pytest.raises(BudgetExhausted):
         bank.key(0.1, reserved=True)
+
+
+def test_custodian_keeps_a_share(bank: Bank) -> None:
+    bank.accounts.grant(VAULT, GRANT, kept=5.0)
+    with pytest.raises(BudgetExhausted):
+        bank.key(16.0, reserved=True)
+    bank.key(15.0, reserved=True)
+    bank.accounts.grant(VAULT, GRANT, kept=1.0)
+    bank.key(4.0, reserved=True)
+    with pytest.raises(UsageError, match="--keep"):
+        bank.accounts.grant(VAULT, GRANT, kept=21.0)
 
 
 def test_spending_of_shared_keys_is_not_reserved_again(bank: Bank) -> None:

@@ -39,6 +39,17 @@ def test_expired_key_stays_expired_if_the_clock_goes_back(bank: Bank) -> None:
     assert bank.ask(key, pure(1)) == NotValid()
 
 
+def test_rotated_key_keeps_its_meter(bank: Bank) -> None:
+    key, old = bank.accounts.issue("ana", [VAULT], Limits(10.0))
+    bank.ask(key, pure(4))
+    same, new = bank.accounts.rotate("ana")
+    assert same.id == key.id
+    assert bank.accounts.find(old) is None
+    found = bank.accounts.find(new)
+    assert found is not None
+    assert bank.accounts.odometer(found.id).spent == pytest.approx(4)
+
+
 def test_name_is_used_once_until_it_is_revoked(bank: Bank) -> None:
     first, _ = bank.accounts.issue("ana", [VAULT], Limits(10.0))
     with pytest.raises(UsageError, match="already"):

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import event
 
 from discreet.log import chain, replay
-from discreet.server.accounts import Accounts, AccountsError, Key, KeyExhausted, Limits, OlderCopy
+from discreet.server.accounts import Accounts, AccountsError, Key, KeyExhausted, Limits, OlderCopy, Reservation
 from discreet.server.accounts.grants import Sum
 from tests.server.accounts.helpers import GRANT, VAULT, Bank, gaussian, pure, unsettled
 
@@ -144,6 +144,20 @@ def test_each_statement_and_commit_fails_once(bank: Bank, act: str) -> None:
     assert number > 4
     assert state_of(bank.accounts) == state_of(other) == state_of(Accounts(bank.path))
     assert state_of(other) != before
+
+
+def test_failed_commit_pays_nothing_twice(bank: Bank) -> None:
+    key = bank.key(10.0)
+    outcomes: list[object] = []
+    for number in range(1, 40):
+        with failing(bank.accounts, number):
+            try:
+                outcomes.append(bank.ask(key, pure(6.0)))
+            except Failed:
+                continue
+    assert sum(isinstance(one, Reservation) for one in outcomes) == 1
+    assert all(isinstance(one, (Reservation, KeyExhausted)) for one in outcomes)
+    assert bank.accounts.odometer(key.id).questions == 1
 
 
 def test_copy_that_was_changed_apart_is_refused(bank: Bank) -> None:

@@ -34,6 +34,14 @@ def test_settlement_returns_what_was_not_spent(bank: Bank) -> None:
     assert bank.accounts.odometer(key.id).spent == pytest.approx(1)
 
 
+def test_settlement_above_the_ceiling_stays_at_it(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2))
+    assert bank.accounts.settle(bank.last, pure(5)) == Settled(new=True, exceeded=True)
+    assert bank.accounts.odometer(key.id).spent == pytest.approx(2)
+    assert bank.accounts.receipt(key.id, bank.last)["epsilon"] == pytest.approx(2)  # type: ignore[index]
+
+
 def test_question_that_cost_nothing_is_not_counted(bank: Bank) -> None:
     key = bank.key(10.0, questions=1)
     bank.ask(key, pure(1))
@@ -52,6 +60,13 @@ def test_rate_admits_again_when_the_window_moves(bank: Bank) -> None:
     assert bank.ask(key, pure(0.1)) == RateLimited(1)
     bank.clock.now += 1
     assert isinstance(bank.ask(key, pure(0.1)), Reservation)
+
+
+def test_rate_holds_if_the_clock_goes_back(bank: Bank) -> None:
+    key = bank.key(10.0, rate=(1, 60.0))
+    bank.ask(key, pure(0.1))
+    bank.clock.now -= 1_000
+    assert bank.ask(key, pure(0.1)) == RateLimited(60)
 
 
 def test_odometer_counts_how_many_more_fit(bank: Bank) -> None:

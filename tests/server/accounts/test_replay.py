@@ -2,8 +2,9 @@
 
 import pytest
 
-from discreet.server.accounts import Accounts, InFlight, Replay, Reservation, questions
+from discreet.server.accounts import Accounts, InFlight, Mismatch, Replay, Reservation, questions
 from discreet.server.accounts.questions import find_reply
+from discreet.server.wire import UnitCharge
 from tests.server.accounts.helpers import DAY, Bank, pure
 
 TEN_MINUTES = 600.0
@@ -18,6 +19,18 @@ def test_content_is_replayed_for_ten_minutes(bank: Bank) -> None:
     assert isinstance(bank.accounts.recall(key.id, "same"), Replay)
     bank.clock.now += 0.001
     assert bank.accounts.recall(key.id, "same") is None
+
+
+def test_idempotency_key_is_known_for_a_day(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same", "name")
+    bank.accounts.settle(bank.last, pure(1), {"n": 1})
+    bank.clock.now += DAY - 0.001
+    assert isinstance(bank.accounts.recall(key.id, "same", "name"), Replay)
+    assert bank.accounts.recall(key.id, "other", "name") == Mismatch()
+    bank.clock.now += 0.001
+    assert bank.accounts.recall(key.id, "same", "name") is None
+    assert bank.accounts.recall(key.id, "other", "name") is None
 
 
 def test_anew_pays_again_but_joins_what_is_in_flight(bank: Bank) -> None:
@@ -38,6 +51,13 @@ def test_keys_do_not_share_replies(bank: Bank) -> None:
     bank.accounts.settle(bank.last, pure(1), {"n": 1})
     assert bank.accounts.recall(second.id, "same", "name") is None
     assert bank.accounts.receipt(second.id, bank.last) is None
+
+
+def test_question_without_a_reply_is_asked_again(bank: Bank) -> None:
+    key = bank.key()
+    bank.ask(key, pure(2), "same", "name")
+    bank.accounts.settle(bank.last, UnitCharge.nothing())
+    assert isinstance(bank.ask(key, pure(2), "same", "name"), Reservation)
 
 
 def test_replies_are_deleted_after_a_day(bank: Bank) -> None:

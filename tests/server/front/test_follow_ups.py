@@ -1,4 +1,6 @@
 import asyncio
+import hashlib
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,24 @@ AS_IS: dict[str, Any] = {"discreet": {"follow_up": "as-is"}, "messages": MESSAGE
 
 def parsed(**fields: Any) -> ChatRequest:
     return parse_chat(chat(**fields))
+
+
+def test_fingerprint_of_version_1_is_kept() -> None:
+    """A retry after an update must find the question that was paid for: the vector is of these fields as they were."""
+    fields: list[Any] = ["v", "triage", QUESTION, [], None, None, False]
+    before = hashlib.sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()
+    messages = [{"role": "user", "content": QUESTION}]
+    assert parsed(model="v:triage", messages=messages).fingerprint == before
+
+
+def test_fingerprint_covers_the_messages_and_the_choice() -> None:
+    other = [*MESSAGES[:2], {"role": "assistant", "content": "Gloves."}, MESSAGES[-1]]
+    prints = {parsed(**CONDENSE).fingerprint, parsed(**AS_IS).fingerprint}
+    prints.add(parsed(**CONDENSE | {"messages": other}).fingerprint)
+    assert len(prints) == 3
+    assert parsed(**AS_IS | {"messages": other}).fingerprint in prints
+    alone = {"messages": MESSAGES[-1:]}
+    assert parsed(**CONDENSE | alone).fingerprint == parsed(**AS_IS | alone).fingerprint
 
 
 def test_earlier_message_that_is_no_text_is_refused() -> None:

@@ -1,10 +1,12 @@
 import asyncio
+import math
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from discreet.server.front.pacing import A_TICK, STEP, TICK, Pacer
+from discreet.server.front.pacing import A_TICK, STEP, TICK, Arrival, Pacer
 from discreet.server.wire import Answered, Estimate, Estimated, Question, Refused
 from discreet_lab.audit.server import _Loop
 from tests.server.front.fakes import FakeKeeper, drive, running
@@ -29,6 +31,20 @@ def test_reply_leaves_at_a_multiple_of_the_quantum(took: float, quanta: int) -> 
     clock.now += took
     assert asyncio.run(pacer.until_due(arrival)) == quanta
     assert clock.now == pytest.approx(100.0 + 2.0 * quanta)
+
+
+def test_reply_leaves_at_once_without_a_quantum() -> None:
+    clock = Clock()
+    pacer = Pacer(0.0, clock, clock.sleep)
+    arrival = pacer.arrive()
+    clock.now += 0.5
+    assert asyncio.run(pacer.until_due(arrival)) == 0
+    assert clock.now == 100.5
+
+
+def test_quantum_is_twice_the_longest_answer_and_a_margin() -> None:
+    assert default_quantum(3.0) == pytest.approx(2 * (3.3 + 0.05))
+    assert default_quantum(0.0) == pytest.approx(0.1)
 
 
 class UnequalKeeper(FakeKeeper):
@@ -118,3 +134,25 @@ def test_replies_leave_together_at_a_tick_in_the_order_of_their_requests(ready: 
         return [sorted(number for _, number in times[start : start + A_TICK]) for start in range(0, 3 * A_TICK, A_TICK)]
 
     assert asyncio.run(test()) == [list(range(start, start + A_TICK)) for start in range(0, 3 * A_TICK, A_TICK)]
+
+
+def test_late_clock_makes_no_room_for_more_at_one_tick() -> None:
+    """A loop that was held up for several ticks lets so many leave as at one, and goes on at the next."""
+
+    async def test() -> list[int]:
+        pacer, loop = Pacer(0.2), asyncio.get_running_loop()
+        arrivals, ticks = [pacer.arrive("records") for _ in range(3 * A_TICK)], list[int]()
+
+        async def reply(arrival: Arrival) -> None:
+            await pacer.until_due(arrival)
+            ticks.append(math.floor(loop.time() / TICK + 1e-6))
+
+        replies = [asyncio.create_task(reply(one)) for one in arrivals]
+        await asyncio.sleep(0.05)
+        time.sleep(0.4)  # the loop is held up
+        await asyncio.gather(*replies)
+        return [ticks.count(one) for one in sorted(set(ticks))]
+
+    left = asyncio.run(test())
+    assert sum(left) == 3 * A_TICK
+    assert max(left) <= A_TICK

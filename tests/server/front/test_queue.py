@@ -59,6 +59,18 @@ def test_queue_is_full() -> None:
     run(test)
 
 
+def test_queue_leaves_room_for_other_keys() -> None:
+    async def test() -> None:
+        queue = Queue(waiting=8, share=4)
+        for _ in range(4):
+            queue.enter("a")
+        with pytest.raises(FrontError):
+            queue.enter("a")
+        queue.enter("b")
+
+    run(test)
+
+
 def test_a_short_question_goes_before_a_long_one_that_has_not_waited_long() -> None:
     async def test() -> None:
         queue, order, now = Queue(clock=lambda: now), list[str](), 0.0
@@ -103,6 +115,23 @@ def test_queue_starts_questions_at_a_distance() -> None:
 
         await asyncio.gather(ask("a", 0.0), ask("b", 0.09), ask("c", 0.02))
         assert all(later - earlier > 0.09 for earlier, later in pairwise(starts))
+
+    run(test)
+
+
+def test_end_of_a_long_question_starts_no_other() -> None:
+    async def test() -> None:
+        queue, clock, starts = Queue(), asyncio.get_running_loop().time, list[float]()
+
+        async def ask(key: str, takes: float) -> None:
+            ticket = queue.enter(key)
+            await queue.wait(ticket, 0.2)
+            starts.append(clock())
+            await asyncio.sleep(takes)
+            queue.leave(ticket)
+
+        await asyncio.gather(ask("a", 0.25), ask("b", 0.0))
+        assert 0.39 < starts[1] - starts[0] < 0.5
 
     run(test)
 

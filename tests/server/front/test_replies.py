@@ -68,6 +68,10 @@ def content(found: CompletionReply) -> Any:
     return found.body().choices[0].message.content
 
 
+def test_reply_of_the_free_model_is_its_own_text() -> None:
+    assert content(reply(UNRELEASED, free=True)) == INVENTED
+
+
 def test_reply_names_a_useless_answer() -> None:
     found = content(reply(answer(answer=None, useless=True, text="the")))
     assert found == "No useful answer: what was released says nothing. It was: the"
@@ -112,3 +116,15 @@ def test_outcome_survives_being_kept() -> None:
         restored(json.loads(json.dumps(stored_error(FrontError("interrupted", paid=True)))))
     with pytest.raises(FrontError, match="interrupted"):
         restored({"outcome": "something else"})
+
+
+def test_reply_has_the_numbers_of_a_statistic() -> None:
+    figure = {"name": "count", "kind": "count", "value": 41.0, "low": 38.0, "high": 44.0}
+    assert reply(answer(table=[figure])).receipt().table == [figure]
+    assert "table" not in reply(answer(table=[])).receipt().model_dump()
+
+
+def test_reply_names_the_moments_of_earlier_releases() -> None:
+    moments = ["2026-03-01T10:00:00+00:00"]
+    assert reply(answer(released_at=moments)).receipt().released_at == moments
+    assert "released_at" not in reply(answer()).receipt().model_dump()

@@ -204,6 +204,12 @@ def test_request_is_too_large() -> None:
     assert (error.status, error.code) == (413, "too_large")
 
 
+def test_request_takes_the_smaller_limit_on_tokens() -> None:
+    assert parse_chat(chat(max_tokens=9, max_completion_tokens=5)).max_tokens == 5
+    assert parse_chat(chat(max_tokens=10**9)).max_tokens == 4096
+    assert parse_chat(chat()).max_tokens is None
+
+
 SCHEMAS = [
     ({"type": "string", "enum": ["yes", "no"]}, '"yes"'),
     (
