@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.front.pacing import A_TICK, STEP, TICK, Arrival, Pacer
+from discreet.server.front.pacing import A_TICK, STEP, TICK, Arrival, Pacer, default_quantum
 from discreet.server.wire import Answered, Estimate, Estimated, Question, Refused
 from discreet_lab.audit.server import _Loop
 from tests.server.front.fakes import FakeKeeper, drive, running
