@@ -2,16 +2,20 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from discreet.algorithms.base import GeneratedAnswer, Query
 from discreet.algorithms.text.writing import phrase
 from discreet.errors import UnknownName, UsageError
 from discreet.generation.toy import ToyModel
+from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
+from discreet.privacy.mechanisms.selection import ObservedSelection
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.registry import Consensus, make_algorithm
+from discreet.privacy.private import Change, Relation
+from discreet.registry import Consensus, MuRAGAda, make_algorithm
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedded_store import EmbeddedStore
 from discreet.retrieval.embedding import HashingEmbedder
@@ -20,6 +24,7 @@ from tests.accounts import account_over
 from tests.indexing import indexer
 
 DELTA = 1e-5
+REPLACED = Change(1, Relation.REPLACE)
 
 
 @pytest.fixture
@@ -39,6 +44,35 @@ def answer(
     ceiling = algorithm.plan(Budget(1.0, DELTA), model.vocabulary_size).ceiling
     privacy = PrivacyFilter(MemoryLedger(ceiling), ceiling, "q", noise=InsecureSeededNoise(seed))
     return algorithm.run(Query("fever"), corpus, model, account_over(privacy)), privacy
+
+
+# Privacy-spec, part 5: the probability that the top answer with share p of m votes is released, the rest all different.
+TABLE = {
+    (40, 0.6): (0.000, 0.090, 1.000, 1.000),
+    (40, 0.8): (0.002, 0.843, 1.000, 1.000),
+    (80, 0.4): (0.002, 0.843, 1.000, 1.000),
+    (80, 0.8): (0.874, 1.000, 1.000, 1.000),
+    (200, 0.4): (0.997, 1.000, 1.000, 1.000),
+}
+
+
+@pytest.mark.parametrize(("votes", "row"), TABLE.items())
+def test_the_table_of_the_specification(votes: tuple[int, float], row: tuple[float, ...]) -> None:
+    voters, share = votes
+    top = round(share * voters)
+    for epsilon, expected in zip((0.5, 1.0, 2.0, 4.0), row, strict=True):
+        selection = ObservedSelection.calibrated(epsilon, 1e-6, REPLACED)
+        weights = np.array([top, selection.bottom, *[1] * (voters - top)]) / selection.scale
+        released = np.exp(weights[0] - np.logaddexp.reduce(weights))
+        assert released == pytest.approx(expected, abs=5e-4)
+
+
+def test_ten_choices_as_in_the_specification() -> None:
+    for epsilon, expected in ((0.25, 0.506), (0.5, 0.904), (1.0, 0.999)):
+        selection = Consensus(epsilon=epsilon, choices=tuple("abcdefghij"))._stages(epsilon, 0.0, REPLACED)[0]
+        # Half of 40 voters for one choice; the others spread over the other nine.
+        counts = np.array([20, *[20 / 9] * 9]) / selection.scale
+        assert np.exp(counts[0] - np.logaddexp.reduce(counts)) == pytest.approx(expected, abs=0.02)
 
 
 def test_what_the_voters_agree_on_is_released_in_one_payment(corpus: SealedCorpus) -> None:
@@ -85,6 +119,12 @@ def test_voters_without_a_document_do_not_pass_for_agreement(corpus: SealedCorpu
     draft, _ = answer(Consensus(epsilon=10), empty, model)
     assert (draft.text, draft.public_text.strip()) == ("", "nobody knows")
     assert (draft.stopped, draft.released) == ("public", ())
+
+
+def test_a_voter_that_never_stops_is_cut_and_heard(corpus: SealedCorpus) -> None:
+    say(corpus, "winter " * 50)
+    draft, _ = answer(Consensus(max_tokens=3, sentence=False), corpus, ToyModel())
+    assert draft.text == "winter winter winter"
 
 
 def test_the_fallback_is_paid_only_if_it_runs(corpus: SealedCorpus) -> None:
@@ -144,6 +184,23 @@ def test_a_budget_too_small_for_any_answer_says_what_it_takes() -> None:
     Consensus(epsilon=0.2, voters=int(words[-2])).plan(Budget(10.0, DELTA), 1000)
 
 
+@pytest.mark.parametrize(("epsilon", "all_vote"), [(0.7, False), (0.3, True)])
+def test_what_it_takes_includes_the_entry(epsilon: float, all_vote: bool) -> None:
+    budget = Budget(10.0, DELTA, 0.5 * DELTA)
+    with pytest.raises(UsageError, match="It takes epsilon") as refused:
+        MuRAGAda(epsilon=epsilon, all_vote=all_vote).plan(budget, 1000)
+    assert f"epsilon {epsilon} (" in str(refused.value)
+    assert "of it for the vote) and a failure" in str(refused.value)
+    enough = float(str(refused.value).split()[-4].rstrip(","))
+    MuRAGAda(epsilon=enough, all_vote=all_vote).plan(budget, 1000)
+
+
+def test_lists_will_do_for_choices(corpus: SealedCorpus) -> None:
+    say(corpus, "no")
+    made = Consensus(epsilon=4, choices=["yes", "no"])  # type: ignore[arg-type]
+    assert answer(made, corpus, ToyModel())[0].text == "no"
+
+
 def test_answer_without_room_for_a_sentence_is_kept() -> None:
     model = ToyModel()
     model.context_length = 10
@@ -173,3 +230,16 @@ def test_what_makes_no_sense_is_refused(options: dict[str, object]) -> None:
 def test_an_unknown_fallback_is_named() -> None:
     with pytest.raises(UnknownName, match="sparse"):
         make_algorithm("consensus", {"fallback": ("magic",)})
+
+
+def test_units_pay_for_consensus_by_themselves(corpus: SealedCorpus) -> None:
+    say(corpus, "The disease is Winter Hand", each=80)
+    algorithm = MuRAGAda(inner=Consensus(sentence=False), uses=3, epsilon_threshold=0.5, lowest=-1.0)
+    privacy = UnitAccount(
+        MemoryLedger(Budget(10.0, DELTA, 0.5 * DELTA), simulation=True), "q", noise=InsecureSeededNoise(0)
+    )
+    draft = algorithm.run(Query("fever"), corpus, ToyModel(), privacy)
+    assert draft.released == ("winter hand",)
+    assert 2 < privacy.receipt().epsilon < 5
+    # Counted in its bin and for the rows, and heard once, however many bins were visited.
+    assert privacy.receipt().each == 3

@@ -3,11 +3,22 @@
 import math
 
 import numpy as np
+import pytest
 import scipy
 
 from discreet_lab.attacks.bounds import epsilon_at_least, epsilon_by_threshold
+from discreet_lab.attacks.rates import highest_rate
 
 DOUBT = 0.05
+
+
+@pytest.mark.parametrize(
+    ("count", "trials", "miss"), [(0, 1000, 0.025), (3, 50, 1e-4), (700, 5000, 1e-6), (49, 50, 0.1)]
+)
+def test_rates_are_those_of_clopper_and_pearson(count: int, trials: int, miss: float) -> None:
+    assert highest_rate(count, trials, miss) == pytest.approx(
+        float(scipy.stats.beta.ppf(1 - miss, count + 1, trials - count))
+    )
 
 
 def test_the_bound_is_above_the_truth_no_more_often_than_it_says() -> None:
@@ -21,6 +32,15 @@ def test_the_bound_is_above_the_truth_no_more_often_than_it_says() -> None:
         shown.append(bound)
     assert wrong <= 400 * DOUBT
     assert np.mean(shown) > 0.1
+
+
+def test_nothing_is_shown_of_what_does_not_differ() -> None:
+    chooser = np.random.default_rng(1)
+    found = []
+    for _ in range(300):
+        first, second = (chooser.integers(0, 50, size=1000).tolist() for _ in range(2))
+        found.append(epsilon_at_least(first, second, 0.0, DOUBT).epsilon > 0)
+    assert sum(found) <= 300 * DOUBT
 
 
 def gaussian_delta(epsilon: float, distance: float) -> float:
@@ -40,11 +60,32 @@ def test_bound_for_gaussian_noise_is_close_to_the_exact_loss() -> None:
     assert found.trials == 50_000
 
 
+def test_unordered_outcomes_are_ranked_by_frequency() -> None:
+    """Eight outcomes of which four are twice as likely on one side; none of them by itself shows as much as all."""
+    chooser = np.random.default_rng(3)
+    heavy = np.array([2, 1] * 4) / 12
+    first, second = ([f"outcome {n}" for n in chooser.choice(8, size=20_000, p=p)] for p in (heavy, heavy[::-1]))
+    found = epsilon_at_least(first, second, 0.0, DOUBT)
+    assert 0.85 * math.log(2) < found.epsilon <= math.log(2)
+    assert found.likely > 4500  # of two of them: 3333
+
+
 def test_what_one_side_alone_has_is_covered_by_delta() -> None:
     first, second = ["lost"] * 100 + ["kept"] * 9900, ["kept"] * 10_000
     assert epsilon_at_least(first, second, 0.03, DOUBT).epsilon == 0.0
     shuffled = np.random.default_rng(0).permutation(first).tolist()
     assert epsilon_at_least(shuffled, second, 0.0, DOUBT).epsilon > 1.5
+
+
+def test_no_draws_show_nothing() -> None:
+    assert epsilon_at_least([], [], 0.0, DOUBT).epsilon == 0.0
+
+
+def test_threshold_bounds_unique_numbers_where_sets_fail() -> None:
+    first, second = np.random.default_rng(5).normal([[2.0], [0.0]], 1.0, (2, 1000)).tolist()
+    assert epsilon_at_least(first, second, 0.0, DOUBT).epsilon == 0
+    assert epsilon_by_threshold(first, second, 0.0, DOUBT).epsilon > 2
+    assert epsilon_by_threshold(first, first[::-1], 0.0, DOUBT).epsilon == 0
 
 
 def test_threshold_bound_has_its_stated_confidence() -> None:

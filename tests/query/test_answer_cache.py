@@ -1,14 +1,20 @@
 """Answers that were released before, used again."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.algorithms.base import Figure
 from discreet.algorithms.statistics.cells import MAY_LACK, Counted
 from discreet.generation.toy import ToyModel
-from discreet.query.answer_cache import AnswerCache, Released
-from discreet.registry import Consensus, DPSparseVoteRAG, MuRAG, NonRAG
+from discreet.query import answer_cache
+from discreet.query.answer_cache import AnswerCache, Released, as_record
+from discreet.query.recall import find_released, fingerprint
+from discreet.registry import Consensus, DPSparseVoteRAG, ListValues, MuRAG, NonRAG
 from discreet.retrieval.documents import Document
 from discreet.retrieval.embedding import HashingEmbedder
 from discreet.system.words import essence
@@ -51,6 +57,36 @@ def test_another_question_is_another(one: str, other: str) -> None:
     assert essence(one) != essence(other)
 
 
+TOKENS = "a A the is it in on of for to not C + < / % & hepatitis b12 can what's us x-ray 1.5".split()
+
+
+@given(*[st.lists(st.sampled_from(TOKENS), min_size=1)] * 2)
+def test_questions_of_other_tokens_share_no_key(one: list[str], other: list[str]) -> None:
+    same = [word.casefold() for word in one] == [word.casefold() for word in other]
+    assert (essence(" ".join(one)) == essence(" ".join(other))) is same
+
+
+def test_a_question_of_nothing_is_not_known(history: AnswerCache) -> None:
+    history.add(released("What is it?", "A mystery."))
+    assert history.same("Is it the?") is None
+
+
+def test_all_releases_are_read_into_one_thing_once(history: AnswerCache) -> None:
+    """It is made anew after each new line, and of no line alone."""
+    made = list[int]()
+
+    def make(releases: list[Released]) -> int:
+        made.append(len(releases))
+        return len(releases)
+
+    assert history.made_of_all(make) == history.made_of_all(make) == 0
+    history.add(released("Why now?", "first"))
+    assert history.made_of_all(make) == history.made_of_all(make) == 1
+    history.add(released("Why then?", "second"))
+    assert history.made_of_all(make) == history.made_of_all(make) == 2
+    assert made[-2:] == [1, 2]
+
+
 def test_the_latest_answer_counts_and_a_torn_line_is_passed_over(history: AnswerCache, tmp_path: Path) -> None:
     history.add(released("Why now?", "first"))
     history.add(released("Why now?", "second"))
@@ -72,6 +108,15 @@ def test_an_answer_is_known_only_from_the_same_choices(history: AnswerCache) -> 
     found = history.same("which code", many[::-1])
     assert found is not None
     assert found.answer == "code 7"
+
+
+def test_related_answers_come_nearest_first_and_once(history: AnswerCache) -> None:
+    for question in ("fever and chills", "fever and rash", "the harbour", "fever and chills"):
+        history.add(released(question, question.upper()))
+    found = history.related("fever and chills today", 2, 0.3)
+    assert [one.question for one in found] == ["fever and chills", "fever and rash"]
+    assert as_record(found).startswith("fever and chills FEVER")
+    assert history.related("fever", 2, 1.1) == []
 
 
 def test_vault_pays_once_for_a_repeated_question(tmp_path: Path) -> None:
@@ -157,6 +202,16 @@ def test_useless_answer_is_marked_and_not_kept(tmp_path: Path) -> None:
     assert vault.history.all() == []
 
 
+def test_lines_of_other_processes_are_found(history: AnswerCache, tmp_path: Path) -> None:
+    history.add(released("What is the treatment for Glass Knee?", "Warm sand."))
+    first = history.all()
+    AnswerCache(tmp_path / "history.jsonl", HashingEmbedder()).add(released("Who has it?", "Nobody."))
+    assert [one.answer for one in history.all()] == ["Warm sand.", "Nobody."]
+    assert history.all()[0] is first[0]
+    (tmp_path / "history.jsonl").unlink()
+    assert history.all() == []
+
+
 def test_line_that_is_being_written_is_read_when_it_has_ended(history: AnswerCache, tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     history.add(released("Who has it?", "Ana."))
@@ -171,6 +226,57 @@ def test_line_that_is_being_written_is_read_when_it_has_ended(history: AnswerCac
     found = [one.answer for one in history.all()]
     assert found == ["Ana.", "Ida, \u00e9.", "Eva."]
     assert [one.answer for one in AnswerCache(path, HashingEmbedder()).all()] == found
+
+
+def test_a_file_that_was_written_anew_is_read_anew(history: AnswerCache, tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    history.add(released("Who has it?", "Ana."))
+    assert history.same("Who has it?")
+    text = path.read_text()
+    path.write_text(text.replace("Ana.", "Ida, who was restored.") + text)  # the same file to the system, and longer
+    assert [one.answer for one in history.all()] == ["Ida, who was restored.", "Ana."]
+    path.write_text(text.replace("Ana.", "Eva."))
+    assert [one.answer for one in history.all()] == ["Eva."]
+
+
+def test_only_what_was_added_is_parsed(history: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = list[str]()
+    parse = answer_cache._parsed
+    monkeypatch.setattr(answer_cache, "_parsed", lambda line: parsed.append(line) or parse(line))  # type: ignore[func-returns-value]
+    for number in range(20):
+        history.add(released(f"Question {number}?", "Ana."))
+        assert history.same(f"Question {number}?")
+    assert sum(bool(line) for line in parsed) == 20
+
+
+def test_a_file_in_place_of_another_is_read(history: AnswerCache, tmp_path: Path) -> None:
+    path, other = tmp_path / "history.jsonl", tmp_path / "other.jsonl"
+    history.add(released("Who has it?", "Ana."))
+    assert [one.answer for one in history.all()] == ["Ana."]
+    other.write_text(path.read_text().replace("Ana.", "Ida."))
+    times = path.stat()
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    other.replace(path)
+    assert path.stat().st_size == times.st_size
+    assert [one.answer for one in history.all()] == ["Ida."]
+
+
+def test_releases_as_they_are_stay_without_later_ones(history: AnswerCache) -> None:
+    history.add(released("Who has it?", "Ana."))
+    before = history.as_it_is()
+    history.add(released("Who has it?", "Ida."))
+    history.add(released("Who had it?", "Eva."))
+    assert [one.answer for one in history.all()] == ["Ana.", "Ida.", "Eva."]
+    assert [one.answer for one in before.all()] == ["Ana."]
+    assert before.same("who has it") == before.all()[0]
+    assert before.made_of_all(len) == 1 < history.made_of_all(len)
+
+
+def test_language_sets_a_no_answer_of_a_statistic_apart(history: AnswerCache) -> None:
+    asked = ListValues(population="Winter Hand", attribute="symptoms")
+    history.add(Released("Which?", "", "public", "list", 0, choices=asked.set_apart, way=fingerprint(asked)))
+    assert find_released(history, "Which?", asked) is not None
+    assert find_released(history, "Which?", replace(asked, language="de")) is None
 
 
 @pytest.mark.parametrize("table", [("count",), ("count", "share")])

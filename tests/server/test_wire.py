@@ -39,6 +39,7 @@ from discreet.server.wire import (
     encode,
     reply_of,
 )
+from discreet.system.words import LONGEST_CONDENSED, LONGEST_TURN, MOST_TURNS
 from discreet.vault import Vault
 from tests.server.keepers import ask, make_vault
 
@@ -132,6 +133,88 @@ def test_refusal_of_a_message_does_not_repeat_it(field: str) -> None:
     assert caught.value.__context__ is None
 
 
+def test_refusal_of_a_value_does_not_repeat_it() -> None:
+    with pytest.raises(ValidationError) as caught:
+        ask("\ud800 canary", epsilon="canary", choices=["canary"])
+    assert "canary" not in str(caught.value)
+
+
+@given(messages, st.data())
+def test_decode_refuses_a_field_too_many_or_too_few(message: Call[Any] | WireReply, data: st.DataObject) -> None:
+    fields = json.loads(encode(message))
+    with pytest.raises(WireError):
+        decode(type(message), spell(fields | {"secret": 1}))
+    if fields:
+        gone = data.draw(st.sampled_from(sorted(fields)))
+        with pytest.raises(WireError):
+            decode(type(message), spell({name: fields[name] for name in fields if name != gone}))
+
+
+def test_decode_refuses_a_part_with_a_field_too_few() -> None:
+    fields = json.loads(encode(Estimate(ask())))
+    del fields["question"]["ceiling"]
+    with pytest.raises(WireError):
+        decode(Estimate, spell(fields))
+
+
+WRONG: list[dict[str, Any]] = [
+    {"id": "A" * 32},
+    {"id": "a" * 31},
+    {"id": "../" * 10},
+    {"vault": ""},
+    {"vault": "v" * 201},
+    {"question": 5},
+    {"question": "x" * 65_537},
+    {"question": "\ud800"},
+    {"choices": "yes"},
+    {"choices": [""]},
+    {"choices": ["a"] * 65},
+    {"epsilon": -1},
+    {"epsilon": 0},
+    {"epsilon": "2"},
+    {"epsilon": True},
+    {"epsilon": 10**400},
+    {"max_tokens": 0},
+    {"max_tokens": 4097},
+    {"max_tokens": 1.5},
+    {"max_tokens": True},
+    {"anew": 1},
+    {"anew": None},
+    {"type": "question"},
+    {"ceiling": {}},
+    {"begun": -1},
+    {"quantum": None},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_decode_refuses_a_value_out_of_range(wrong: dict[str, Any]) -> None:
+    fields = json.loads(encode(ask()))
+    with pytest.raises(WireError):
+        decode(Question, spell(fields | wrong))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"vault": ""},
+        {"messages": [{"role": "system", "text": "x"}]},
+        {"messages": [{"role": "user", "text": ""}]},
+        {"messages": [{"role": "user", "text": "x" * (LONGEST_TURN + 1)}]},
+        {"messages": [{"role": "user", "text": "x", "name": "y"}]},
+        {"messages": [{"role": "user", "text": "x"}] * (MOST_TURNS + 1)},
+    ],
+)
+def test_decode_refuses_messages_out_of_range(wrong: dict[str, Any]) -> None:
+    fields = json.loads(encode(Condense("v", (Turn("user", "What is it?"),))))
+    with pytest.raises(WireError):
+        decode(Condense, spell(fields | wrong))
+    with pytest.raises(ValidationError):
+        Condensed("x" * (LONGEST_CONDENSED + 1))
+    with pytest.raises(ValidationError):
+        Condense("v", (Turn("user", "x" * (LONGEST_TURN + 1)),))
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -156,6 +239,12 @@ def test_decode_refuses_what_is_no_such_json(content: bytes) -> None:
     assert decode(Readied, b'{"loaded":true,"ledger_writable":true}') == Readied(True, True)
     with pytest.raises(WireError):
         decode(Readied, content)
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e400"])
+def test_decode_refuses_numbers_without_an_end(word: str) -> None:
+    with pytest.raises(WireError):
+        decode(Question, encode(ask()).replace(b'"begun":0.0', f'"begun":{word}'.encode()))
 
 
 def test_charge_is_a_spending_under_the_grant() -> None:

@@ -1,13 +1,16 @@
 """Readings under a schema: asked for, grounded in the text, another schema again; lists and votes that rest on them."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from discreet.algorithms.consensus import names_attribute
+from discreet.algorithms.consensus import Consensus, names_attribute
+from discreet.cli.app import app
 from discreet.cli.code import example_question
 from discreet.errors import BadData, CannotAnswer, UsageError
 from discreet.generation.completer_adapter import adapt_completer
@@ -15,7 +18,7 @@ from discreet.generation.function_model import FunctionModel
 from discreet.generation.loading import load_model
 from discreet.generation.toy import ToyModel
 from discreet.questions.router import Router
-from discreet.registry import ListValues, Typical
+from discreet.registry import ListValues, MuRAGAda, Typical
 from discreet.retrieval.codebook import FILE, Attribute, Codebook, CodedValue
 from discreet.retrieval.documents import Document
 from discreet.retrieval.unit_records import TextStatement
@@ -274,6 +277,15 @@ def test_schema_of_no_use_is_refused(tmp_path: Path, content: str, said: str) ->
         Codebook.read(path)
 
 
+def test_coding_keeps_to_the_coder_of_before(read: Vault) -> None:
+    """Else `add` would code what the model coded again, by the packaged embedder."""
+    before = read.components.codes.done.about
+    read.add_documents([Document("new", "new", NOTE)])
+    read.code()
+    assert read.components.codes.done.about == before
+    assert read.components.codes.load().coded("new", NOTE) == {"ward": ("north",)}
+
+
 # -- what rests on it ------------------------------------------------------------------------------------------------
 
 
@@ -281,6 +293,11 @@ def test_schema_of_no_use_is_refused(tmp_path: Path, content: str, said: str) ->
 def test_list_finds_the_attribute_by_its_words(read: Vault, question: str) -> None:
     found = read.ask(question)
     assert set(found.released) == {"winter hand", "glass knee"}
+
+
+def test_other_words_for_one_list_pay_once(read: Vault) -> None:
+    assert read.ask("q one", ListValues(attribute="diagnosis")).receipt.payment != "nobody"  # type: ignore[union-attr]
+    assert read.ask("q one", ListValues(attribute="diseases")).receipt.payment == "nobody"  # type: ignore[union-attr]
 
 
 def test_typical_number_takes_the_range_of_the_schema(read: Vault) -> None:
@@ -298,6 +315,11 @@ def test_attribute_beyond_the_schema_is_refused_unpaid(read: Vault, attribute: s
     with pytest.raises(CannotAnswer, match="needs a number"):
         read.ask("q", Typical(attribute="disease", low=0, high=1))
     assert read.ledger.unit_balances() == []
+
+
+def test_vote_is_the_attribute_that_the_question_names(read: Vault) -> None:
+    by_reading = MuRAGAda(inner=Consensus(readings=True), lowest=-1.0)
+    assert read.ask("What is the age of a patient?", by_reading).answer == "43"
 
 
 # -- a schema that the model proposes --------------------------------------------------------------------------------
@@ -423,15 +445,6 @@ def test_refusal_comes_before_what_changes(read: Vault, tmp_path: Path, monkeypa
     assert Codebook.read(read.path / FILE).attributes == WARDS.attributes
 
 
-def test_former_name_of_the_command_reads(read: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    read.add_documents([Document("new", "new", NOTE)])
-    monkeypatch.setattr(Vault, "open", lambda *_, **__: read)
-    done = run("read", read.path)
-    assert done.exit_code == 0, done.output
-    assert "discreet code --statements" in done.output
-    assert read.components.readings.load().covers("new", NOTE)
-
-
 # -- what was released before ------------------------------------------------------------------------------------------
 
 WARDS = Codebook.parse({"attributes": [{"name": "ward"}, {"name": "seen", "words": ["diagnosis"]}]})
@@ -450,3 +463,21 @@ def test_released_list_stays_under_another_schema(read: Vault) -> None:
     assert found.table == paid.table
     assert read.price(lost, named) == 0
     assert list(read.ledger.unit_balances()) == spent
+
+
+def test_list_that_was_not_released_is_refused(read: Vault) -> None:
+    use(read, WARDS)
+    with pytest.raises(CannotAnswer, match="none of these"):
+        read.ask("List the ages", ListValues(attribute="age"))
+
+
+def test_released_list_needs_no_readings(read: Vault) -> None:
+    question, called = "What are the most common diagnoses?", ListValues(attribute="diagnosis")
+    paid = read.ask(question, called)
+    shutil.rmtree(read.path / "readings")
+    opened = Vault.open(read.path)
+    assert not opened.components.readings.complete
+    assert opened.ask(question, called).table == paid.table
+    given = ["--algorithm", "list", "--param", "attribute=diagnosis"]
+    shown = CliRunner().invoke(app, ["ask", str(read.path), question, *given])
+    assert shown.exit_code == 0, shown.output

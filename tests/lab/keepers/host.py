@@ -35,6 +35,7 @@ class Host:
 
     name: str
     config: ServeConfig
+    inside: Sequence[str] = ()
     process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
 
     @property
@@ -51,7 +52,7 @@ class Host:
         """Start the supervisor, which starts the others."""
         paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
         variables = os.environ | {VARIABLE: self.config.to_json(), "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", MODULE]
+        command = [*self.inside, sys.executable, "-m", MODULE]
         with self.errors.open("ab") as file:
             self.process = subprocess.Popen(command, env=variables, stdout=file, stderr=file, cwd=ROOT)
 

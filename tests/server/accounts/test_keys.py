@@ -9,8 +9,24 @@ from hypothesis import strategies as st
 
 from discreet.errors import UnknownName, UsageError
 from discreet.server.accounts import Accounts, Limits, NotValid
-from discreet.server.accounts.keys import digest_of, is_mistyped
+from discreet.server.accounts.keys import ALPHABET, LENGTH, digest_of, is_mistyped, make_public, make_secret
 from tests.server.accounts.helpers import DAY, GRANT, VAULT, Bank, pure
+
+
+def test_secret_has_its_parts() -> None:
+    public = make_public()
+    secret = make_secret(public)
+    assert secret.startswith("dsc_" + public)
+    assert len(secret) == LENGTH == 61
+    assert not is_mistyped(secret)
+    assert make_secret(public) != secret
+
+
+@given(st.integers(4, LENGTH - 1), st.sampled_from(ALPHABET))
+def test_checksum_notices_one_wrong_character(position: int, other: str) -> None:
+    secret = make_secret("Ab3xYz09")
+    typed = secret[:position] + other + secret[position + 1 :]
+    assert is_mistyped(typed) == (typed != secret)
 
 
 @given(st.text(max_size=80))
@@ -29,6 +45,22 @@ def test_secret_finds_its_key_and_is_not_stored(bank: Bank) -> None:
     assert digest_of(secret).encode() in content
 
 
+@pytest.mark.parametrize("text", ["", "dsc_", "x", "dsc_00000000", "\ud800", "dsc_" + "é" * 57, "k" * 10_000])
+def test_other_texts_find_no_key(bank: Bank, text: str) -> None:
+    bank.key()
+    assert bank.accounts.find(text) is None
+
+
+def test_expired_key_is_not_found(bank: Bank) -> None:
+    expires = datetime.fromtimestamp(bank.clock.now + DAY, UTC)
+    key, secret = bank.accounts.issue("ana", [VAULT], Limits(10.0, expires=expires))
+    bank.clock.now += DAY - 1
+    assert bank.accounts.find(secret) == key
+    bank.clock.now += 1
+    assert bank.accounts.find(secret) is None
+    assert bank.ask(key, pure(1)) == NotValid()
+
+
 def test_expired_key_stays_expired_if_the_clock_goes_back(bank: Bank) -> None:
     expires = datetime.fromtimestamp(bank.clock.now + DAY, UTC)
     key, secret = bank.accounts.issue("ana", [VAULT], Limits(10.0, expires=expires))
@@ -37,6 +69,17 @@ def test_expired_key_stays_expired_if_the_clock_goes_back(bank: Bank) -> None:
     bank.clock.now -= DAY
     assert bank.accounts.find(secret) is None
     assert bank.ask(key, pure(1)) == NotValid()
+
+
+def test_revoked_key_is_not_found(bank: Bank) -> None:
+    key, secret = bank.accounts.issue("ana", [VAULT], Limits(10.0))
+    assert bank.accounts.revoke("ana").revoked
+    assert bank.accounts.find(secret) is None
+    assert bank.ask(key, pure(1)) == NotValid()
+    with pytest.raises(UsageError, match="revoked"):
+        bank.accounts.extend(key.id, Limits(20.0))
+    with pytest.raises(UsageError, match="revoked"):
+        bank.accounts.rotate(key.id)
 
 
 def test_rotated_key_keeps_its_meter(bank: Bank) -> None:

@@ -9,7 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
-from discreet.privacy.accounting import FilterState, Spending
+from discreet.privacy.accounting import Budget, FilterState, Spending
+from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
 from discreet.server.accounts import Key, KeyExhausted, RateLimited, Reservation, Settled
 from discreet.server.wire import UnitCharge
 from tests.server.accounts.helpers import GRANT, Bank, gaussian, grant_of, pure
@@ -25,6 +26,26 @@ def test_cap_is_spent_to_the_last_question(bank: Bank) -> None:
     assert bank.accounts.odometer(key.id).questions == 4
 
 
+@pytest.mark.parametrize("cap", [0.5, 1.0, 5.0, 20.0])
+@pytest.mark.parametrize("cost", [Pure(0.974), Pure(0.1), ZeroConcentrated(0.01), ZeroConcentrated(0.002)])
+def test_spent_is_what_the_sentence_says(cost: Cost, cap: float) -> None:
+    """`how_spent_is_read`: after one question the receipt or more, after many no more than the sum of the receipts."""
+    budget, one = Budget(cap, 1e-6), Spending.of(cost)
+    receipt = one.epsilon(1e-6)
+    assert budget.spent(one) >= receipt * (1 - 1e-9)
+    assert budget.spent(one.times(200)) <= 200 * receipt * (1 + 1e-9)
+
+
+def test_refusal_tells_what_would_fit(bank: Bank) -> None:
+    key = bank.key(4.0)
+    bank.ask(key, pure(2.5))
+    refused = bank.ask(key, pure(2.5))
+    assert isinstance(refused, KeyExhausted)
+    assert refused.left == pytest.approx(1.5)
+    assert 1.4 <= refused.would_fit <= 1.5
+    assert isinstance(bank.ask(key, pure(refused.would_fit)), Reservation)
+
+
 def test_settlement_returns_what_was_not_spent(bank: Bank) -> None:
     key = bank.key()
     bank.ask(key, pure(2.5))
@@ -32,6 +53,14 @@ def test_settlement_returns_what_was_not_spent(bank: Bank) -> None:
     assert bank.accounts.odometer(key.id).spent == pytest.approx(1)
     assert bank.accounts.settle(bank.last, UnitCharge.nothing()) == Settled(new=False)
     assert bank.accounts.odometer(key.id).spent == pytest.approx(1)
+
+
+def test_gaussian_charge_is_returned_whole(bank: Bank) -> None:
+    for key in (bank.key(), bank.key(5.0, reserved=True)):
+        bank.ask(key, gaussian(0.1))
+        bank.accounts.settle(bank.last, UnitCharge.nothing())
+        assert bank.accounts.odometer(key.id).spending == Spending.nothing()
+    assert grant_of(bank.accounts).pool == Spending.nothing()
 
 
 def test_settlement_above_the_ceiling_stays_at_it(bank: Bank) -> None:
@@ -42,12 +71,26 @@ def test_settlement_above_the_ceiling_stays_at_it(bank: Bank) -> None:
     assert bank.accounts.receipt(key.id, bank.last)["epsilon"] == pytest.approx(2)  # type: ignore[index]
 
 
+def test_free_question_needs_no_cap(bank: Bank) -> None:
+    key = bank.key(1.0, questions=1)
+    bank.ask(key, pure(1))
+    assert isinstance(bank.ask(key, UnitCharge.nothing()), Reservation)
+    assert bank.accounts.odometer(key.id).questions == 1
+
+
 def test_question_that_cost_nothing_is_not_counted(bank: Bank) -> None:
     key = bank.key(10.0, questions=1)
     bank.ask(key, pure(1))
     assert bank.ask(key, pure(1)).code == "key_questions_exhausted"  # type: ignore[attr-defined]
     bank.accounts.settle(bank.last[:-1] + f"{bank.count - 1:x}", UnitCharge.nothing())
     assert isinstance(bank.ask(key, pure(1)), Reservation)
+
+
+def test_cap_per_question(bank: Bank) -> None:
+    key = bank.key(10.0, per_question=2.0)
+    assert bank.ask(key, pure(2.5)) == KeyExhausted("per_question_limit", 2.5, 10.0, 2.0)
+    assert not isinstance(bank.ask(key, pure(2.000000009)), KeyExhausted)  # a count of epsilon 2, by its receipt
+    assert isinstance(bank.ask(key, pure(2.0)), Reservation)
 
 
 def test_rate_admits_again_when_the_window_moves(bank: Bank) -> None:

@@ -13,26 +13,60 @@ import pytest
 from pydantic import ValidationError
 
 from discreet.privacy.filter import Receipt
+from discreet.server.caller import KeeperGone
 from discreet.server.custody_messages import (
+    CUSTODY,
     Add,
     CorpusWanted,
     HowRead,
+    Listed,
     Listing,
     Made,
     Make,
     Overview,
     Progress,
+    Undo,
     UploadAdded,
 )
 from discreet.server.desk.desk import KeeperBusy, KeeperRefused
 from discreet.server.desk.uploads import Quarantine
 from discreet.server.keeper.custody import make_synthetic
+from discreet.server.wire import ANALYSTS, WireError, decode, encode
 from discreet.synthesis.base import SyntheticText
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.runner import Synthetic
 from discreet.vault import Vault
 from tests.server.desk.desks import make_desk
 from tests.server.keepers import ask, config_of, exchange, keeping, make_vault, wait_for
+
+
+def test_schema_refuses_what_it_does_not_have() -> None:
+    message = Add("v", "0" * 32, HowRead())
+    content = encode(message)
+    assert decode(Add, content) == message
+    found = json.loads(content)
+    for wrong in (
+        found | {"more": 1},
+        found | {"vault": 1},
+        found | {"how": found["how"] | {"manifest": 0}},
+        found | {"how": {}},
+        {"vault": "v"},
+    ):
+        with pytest.raises(WireError):
+            decode(Add, json.dumps(wrong, separators=(",", ":")).encode())
+    with pytest.raises(WireError):
+        decode(Overview, b'{"x": 1}')
+    with pytest.raises(ValidationError) as caught:
+        Undo("v", 1.5)  # type: ignore[arg-type]
+    assert "1.5" not in str(caught.value)
+    assert all(kind.__name__ not in {one.__name__ for one in ANALYSTS.kinds} for kind in CUSTODY.kinds)
+
+
+def test_plain_data_keeps_its_form() -> None:
+    listed = Listed(({"name": "a", "parts": ["b", {"c": 1.5, "d": None}]},), more=False)
+    assert decode(Listed, encode(listed)) == listed
+    tuples = Listed(({"parts": ("b", "c")},), more=False)
+    assert decode(Listed, encode(tuples)).rows == ({"parts": ["b", "c"]},)
 
 
 def test_desk_socket_is_for_the_keepers_user_alone(tmp_path: Path) -> None:
@@ -71,6 +105,32 @@ def test_long_work_waits_for_a_question_and_refuses_the_rest(tmp_path: Path) -> 
         question.join()
         assert added[0].added == 3
         assert not desk.ask(Progress()).running
+
+
+@pytest.mark.long
+def test_addition_stops_with_the_keeper_and_goes_on(tmp_path: Path) -> None:
+    config = config_of(make_vault(tmp_path / "v").path)
+    upload = _upload(config.uploads, tmp_path, 4_000)
+    failed: list[Exception] = []
+
+    def add() -> None:
+        try:
+            make_desk(config).ask(Add("v", upload, HowRead()))
+        except (KeeperRefused, KeeperGone) as error:
+            failed.append(error)
+
+    with keeping(config) as keeper:
+        adding = threading.Thread(target=add)
+        adding.start()
+        while make_desk(config).ask(Progress()).done == 0:
+            time.sleep(0.01)
+        assert keeper.end() == 0
+        adding.join()
+    assert failed
+    assert "The server stops" in str(failed[0])
+    vault = Vault.open(tmp_path / "v")
+    assert 60 < vault.store.count_documents() < 4_060
+    assert vault.inventory.batches(1)[0].documents > 0
 
 
 def test_corpus_is_made_and_kept_for_the_desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

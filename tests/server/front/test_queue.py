@@ -102,6 +102,46 @@ def test_a_short_question_goes_before_a_long_one_that_has_not_waited_long() -> N
     run(test)
 
 
+def test_full_queue_says_when_the_next_question_starts() -> None:
+    async def test() -> None:
+        queue = Queue(waiting=1, clock=lambda: 100.0)
+        await queue.wait(queue.enter("a"), 7.3)
+        queue.enter("b")
+        with pytest.raises(FrontError) as refused:
+            queue.enter("c")
+        assert refused.value.headers()["retry-after"] == "8"
+
+    run(test)
+
+
+def test_queue_passes_over_a_question_that_is_not_reserved() -> None:
+    async def test() -> None:
+        queue = Queue()
+        slow, fast = queue.enter("a"), queue.enter("b")
+        await asyncio.wait_for(queue.wait(fast), 1)
+        queue.leave(slow)
+        queue.leave(fast)
+        assert (queue.waiting, queue.running) == (0, None)
+
+    run(test)
+
+
+def test_queue_forgets_a_question_that_was_cancelled() -> None:
+    async def test() -> None:
+        queue = Queue()
+        first, second = queue.enter("a"), queue.enter("a")
+        await queue.wait(first)
+        task = asyncio.create_task(queue.wait(second))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        queue.leave(second)
+        queue.leave(first)
+        assert (queue.waiting, queue.running) == (0, None)
+
+    run(test)
+
+
 def test_queue_starts_questions_at_a_distance() -> None:
     async def test() -> None:
         queue, clock, starts = Queue(), asyncio.get_running_loop().time, list[float]()
