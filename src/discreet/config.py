@@ -36,8 +36,8 @@ def field_values(declared: str) -> dict[str, tuple[str, ...]]:
 
     They are written as "category(w=women/female, m=men/male, d)".
     """
-    found = _VALUES.fullmatch(declared)
-    named = (one.partition("=") for one in found[1].split(",")) if found else ()
+    match = _VALUES.fullmatch(declared)
+    named = (one.partition("=") for one in match[1].split(",")) if match else ()
     return {
         value.strip(): tuple(label.strip() for label in labels.split("/") if label.strip())
         for value, _, labels in named

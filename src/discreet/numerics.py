@@ -96,10 +96,10 @@ def apply_by_whole_rows(activate: Callable[[Any], Any]) -> Callable[[Any], Any]:
         each = max(1, (_ALONE - 1) // width) if width % _TOGETHER == 0 else 1
         if len(rows) <= each or rows.device.type != "cpu":  # a GPU computes every number in the same way
             return activate(numbers)
-        made = rows.new_empty(rows.shape)
+        result = rows.new_empty(rows.shape)
         for first in range(0, len(rows), each):
-            made[first : first + each] = activate(rows[first : first + each])
-        return made.reshape(numbers.shape)
+            result[first : first + each] = activate(rows[first : first + each])
+        return result.reshape(numbers.shape)
 
     return pieces
 
@@ -112,8 +112,8 @@ def rotate_row_by_row(turn: Callable[..., tuple[Any, Any]]) -> Callable[..., tup
 
         if position_ids.dim() != 2 or len(position_ids) == 1 or position_ids.device.type != "cpu":
             return turn(x, position_ids, *others, **named)
-        made = [turn(x, row, *others, **named) for row in position_ids.split(1)]
-        return torch.cat([cosines for cosines, _ in made]), torch.cat([sines for _, sines in made])
+        rotated = [turn(x, row, *others, **named) for row in position_ids.split(1)]
+        return torch.cat([cosines for cosines, _ in rotated]), torch.cat([sines for _, sines in rotated])
 
     return turned
 
@@ -137,8 +137,8 @@ def _pair_of(rotary: Any) -> bool:
     with torch.inference_mode():
         device = next((held.device for held in rotary.buffers()), None)
         places = torch.zeros(1, 1, dtype=torch.int64, device=device)
-        found = rotary(torch.zeros(1, device=device), places, **_layer_kind(rotary))
-    return isinstance(found, tuple) and len(found) == 2
+        angles = rotary(torch.zeros(1, device=device), places, **_layer_kind(rotary))
+    return isinstance(angles, tuple) and len(angles) == 2
 
 
 def _layer_kind(rotary: Any) -> dict[str, str]:
@@ -165,8 +165,8 @@ def check_elementwise_steps(model: Any) -> None:
                 _check_alike(step(2 * row.repeat(7, 1, 1)))
         places = torch.arange(_TOKENS, device=some.device).repeat(7, 1)
         for step in _rotaries(model)[:1]:
-            for found in step(some, places, **_layer_kind(step)):
-                _check_alike(found)
+            for result in step(some, places, **_layer_kind(step)):
+                _check_alike(result)
 
 
 def check_attention(model: Any) -> None:

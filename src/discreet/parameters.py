@@ -40,10 +40,10 @@ def _find_symbol(text: str, position: int, names: int) -> str:
         position: the attribute's position among those that share the text.
         names: the number of attributes that share the text.
     """
-    found = _NAMED.search(text)
-    if found is None:
+    match = _NAMED.search(text)
+    if match is None:
         return ""
-    symbols = (found[1] or found[2]).split(" and ")
+    symbols = (match[1] or match[2]).split(" and ")
     return symbols[position] if len(symbols) == names else symbols[0]
 
 
@@ -63,7 +63,7 @@ def read_symbols(kind: type) -> dict[str, str]:
 
 def _entries(doc: str) -> dict[str, str]:
     """Return the entries of the section on attributes, each on one line."""
-    found: dict[str, list[str]] = {}
+    entries: dict[str, list[str]] = {}
     current: list[str] = []
     inside, margin = False, 0
     for line in doc.splitlines():
@@ -77,10 +77,10 @@ def _entries(doc: str) -> dict[str, str]:
             entry = _ENTRY.fullmatch(text) if indent == margin else None
             if entry:
                 current = [entry["text"]]
-                found |= dict.fromkeys(entry["names"].split(", "), current)
+                entries |= dict.fromkeys(entry["names"].split(", "), current)
             else:
                 current.append(text)
-    return {name: " ".join(part for part in parts if part) for name, parts in found.items()}
+    return {name: " ".join(part for part in parts if part) for name, parts in entries.items()}
 
 
 _PROJECT = __name__.split(".")[0]
@@ -223,9 +223,9 @@ def read_assignments(texts: Iterable[str]) -> dict[str, list[str]]:
 
 def _suggest_names(name: str, parameters: Sequence[Parameter]) -> str:
     """Return a sentence with the nearest names, or with all of them if none is near."""
-    known = [parameter.option for parameter in parameters]
-    near = get_close_matches(name, known, n=3, cutoff=0.6)
-    return f"Did you mean {' or '.join(near)}?" if near else f"It has: {', '.join(sorted(known)) or 'none'}."
+    options = [parameter.option for parameter in parameters]
+    near = get_close_matches(name, options, n=3, cutoff=0.6)
+    return f"Did you mean {' or '.join(near)}?" if near else f"It has: {', '.join(sorted(options)) or 'none'}."
 
 
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")

@@ -68,8 +68,8 @@ def find_plugin_failures() -> list[PluginFailure]:
 
 
 def _load_plugins() -> dict[str, type[Algorithm]]:
-    found = load_usable(plugins.ALGORITHMS, BUILT_IN)
-    return {name: kind for name, kind in found.items() if not find_defect(name, kind)}
+    usable = load_usable(plugins.ALGORITHMS, BUILT_IN)
+    return {name: kind for name, kind in usable.items() if not find_defect(name, kind)}
 
 
 ALGORITHMS: dict[str, type[Algorithm]] = BUILT_IN | _load_plugins()
@@ -99,19 +99,19 @@ def make_algorithm(name: str, options: dict[str, Any], *, strict: bool = True) -
         if one in given and other in given:
             raise UsageError(f"Give {one} or {other}, not both: each determines the other one.")
     own_fields = {field.name: field for field in fields(kind)}
-    known, inner = own_fields.keys(), set[str]()
-    if "inner" in known:
+    names, inner = own_fields.keys(), set[str]()
+    if "inner" in names:
         answering = _kind(given.pop("inner", Consensus.name))
         if not issubclass(answering, VoterEnsemble):
             raise UsageError(f"'{answering.name}' cannot answer for '{name}'; consensus can.")
         decided = own_fields["inner"].metadata.get("decides")  # a parameter that the algorithm chooses itself
-        inner = {field.name for field in fields(answering)} - known - {decided}
+        inner = {field.name for field in fields(answering)} - names - {decided}
         given["inner"] = answering(**{key: given.pop(key) for key in inner & given.keys()})
-    strange = sorted(given.keys() - known)
+    strange = sorted(given.keys() - names)
     if strange and strict:
-        own = sorted((known | inner) & options.keys() or known | inner)
+        own = sorted((names | inner) & options.keys() or names | inner)
         raise UsageError(f"'{name}' has no {', '.join(strange)}. It has: {', '.join(own)}.{_find_owners(strange[0])}")
-    return kind(**{key: value for key, value in given.items() if key in known})
+    return kind(**{key: value for key, value in given.items() if key in names})
 
 
 def _find_owners(parameter: str) -> str:

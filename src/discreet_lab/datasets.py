@@ -54,13 +54,13 @@ class Choice:
 
     def draw(self, items: Iterable[Item], number: int, key: str = "question") -> list[Item]:
         """Return so many items, drawn by their text; of equal texts, the first one."""
-        known: set[bytes] = set()
+        digests: set[bytes] = set()
 
         def ranked() -> Iterator[tuple[bytes, Item]]:
             for one in items:
                 rank = self.rank(str(one[key]))
-                if rank not in known:
-                    known.add(rank)
+                if rank not in digests:
+                    digests.add(rank)
                     yield rank, one
 
         return [one for _, one in heapq.nsmallest(number, ranked(), key=itemgetter(0))]
@@ -112,8 +112,8 @@ def _objects(path: Path, key: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     decoder, held, at, count = json.JSONDecoder(), "", 0, 0
     with _text(path) as file:
         held = file.read(_PIECE)
-        if key and (found := re.search(rf'"{key}"\s*:\s*\[', held)):
-            at = found.end()
+        if key and (match := re.search(rf'"{key}"\s*:\s*\[', held)):
+            at = match.end()
         elif held.lstrip("\ufeff \t\r\n").startswith("["):
             at = held.index("[") + 1
         while True:
@@ -173,14 +173,14 @@ _BINS = (20, 30, 40, 50)
 
 def _chosen(questions: Iterable[Item], choice: Choice) -> Iterator[Item]:
     """Yield 25 questions of each class by passages; without counts of passages, 100 with answers (DP-KSA)."""
-    asked = [one for one in questions if one["answers"]]
+    with_answers = [one for one in questions if one["answers"]]
     if choice.everything:
-        yield from asked
-    elif any(one["support"] is not None for one in asked):
+        yield from with_answers
+    elif any(one["support"] is not None for one in with_answers):
         for low in _BINS:
-            yield from choice.draw([one for one in asked if low <= (one["support"] or 0) < low + 10], 25)
+            yield from choice.draw([one for one in with_answers if low <= (one["support"] or 0) < low + 10], 25)
     else:
-        yield from choice.draw(asked, 100)
+        yield from choice.draw(with_answers, 100)
 
 
 def _knowledge(path: Path, name: str) -> Iterator[Item]:
@@ -217,13 +217,13 @@ def _mquake(path: Path, choice: Choice) -> Iterator[Item]:
         hops, key = record.get("single_hops"), f"mquake-{record.get('case_id', where)}"
         if not isinstance(hops, list):
             raise _wrong(path, where, record, "a list of 'single_hops'")
-        asked = []
+        chosen = []
         for number, hop in enumerate(hops):
             question, answer = _strings(path, where, hop, "question", "answer")
             one = _question(f"{key}-{number}", question, [answer, *hop.get("answer_alias", ())], "chain")
-            asked.append({"id": one["id"], "question": one["question"], "answers": one["answers"], "hops": 1})
-        if choice.everything or len(asked) == 4:
-            chains.append({"id": key, "support": None, "questions": asked})
+            chosen.append({"id": one["id"], "question": one["question"], "answers": one["answers"], "hops": 1})
+        if choice.everything or len(chosen) == 4:
+            chains.append({"id": key, "support": None, "questions": chosen})
     yield from chains if choice.everything else choice.draw(chains, 100, "id")
 
 
@@ -240,12 +240,12 @@ def _searchqa(path: Path, choice: Choice) -> Iterator[Item]:
             if choice.everything or (len(snippets) > 40 and support >= _BINS[0]):
                 yield _question(key, question, [answer], "general-knowledge", support)
 
-    asked = list(fitting()) if choice.everything else choice.draw(fitting(), 102)
-    kept = {one["id"] for one in asked}
+    chosen = list(fitting()) if choice.everything else choice.draw(fitting(), 102)
+    kept = {one["id"] for one in chosen}
     for key, _, _, snippets in _jeopardy(path):
         for number, snippet in enumerate(snippets[:50] if key in kept else ()):
             yield {"id": f"{key}-{number}", "unit": f"{key}-{number}", "text": snippet}
-    yield from asked
+    yield from chosen
 
 
 def _jeopardy(path: Path) -> Iterator[tuple[str, str, str, list[str]]]:
@@ -283,28 +283,28 @@ def _chatdoctor(path: Path, choice: Choice) -> Iterator[Item]:
             if patient.strip() and doctor.strip():
                 yield {"id": f"chatdoctor-{number:06}", "question": patient.strip(), "answer": doctor.strip()}
 
-    asked = choice.draw(dialogues(), 100)
-    held_out = {one["question"] for one in asked}
+    chosen = choice.draw(dialogues(), 100)
+    held_out = {one["question"] for one in chosen}
     for one in dialogues():
         text = f"Patient's description: {one['question']} ### Doctor's answer: {one['answer']}"
         if one["question"] not in held_out:
             yield {"id": one["id"], "unit": one["id"], "text": text}
-    for one in asked:
+    for one in chosen:
         yield _question(one["id"], one["question"], [one["answer"]], "reference")
-    for one in asked:
+    for one in chosen:
         yield {"id": one["id"], "query": one["question"], "reference": one["answer"]}
 
 
 def _enron(path: Path, _: Choice) -> Iterator[Item]:
     """Yield each mail once for its sender, who is the unit; of a mail without a sender, the owner of the mailbox."""
-    known: set[bytes] = set()
+    digests: set[bytes] = set()
     for name, mail in _mails(path):
         sender = parseaddr(str(mail.get("From", "")))[1].lower()
         owner = name.removeprefix("maildir/").partition("/")[0]
         text = f"Subject: {mail.get('Subject', '')}\n{_body(mail)}".strip()
         key = hashlib.blake2b(f"{sender}\0{text}".encode("utf-8", "replace"), digest_size=12).digest()
-        if key not in known:  # a mail lies in the mailboxes of all who have it
-            known.add(key)
+        if key not in digests:  # a mail lies in the mailboxes of all who have it
+            digests.add(key)
             yield {"id": name, "unit": sender or owner, "text": text}
 
 
@@ -319,12 +319,12 @@ def _mails(path: Path) -> Iterator[tuple[str, Message]]:
 
 def _body(mail: Message) -> str:
     parts = [one for one in mail.walk() if one.get_content_type() == "text/plain"]
-    found = []
+    lines = []
     for one in parts:
         data = one.get_payload(decode=True)
         named = labelled(str(one.get_content_charset() or "")) or "cp1252"
-        found.append(data.decode(named, "replace") if isinstance(data, bytes) else "")
-    return "\n".join(found).replace("\r\n", "\n")
+        lines.append(data.decode(named, "replace") if isinstance(data, bytes) else "")
+    return "\n".join(lines).replace("\r\n", "\n")
 
 
 _FILMS = {
@@ -356,14 +356,14 @@ def _movielens(path: Path, choice: Choice) -> Iterator[Item]:
                 loved[cells[0]].append(int(cells[1]))
         except (IndexError, ValueError):
             raise _wrong(path / ratings, f"line {number}", line, "viewer, film, rating and time") from None
-    known = Counter(film for own in loved.values() for film in own)
-    titles = _titles(path / films, encoding, set(known))
-    lists = {who: sorted(own, key=lambda film: (-known[film], film))[:_NAMED] for who, own in loved.items()}
+    popularity = Counter(film for own in loved.values() for film in own)
+    titles = _titles(path / films, encoding, set(popularity))
+    lists = {who: sorted(own, key=lambda film: (-popularity[film], film))[:_NAMED] for who, own in loved.items()}
     for who, own in lists.items():
         text = "Films this viewer loves: " + "; ".join(titles.get(film, f"film {film}") for film in own) + "."
         yield {"id": f"movielens-{who}", "unit": f"user-{who}", "text": text}
-    asked = _film_questions([set(own) for own in lists.values()], titles)
-    yield from asked if choice.everything else choice.draw(asked, 500)
+    film_questions = _film_questions([set(own) for own in lists.values()], titles)
+    yield from film_questions if choice.everything else choice.draw(film_questions, 500)
 
 
 def _film_questions(lists: list[set[int]], titles: Mapping[int, str]) -> Iterator[Item]:
@@ -382,8 +382,8 @@ def _film_questions(lists: list[set[int]], titles: Mapping[int, str]) -> Iterato
         best = sorted((film for film in ratios if film not in (one, other)), key=lambda film: (-ratios[film], film))
         answers = [titles[film] for film in best if ratios[film] >= 1.8 and film in titles][:3]
         if both >= _BINS[0] and answers and {one, other} <= set(titles):
-            asked = f"A viewer loves {titles[one]} and {titles[other]}. Which other film do such viewers love?"
-            yield _question(f"movielens-q-{number:04}", asked, answers, "co-liked", both)
+            text = f"A viewer loves {titles[one]} and {titles[other]}. Which other film do such viewers love?"
+            yield _question(f"movielens-q-{number:04}", text, answers, "co-liked", both)
             number += 1
 
 
@@ -394,14 +394,14 @@ def _titles(path: Path, encoding: str, wanted: set[int]) -> dict[int, str]:
         rows = (row for _, row in _table(path, ("movieId", "title"), ","))
     else:
         rows = (line.split("::" if path.suffix == ".dat" else "|") for _, line in _lines(path, encoding))
-    found = {}
+    titles = {}
     for row in rows:
         if len(row) < 2 or not row[0].isdecimal():
             raise _wrong(path, "a line", row, "the number and the title of a film")
         if int(row[0]) in wanted:
             title = re.sub(r"\s*\([^)]*\)", "", row[1]).strip()
-            found[int(row[0])] = re.sub(r"^(.*), (The|A|An|La|Le|Les|Il|El|Das|Der|Die)$", r"\2 \1", title)
-    return found
+            titles[int(row[0])] = re.sub(r"^(.*), (The|A|An|La|Le|Les|Il|El|Das|Der|Die)$", r"\2 \1", title)
+    return titles
 
 
 def _medical_synth(path: Path, choice: Choice) -> Iterator[Item]:
@@ -427,8 +427,8 @@ def _medical_synth(path: Path, choice: Choice) -> Iterator[Item]:
         diseases = [{"id": disease, "disease": disease} for disease in sorted(support)]
         for number, one in enumerate(diseases if choice.everything else choice.draw(patients, 1000, "id")):
             symptoms, disease = ", ".join(tables["symptoms"][one["disease"]]), one["disease"]
-            asked = f"I am experiencing the following symptoms: {symptoms}. What is my disease?"
-            yield _question(f"medical-q-{number:03}", asked, [disease], "symptoms-to-disease", support[disease])
+            text = f"I am experiencing the following symptoms: {symptoms}. What is my disease?"
+            yield _question(f"medical-q-{number:03}", text, [disease], "symptoms-to-disease", support[disease])
     except (KeyError, TypeError, AttributeError) as error:
         raise _wrong(path, "the folder", str(error), "each patient and disease in every file") from None
 

@@ -44,8 +44,8 @@ def read_rows(name: str) -> list[Row]:
 
 def read_provenance() -> dict[str, dict[str, Any]]:
     """Return data, model, machine, seeds, commits and commands of each table."""
-    found: dict[str, dict[str, Any]] = json.loads((DATA / "provenance.json").read_text(encoding="utf-8"))
-    return found
+    provenance: dict[str, dict[str, Any]] = json.loads((DATA / "provenance.json").read_text(encoding="utf-8"))
+    return provenance
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -117,10 +117,10 @@ def find_missing(command: str) -> Iterator[str]:
     """Yield the modules, and the parts of experiments, that a command names and that do not exist."""
     for module in re.findall(r"python -m ([\w.]+)", command):
         try:
-            found = importlib.util.find_spec(module)
+            spec = importlib.util.find_spec(module)
         except ModuleNotFoundError:
-            found = None
-        if found is None:
+            spec = None
+        if spec is None:
             yield f"there is no module {module}"
     for experiment, word in COMMAND.findall(command):
         if experiment not in EXPERIMENTS or word not in EXPERIMENTS[experiment].parts:

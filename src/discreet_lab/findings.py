@@ -89,16 +89,18 @@ def tell_commits(finding: Mapping[str, Any]) -> str:
 def judge(finding: Mapping[str, Any]) -> dict[str, str]:
     """Return the row of a finding."""
     left, right = (read_figure(str(finding[side]), finding.get("of")) for side in ("left", "right"))
-    known = left.margin is not None and right.margin is not None
+    with_margins = left.margin is not None and right.margin is not None
     margin = math.hypot(left.margin or 0.0, right.margin or 0.0) + finding.get("apart", 0.0) * abs(right.value)
     apart, relation = abs(left.value - right.value) > margin, finding["is"]
     holds = not apart if relation == "=" else {">": gt, "<": lt}[relation](left.value, right.value)
-    decided = known and (apart or relation == "=")
+    decided = with_margins and (apart or relation == "=")
     verdict = "reproduced" if holds and decided else "open"
     if decided and not holds and is_measured(finding):
         verdict = "refuted" if finding.get("refuted") else "contradicted"
     place = f"{'outside' if apart else 'within'} the margin of {margin:.2g}" if margin else "exact"
-    said = (place if known else "no margin recorded") + "; the direction is the paper's" * (holds and verdict == "open")
+    said = (place if with_margins else "no margin recorded") + "; the direction is the paper's" * (
+        holds and verdict == "open"
+    )
     why = finding.get("why", "") if verdict in ("contradicted", "refuted") else ""
     ours = f"{left.value:g} {'and' if relation == '=' else 'against'} {right.value:g}"
     named = (finding["paper"], finding["where"], finding["says"], str(finding["printed"]))
@@ -108,8 +110,8 @@ def judge(finding: Mapping[str, Any]) -> dict[str, str]:
 
 def read_findings() -> list[dict[str, Any]]:
     """Return the findings with their cells."""
-    found: list[dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    return found
+    findings: list[dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return findings
 
 
 def write_findings() -> None:

@@ -72,16 +72,16 @@ def _receipt(path: Path) -> dict[str, Any]:
     """
     beside = receipt_path(path)
     try:
-        found: dict[str, Any] = json.loads(beside.read_bytes())
-        fits = found["receipt"]["private"] is True and found["receipt"]["epsilon"] > 0
-        fits = fits and found["plan"]["method"] in METHODS and type(found["kept"]) is int
+        receipt: dict[str, Any] = json.loads(beside.read_bytes())
+        fits = receipt["receipt"]["private"] is True and receipt["receipt"]["epsilon"] > 0
+        fits = fits and receipt["plan"]["method"] in METHODS and type(receipt["kept"]) is int
     except OSError:
         raise _not_released(path, f"its receipt {beside.name} is not beside it") from None
     except (ValueError, LookupError, TypeError, RecursionError):
         fits = False
     if not fits:
         raise _not_released(path, f"{beside.name} is no receipt of a corpus")
-    return found
+    return receipt
 
 
 def _check_unchanged(content: bytes, path: Path, receipt: dict[str, Any]) -> None:

@@ -107,8 +107,8 @@ class ServerSource(Reopened):
         vaults = sorted({str(model["id"]).partition(":")[0] for model in self._request("models")["data"]})
         if len(vaults) == 1:
             return vaults[0]
-        known = f"The key has {len(vaults)} vaults: {', '.join(vaults)}. Name one as the model. Nothing was paid."
-        raise _RefusedError(Reply.of_refusal(known, "invalid_request", epsilon=0.0))
+        hint = f"The key has {len(vaults)} vaults: {', '.join(vaults)}. Name one as the model. Nothing was paid."
+        raise _RefusedError(Reply.of_refusal(hint, "invalid_request", epsilon=0.0))
 
     def _request(self, route: str, body: bytes | None = None) -> Any:
         """Return the JSON of a reply.

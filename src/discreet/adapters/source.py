@@ -39,8 +39,8 @@ class Reply:
     @property
     def metadata(self) -> dict[str, Any]:
         """The reply as plain data, without its text. A value that is not known is None."""
-        known = {name: self.details.get(name) for name in FIELDS}
-        return {"status": self.status, "code": self.code, **known}
+        fields = {name: self.details.get(name) for name in FIELDS}
+        return {"status": self.status, "code": self.code, **fields}
 
     @classmethod
     def of_answer(cls, text: str, about: Mapping[str, Any]) -> "Reply":
@@ -76,8 +76,8 @@ class Reply:
     def of_refusal(cls, text: str, code: str, **details: Any) -> "Reply":
         """Return the reply for a question that was refused, or broken off."""
         sizes = (("it may cost", "asked"), ("left is", "left"), ("would fit", "would_fit"))
-        known = [f"{words} {details[name]:.4g}" for words, name in sizes if details.get(name) is not None]
-        told = f" Epsilon: {', '.join(known)}." if known else ""
+        sizes_known = [f"{words} {details[name]:.4g}" for words, name in sizes if details.get(name) is not None]
+        told = f" Epsilon: {', '.join(sizes_known)}." if sizes_known else ""
         return cls(f"No answer: {text}{told}", "refused", code, details)
 
 

@@ -82,14 +82,14 @@ class VaultSource(Reopened):
         if refused is not None:
             return refused
         try:
-            asked = Question(secrets.token_hex(16), _NAME, self._model, question, tuple(choices), self._epsilon)
+            request = Question(secrets.token_hex(16), _NAME, self._model, question, tuple(choices), self._epsilon)
         except ValidationError:
             return _refused(Refused("invalid_request"))
         with at_a_multiple(self._quantum) as pace, self._vault.turn:
-            found = self._reply(replace(asked, begun=pace.begun, quantum=pace.quantum), reply)
-        if isinstance(found, Interrupted):
-            raise found
-        return found
+            result = self._reply(replace(request, begun=pace.begun, quantum=pace.quantum), reply)
+        if isinstance(result, Interrupted):
+            raise result
+        return result
 
     def describe(self) -> dict[str, Any]:
         """Return the arguments of `open_source`; see `AnswerSource`."""

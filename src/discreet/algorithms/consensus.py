@@ -233,11 +233,11 @@ class Consensus(PassageConfig, VoterEnsemble):
                 f"Without public choices, consensus needs a delta between 0 and 1, not {delta:g}. "
                 "Raise delta, or give choices."
             )
-        found = self._stages(epsilon, delta, change)
+        mechanisms = self._stages(epsilon, delta, change)
         for stage in self.fallback:
             inner, share = self._fallback(stage)
-            found += [*inner.mechanisms(share * epsilon, share * delta, change, vocabulary)] * inner.rounds.wanted
-        return found
+            mechanisms += [*inner.mechanisms(share * epsilon, share * delta, change, vocabulary)] * inner.rounds.wanted
+        return mechanisms
 
     def check(self, rounds: RoundBudget) -> None:
         """Refuse a budget that would not release even a unanimous answer.
@@ -349,8 +349,8 @@ class Consensus(PassageConfig, VoterEnsemble):
         """Return the documents, with their statements that fit the question if these are the answers."""
         if not self.readings:
             return documents
-        asked = self.asked(question) if self.grounded else without_choices(question, self.choices)
-        return look_up_statements(asked, documents, corpus)
+        plain = self.asked(question) if self.grounded else without_choices(question, self.choices)
+        return look_up_statements(plain, documents, corpus)
 
     def _ask(
         self, question: str, documents: Private[tuple[Passage, ...]], model: VotingModel, known: str

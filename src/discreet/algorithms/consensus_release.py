@@ -268,8 +268,8 @@ def release_answers(
     """
     lists = isinstance(selection, ThresholdedCounts)
     shares: Private[Any] = votes.map(lambda vote: () if vote is None else (vote,)) if lists else votes
-    found: Any = privacy.release(selection, shares)
-    released = found if isinstance(found, tuple) else () if found is None else (found,)
+    winners: Any = privacy.release(selection, shares)
+    released = winners if isinstance(winners, tuple) else () if winners is None else (winners,)
     if released and isinstance(first := released[0], CountedAnswer):
         return (str(first.answer),), Support(first.count, first.low, first.high)
     if not released:

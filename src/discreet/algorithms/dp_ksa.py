@@ -158,10 +158,10 @@ class DPKSA(KeywordConfig, VoterEnsemble):
             return alone
         said = self.new_words(question, answers)  # line 5
         size = privacy.release(choice, said)  # line 6
-        found = privacy.release(test.of(size), said)  # line 7
-        if not found:
+        words = privacy.release(test.of(size), said)  # line 7
+        if not words:
             return alone
-        return self.answer_with(found, question, model, known)  # lines 8-9
+        return self.answer_with(words, question, model, known)  # lines 8-9
 
 
 @lru_cache(maxsize=128)

@@ -132,7 +132,7 @@ class DPRAG(Algorithm):
         A unit's level depends on that unit alone.
         """
         bins = corpus.bins(question, self.levels)
-        return together([paying.among(found).map(partial(_near, level)) for level, found in enumerate(bins)])
+        return together([paying.among(members).map(partial(_near, level)) for level, members in enumerate(bins)])
 
     def above(self, units: Private[Near], chosen: int) -> Private[Near]:
         """Return all units that pass a released level. A cap on their number would turn removal into replacement."""
@@ -194,13 +194,13 @@ def share_out(asked: DPRAG, delta: float) -> Steps:
         return plan.ceiling.admits(plan.max_cost)
 
     highest = tokens * LARGEST_CLIP**2 / 2 / (1 - THRESHOLD_SHARE)  # a token costs c^2/2
-    found = steps(largest(fits, 1e-12, highest))
-    if not found.token.clip * ONE >= 1:
+    scale = steps(largest(fits, 1e-12, highest))
+    if not scale.token.clip * ONE >= 1:
         raise UsageError(
             f"Too little for any answer: with epsilon {asked.epsilon:g} divided among {tokens} tokens, no document "
             "could change a token. Raise epsilon, or lower max_tokens."
         )
-    return found
+    return scale
 
 
 def choice(asked: DPRAG, epsilon: float) -> ThresholdChoice | ShareChoice:

@@ -80,8 +80,8 @@ class VoterConfig:
             UsageError: if the question, the answer or the documents may be too long.
         """
         tokens = self.text_tokens * self.units_per_voter
-        asked = self.asked(question)
-        layout(model, asked, prefix=self.prefix, document_tokens=tokens, max_tokens=self.max_tokens)
+        plain = self.asked(question)
+        layout(model, plain, prefix=self.prefix, document_tokens=tokens, max_tokens=self.max_tokens)
 
     def look_up(
         self, question: str, documents: Private[tuple[Passage, ...]], corpus: SealedCorpus

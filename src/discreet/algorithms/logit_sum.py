@@ -98,8 +98,8 @@ def weigh(logits: Logits, public: Double, shape: Shape, clip: float, among: int 
         among: the public divisor of "difference", applied before clipping.
     """
     with np.errstate(invalid="ignore", over="ignore"):  # a warning would depend on the document
-        found = _opinion(logits, public, shape, clip, among)
-    whole: Weights = np.round(np.clip(np.nan_to_num(found, nan=-clip), -clip, clip) * ONE).astype(np.int32)
+        opinion = _opinion(logits, public, shape, clip, among)
+    whole: Weights = np.round(np.clip(np.nan_to_num(opinion, nan=-clip), -clip, clip) * ONE).astype(np.int32)
     return whole
 
 
@@ -147,5 +147,5 @@ def drawn(each: InEachCluster) -> list[dict[str, object]]:
 def log_softmax(logits: Logits) -> Double:
     """Return the log-probabilities of each row."""
     moved = logits - logits.max(axis=1, keepdims=True)
-    found = moved - np.log(np.exp(moved).sum(axis=1, keepdims=True))
-    return np.asarray(found, dtype=np.float64)
+    logarithms = moved - np.log(np.exp(moved).sum(axis=1, keepdims=True))
+    return np.asarray(logarithms, dtype=np.float64)

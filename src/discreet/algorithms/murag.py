@@ -153,9 +153,9 @@ class MuRAGAda(AllVoteRAG):
                 enough, noise = rounds.enough, count.deviation
         for bin_ in corpus.bins(query.searched, self.edges):  # line 2
             able, paid = account.admit(bin_, rounds.plan.selection_cost, disjoint=True)  # lines 3, 6-7
-            found = paid.release(count, able.map(lambda _: True))  # line 4
-            paid.note_payers(max(0, found + count.tail(MISSED)))
-            counted += found
+            noisy = paid.release(count, able.map(lambda _: True))  # line 4
+            paid.note_payers(max(0, noisy + count.tail(MISSED)))
+            counted += noisy
             visited.append(able)  # line 5
             deviation = noise * math.sqrt(len(visited))
             if counted > max(enough + deviation, ABOVE_NOISE * deviation):  # line 8

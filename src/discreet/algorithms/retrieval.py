@@ -425,20 +425,20 @@ def calibrate_votes(
         UsageError: if nothing fits.
     """
     rows_failure = ROWS_FAILURE * limit.failures
-    found: list[VotingBudget] = []
+    budgets: list[VotingBudget] = []
     for counts in _counts(limit, rows_failure):
         bin_count = NoisyCount.calibrated(bin_epsilon, ADD_REMOVE_ONE) if bin_epsilon else counts[0]
         rule = RowRule.of(counts[1], rows_failure, most)
         for release in inner.releases():
-            made = _fit(release, limit, bin_count if bins else None, rule, vocabulary)
-            found += [made] if made else []
-    if not found:
+            fitting = _fit(release, limit, bin_count if bins else None, rule, vocabulary)
+            budgets += [fitting] if fitting else []
+    if not budgets:
         each = f" for {limit.uses} questions" if limit.uses else ""
         raise UsageError(
             f"Epsilon {limit.epsilon:g}{each} does not pay for the counts of a question and for an answer. "
             "Raise epsilon, or use fewer `uses`."
         )
-    best = min(found, key=_rank)
+    best = min(budgets, key=_rank)
     curved = _at_order(inner, limit, best, most, bin_epsilon, vocabulary)
     return min((one for one in (best, curved) if one), key=_rank)
 
@@ -451,10 +451,10 @@ def usual_uses(
 
     def suffices(uses: int) -> bool:
         try:
-            made = calibrate_votes(inner, _Limit(budget, uses=uses), most, bins, bin_epsilon, vocabulary)
+            votes = calibrate_votes(inner, _Limit(budget, uses=uses), most, bins, bin_epsilon, vocabulary)
         except UsageError:
             return False
-        return (made.inner or inner).units_needed(made) <= USUAL_UNITS
+        return (votes.inner or inner).units_needed(votes) <= USUAL_UNITS
 
     # More questions need more votes, so the largest number is found by bisection: from small ones on, since a curve for
     # many questions of a small grant is long.
@@ -467,16 +467,16 @@ def usual_uses(
 
 def _counts(limit: _Limit, failure: float) -> list[tuple[Count, Count]]:
     """Return the counts of a bin and of the rows, for each kind of noise of which the whole question could consist."""
-    found: list[tuple[Count, Count]] = []
+    pairs: list[tuple[Count, Count]] = []
     rho = largest(lambda rho: limit.admits(ZeroConcentrated(rho, limit.failures)), 1e-9, _LARGEST_RHO)
     if limit.admits(ZeroConcentrated(rho, limit.failures)):
         parts = [GaussianCount.calibrated(share * rho, ADD_REMOVE_ONE) for share in (BINS_SHARE, GAUSSIAN_SHARE)]
-        found.append((parts[0], parts[1]))
+        pairs.append((parts[0], parts[1]))
     epsilon = largest(lambda epsilon: limit.admits(Pure(epsilon, limit.failures)), 1e-9, limit.epsilon)
     if limit.admits(Pure(epsilon, limit.failures)):
         laplace = [NoisyCount.calibrated(share * epsilon, ADD_REMOVE_ONE) for share in (BINS_SHARE, LAPLACE_SHARE)]
-        found.append((laplace[0], laplace[1]))
-    return found
+        pairs.append((laplace[0], laplace[1]))
+    return pairs
 
 
 def _at_order(
@@ -498,7 +498,7 @@ def _at_order(
     receipt = replace(budget, epsilon=alone, order=0.0)
     later = Spending.of(Together(tuple(one.cost(ADD_REMOVE_ONE) for one in inner.bought_later())))
     rho = (price - budget.filter_state(later).curve) / NANO / budget.counted_order
-    found: list[VotingBudget] = []
+    budgets: list[VotingBudget] = []
     for bins_share, rows_share in CURVE_SHARES if rho > 0 else ():
         rows = GaussianCount.calibrated(rows_share * rho, ADD_REMOVE_ONE)
         rule = RowRule.of(rows, ROWS_FAILURE * limit.failures, most)
@@ -511,12 +511,12 @@ def _at_order(
         curved = inner.at_prices(tuple((order, each / receipt.epsilon) for order, each in prices))
         if not prices or curved is None:
             continue
-        made = _planned(curved, limit, bins, rule, receipt.epsilon, delta, vocabulary)
-        found += [made] if made else []
-        needed = curved.units_needed(made) if made else most + 1
-        if made is None or needed > most or (made.enough == needed and not made.crowded):
+        fitting = _planned(curved, limit, bins, rule, receipt.epsilon, delta, vocabulary)
+        budgets += [fitting] if fitting else []
+        needed = curved.units_needed(fitting) if fitting else most + 1
+        if fitting is None or needed > most or (fitting.enough == needed and not fitting.crowded):
             break  # all of them have rows, or no count helps; a more precise one would leave less for the answer
-    return min(found, key=_rank, default=None)
+    return min(budgets, key=_rank, default=None)
 
 
 def _rank(one: VotingBudget) -> tuple[bool, int]:

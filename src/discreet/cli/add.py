@@ -231,7 +231,7 @@ def _print_left_out(found: Preview | Added, refusal: str, refused: tuple[BadReco
 
 
 def _about_size(vault: Vault, units: int) -> list[str]:
-    few = [found] if (found := too_few(vault.settings, units)) else []
+    few = [warning] if (warning := too_few(vault.settings, units)) else []
     if not units or vault.settings.delta <= 1 / units:
         return few
     return [

@@ -101,13 +101,13 @@ def algorithms(context: typer.Context, as_json: Json = False) -> None:
 
 @explained
 def _list(*, as_json: bool) -> None:
-    found = [describe_algorithm(name) for name in ALGORITHMS]
+    described = [describe_algorithm(name) for name in ALGORITHMS]
     failures = find_plugin_failures()
     if as_json:
-        print_json(AlgorithmList(found, [str(failure) for failure in failures]))
+        print_json(AlgorithmList(described, [str(failure) for failure in failures]))
         return
     table = Table("Name", "Guarantee", "What it does", box=None, pad_edge=False)
-    for one in found:
+    for one in described:
         table.add_row(one.name, one.guarantee, one.summary + (f" ({one.paper})" if one.paper else ""))
     out.print(table)
     for failure in failures:

@@ -86,12 +86,14 @@ class Commands(TyperGroup):
             import_module(f"discreet.cli.{_MODULES[cmd_name]}")
             return _build_command(cmd_name)
         try:
-            found = load_plugin(COMMANDS, cmd_name, lambda plugin: _find_defect(plugin) or _add(cmd_name, plugin))
+            plugin_command = load_plugin(
+                COMMANDS, cmd_name, lambda plugin: _find_defect(plugin) or _add(cmd_name, plugin)
+            )
         except UsageError:
             if ctx is not None and ctx.resilient_parsing:
                 return None
             raise
-        return found and _build_command(cmd_name)
+        return plugin_command and _build_command(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments name. For a misspelt command, the error shows the nearest names."""
@@ -183,10 +185,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 def complete_from(names: Iterable[str]) -> Callable[[str], list[str]]:
     """Return the function that completes one of `names` (`autocompletion` of Typer)."""
-    known = tuple(names)
+    candidates = tuple(names)
 
     def complete(incomplete: str) -> list[str]:
-        return [name for name in known if name.startswith(incomplete)]
+        return [name for name in candidates if name.startswith(incomplete)]
 
     return complete
 

@@ -62,26 +62,26 @@ def backup(
     """
     with doing("Copying the vault"):
         usual = find_state(vault, state)
-        made = back_up(vault, output, usual if state or usual.is_dir() else None)
+        copy = back_up(vault, output, usual if state or usual.is_dir() else None)
     settings = read_config(vault)
-    manifest = made.manifest
+    manifest = copy.manifest
     if as_json:
         print_json(
             show_as(
                 BackupMade,
                 manifest,
-                backup=str(made.out),
+                backup=str(copy.out),
                 files=len(manifest.files),
-                bytes=made.size,
+                bytes=copy.size,
                 documents="postgresql" if is_postgres(settings.store) else "file",
                 questions=manifest.questions if manifest.ledger == "file" else None,
-                run_left_out=made.run_left_out,
+                run_left_out=copy.run_left_out,
                 server=bool(manifest.server),
             )
         )
         return
     named = settings.store_name if is_postgres(settings.store) else ""
-    say("backup.txt", made=made, manifest=manifest, store_name=named)
+    say("backup.txt", made=copy, manifest=manifest, store_name=named)
 
 
 @dataclass(frozen=True)
@@ -131,22 +131,22 @@ def restore(
     exists, the backup's counter, and --expect.
     """
     with doing("Restoring the vault"):
-        made = restore_backup(backup, vault, expect=expect, force=force)
+        restored = restore_backup(backup, vault, expect=expect, force=force)
     if as_json:
         print_json(
             VaultRestored(
-                vault=str(made.vault),
-                backup_made=made.manifest.made,
-                ledger=made.manifest.ledger,
-                questions=made.manifest.questions if made.manifest.ledger == "file" else None,
-                questions_lost=made.lost.questions if made.lost else 0,
-                payments_lost=made.lost.payments if made.lost else 0,
-                other_copy=str(made.other) if made.other else None,
-                erased_since=made.erased,
-                read_again=made.manifest.readings_left_out,
-                server=str(made.server) if made.server else None,
+                vault=str(restored.vault),
+                backup_made=restored.manifest.made,
+                ledger=restored.manifest.ledger,
+                questions=restored.manifest.questions if restored.manifest.ledger == "file" else None,
+                questions_lost=restored.lost.questions if restored.lost else 0,
+                payments_lost=restored.lost.payments if restored.lost else 0,
+                other_copy=str(restored.other) if restored.other else None,
+                erased_since=restored.erased,
+                read_again=restored.manifest.readings_left_out,
+                server=str(restored.server) if restored.server else None,
             )
         )
         return
-    in_database = is_postgres(read_config(made.vault).store)
-    say("restore.txt", made=made, manifest=made.manifest, in_database=in_database)
+    in_database = is_postgres(read_config(restored.vault).store)
+    say("restore.txt", made=restored, manifest=restored.manifest, in_database=in_database)

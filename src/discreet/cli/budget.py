@@ -92,11 +92,11 @@ def tune(
 ) -> None:
     """Release a private suggestion for murag's threshold. The units that could have influenced it pay."""
     opened = Vault.open(vault)
-    asked = [question.question for question in read_questions(questions, limit, answered=False)]
+    texts = [question.question for question in read_questions(questions, limit, answered=False)]
     with doing("Tuning"):
-        similarity, receipt = opened.tune(asked, Tuning(epsilon=epsilon, wanted=units))
+        similarity, receipt = opened.tune(texts, Tuning(epsilon=epsilon, wanted=units))
     if as_json:
-        print_json(Suggestion(similarity, len(asked), receipt.shown()))
+        print_json(Suggestion(similarity, len(texts), receipt.shown()))
         return
     out.print(f"Suggestion: --similarity {similarity:.3f}, for about {units} units a question.")
     out.print(f"  receipt: epsilon {receipt.epsilon:.4g}, paid by {receipt.payment}")

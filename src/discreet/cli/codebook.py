@@ -64,8 +64,8 @@ def show(
             print_json(BookShown(packaged=list(packaged_books())))
             return
         for name in packaged_books():
-            found = find_book(name)
-            codes = ", ".join(f"{one.name} ({len(one.values)} values)" for one in found.coded)
+            shown_book = find_book(name)
+            codes = ", ".join(f"{one.name} ({len(one.values)} values)" for one in shown_book.coded)
             out.print(f"{name}: {codes}", markup=False)
         return
     folder = Path(book)
@@ -123,9 +123,9 @@ def propose(
     opened = Vault.open(vault)
     _check_new(written)
     with doing("Reading the public texts"):
-        found = opened.propose_book(public)
-    _write(written, found)
-    out.print(f"{counted(len(found.attributes), 'attribute')}: {', '.join(found.names)}.", markup=False)
+        proposal = opened.propose_book(public)
+    _write(written, proposal)
+    out.print(f"{counted(len(proposal.attributes), 'attribute')}: {', '.join(proposal.names)}.", markup=False)
     out.print(f"Look it over: {written}. Then: discreet code {quoted(vault)} --book {quoted(written)}", markup=False)
 
 
@@ -143,10 +143,10 @@ def fit_book(
 ) -> None:
     """Fit the thresholds of a codebook on public labelled texts. Never give it texts or labels of a vault."""
     _check_new(written)
-    found = find_book(book)
-    labelled = list(_labelled(labels, found))
+    source_book = find_book(book)
+    labelled = list(_labelled(labels, source_book))
     with doing("Fitting the thresholds"):
-        fitted = fit(found, labelled, EmbedderCoder(open_embedder(CODER)), measure=True)
+        fitted = fit(source_book, labelled, EmbedderCoder(open_embedder(CODER)), measure=True)
     _write(written, fitted)
     f1 = ", ".join(f"{name} {one:.2f}" for name, one in fitted.f1.items())
     said = f"thresholds fitted on {counted(len(labelled), 'text')}; F1 on those not fitted on: {f1 or 'none'}"
@@ -221,7 +221,7 @@ def check(
 def _ask(book: Codebook, text: str, number: int, of: int) -> Mapping[str, tuple[str, ...]] | None:
     """Return the custodian's labels of a record; None to stop."""
     err.print(f"\n[bold]Record {number} of {of}[/]\n{escape(text)}")
-    found: dict[str, tuple[str, ...]] = {}
+    labels: dict[str, tuple[str, ...]] = {}
     for attribute in book.coded:
         shown = ", ".join(f"{place} {value}" for place, value in enumerate(attribute.names, 1))
         err.print(f"[bold]{escape(attribute.name)}[/]: {escape(shown)}")
@@ -237,9 +237,9 @@ def _ask(book: Codebook, text: str, number: int, of: int) -> Mapping[str, tuple[
             if strange := [one for one in named if one not in attribute.names]:
                 err.print(f"There is no value '{escape(strange[0])}'. Give numbers from 1 to {len(attribute.names)}.")
                 continue
-            found[attribute.name] = tuple(named)
+            labels[attribute.name] = tuple(named)
             break
-    return found
+    return labels
 
 
 def _labelled(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, list[str]]]]:
@@ -248,7 +248,7 @@ def _labelled(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, list[
     Raises:
         BadData: if a line has no text, or a label that is no value of the book.
     """
-    known = {one.name: set(one.names) for one in book.coded}
+    names_of = {one.name: set(one.names) for one in book.coded}
     try:
         lines = list(read_lines(path))
     except OSError as error:
@@ -260,7 +260,7 @@ def _labelled(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, list[
         if not isinstance(text, str) or not isinstance(codes, dict):
             raise BadData(f'Line {number} of {path} is no labelled text. Expected: {{"text": ..., "codes": {{...}}}}.')
         for name, values in codes.items():
-            if name not in known or not isinstance(values, list) or not set(map(str, values)) <= known[name]:
+            if name not in names_of or not isinstance(values, list) or not set(map(str, values)) <= names_of[name]:
                 raise BadData(f"Line {number} of {path} labels '{name}' with what the codebook lacks: {values}.")
         yield text, {name: list(map(str, values)) for name, values in codes.items()}
 

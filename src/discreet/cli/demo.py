@@ -55,9 +55,9 @@ def demo(
         with doing("Building a vault from fictional notes") as advance:
             vault = run.build_vault(folder, lambda _, count: advance(count))
         stored = (vault.store.count_documents(), vault.store.count_units())
-        asked = chain([0], repeat(1))  # `compare` reports before each question, so the first report counts none
+        counts = chain([0], repeat(1))  # `compare` reports before each question, so the first report counts none
         with doing("Asking each question in three ways", len(QUESTIONS)) as advance:
-            shown = run.compare(vault, epsilon, lambda _: advance(next(asked)))
+            shown = run.compare(vault, epsilon, lambda _: advance(next(counts)))
         budget = vault.budget()
         seconds = time.perf_counter() - start
     if as_json:

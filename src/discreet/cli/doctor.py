@@ -51,18 +51,18 @@ def doctor(
     if (vault is None) == (not model) or (vault is None and expect):
         raise UsageError("Give a vault, or a model: discreet doctor VAULT, or discreet doctor --model NAME.")
     if vault is None:
-        found = examine_model(model)
+        findings = examine_model(model)
     else:
         with doing("Checking the vault"):
-            found = examine(vault, expect=expect)
-    wrong = problems(found)
+            findings = examine(vault, expect=expect)
+    wrong = problems(findings)
     if as_json:
-        print_json(Examination(len(wrong), found))
+        print_json(Examination(len(wrong), findings))
         return 1 if wrong else 0
-    for one in found:
+    for one in findings:
         out.print(f"[{_COLOURS[one.level]}]{one.level:8}[/] {one.check:12} {escape(one.what)}")
         if one.remedy:
             out.print(f"{'':21} -> {escape(one.remedy)}")
-    warnings = sum(one.level == "warning" for one in found)
+    warnings = sum(one.level == "warning" for one in findings)
     out.print(f"{counted(len(wrong), 'problem')}, {counted(warnings, 'warning')}.")
     return 1 if wrong else 0

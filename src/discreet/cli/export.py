@@ -49,8 +49,8 @@ def export_vectors(
     opened = Vault.open(vault)
     wanted = Export(epsilon=epsilon, delta=opened.settings.delta if delta is None else delta, k=k, rows=rows)
     with doing("Drawing noise"):
-        made = opened.export_vectors(output, wanted, force=force)
+        export = opened.export_vectors(output, wanted, force=force)
     if as_json:
-        print_json(VectorsWritten(str(output), rows, made.units, made.left_out, made.receipt.shown()))
+        print_json(VectorsWritten(str(output), rows, export.units, export.left_out, export.receipt.shown()))
         return
-    say("vectors.txt", made=made, rows=rows, k=k, out=output)
+    say("vectors.txt", made=export, rows=rows, k=k, out=output)

@@ -29,17 +29,17 @@ def complete(vault: Vault, question: str, turns: Sequence[Message]) -> str:
     Raises:
         CannotAnswer: if it is a follow-up, and no question can be made of it.
     """
-    asked = [text for role, text in turns if role == "user"]
-    made, doubtful = questions.complete([*asked, question], vault.own_router)
-    earlier = asked[-1] if asked else ""
+    earlier_questions = [text for role, text in turns if role == "user"]
+    whole, doubtful = questions.complete([*earlier_questions, question], vault.own_router)
+    earlier = earlier_questions[-1] if earlier_questions else ""
     if doubtful:
         raise unclear(earlier)
-    if not made and not is_follow_up(question):
+    if not whole and not is_follow_up(question):
         return question
     if not earlier:
         raise CannotAnswer("follow-up", _ALONE)
-    made = made or condense(vault.model, [*turns[1 - MOST_TURNS :], turn("user", question)])
-    if not made or is_follow_up(made):
+    whole = whole or condense(vault.model, [*turns[1 - MOST_TURNS :], turn("user", question)])
+    if not whole or is_follow_up(whole):
         raise unclear(earlier)
-    err.print(f"The question that is asked: {made}", markup=False)
-    return made
+    err.print(f"The question that is asked: {whole}", markup=False)
+    return whole

@@ -153,7 +153,7 @@ def declared(options: list[str], unit_field: str) -> dict[str, str]:
     Raises:
         UsageError: if an option has another form or an unknown type, or if a field is declared twice.
     """
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for option in options:
         name, separator, kind = option.rpartition(":")
         if not separator:
@@ -161,10 +161,10 @@ def declared(options: list[str], unit_field: str) -> dict[str, str]:
                 f"--field {option} has no type. Write NAME:TYPE, such as 'ward:category', or with the values "
                 "'ward:category(north,south)'. The types are category, date, number."
             )
-        if name in found:
+        if name in fields:
             raise UsageError(f"The field '{name}' is declared twice. Declare it once.")
-        found[name] = kind
-    return check_types(found, unit_field)
+        fields[name] = kind
+    return check_types(fields, unit_field)
 
 
 def _numbers(

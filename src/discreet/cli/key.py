@@ -89,7 +89,7 @@ def issue(
     accounts, log = make_accounts(vault, state)
     for one in vaults:
         accounts.grant(one.name, one.grant, kept=keep, typical=one.typical)
-    made, secret = accounts.issue(
+    new_key, secret = accounts.issue(
         name,
         [one.name for one in vaults],
         limits,
@@ -98,23 +98,25 @@ def issue(
         typical=vaults[0].typical,
         where=where or (),
     )
-    bound = {"where": " and ".join(made.where)} if made.where else {}
-    log.append("custodian", "key-issue", made.id, name=made.name, epsilon=made.epsilon, reserved=reserved, **bound)
+    bound = {"where": " and ".join(new_key.where)} if new_key.where else {}
+    log.append(
+        "custodian", "key-issue", new_key.id, name=new_key.name, epsilon=new_key.epsilon, reserved=reserved, **bound
+    )
     if reserved and keep is None and any(one.paid for one in vaults):
         err.print(
             "[yellow]Note:[/] questions were paid in this vault before. Shares count from now on. If individuals have "
             "spent much already, reserve that for your own work: --keep EPSILON"
         )
-    cap, grant = made.epsilon, vaults[0].grant.epsilon
+    cap, grant = new_key.epsilon, vaults[0].grant.epsilon
     if len(vaults) == 1 and cap > grant:  # it limits nothing, and may be a typing error
         err.print(f"[yellow]Note:[/] the cap {cap:g} is above the grant {grant:g} of an individual, which ends first.")
-    _note_no_model(made, vault)
+    _note_no_model(new_key, vault)
     if as_json:
-        print_json(key_output.with_secret(made, accounts, secret))
+        print_json(key_output.with_secret(new_key, accounts, secret))
         return
-    key_output.print_key(made, accounts)
+    key_output.print_key(new_key, accounts)
     if vaults[0].by_unit:
-        some = (counted(number, name) for name, number in bought(made.budget, vaults[0].grant).items())
+        some = (counted(number, name) for name, number in bought(new_key.budget, vaults[0].grant).items())
         out.print(f"It buys {', or '.join(some)}, at their usual prices.", markup=False)
     key_output.print_secret(secret)
 
@@ -161,11 +163,11 @@ def list_keys(vault: VaultPath, state: State = None, as_json: Json = False) -> N
 def show(vault: VaultPath, name: KeyName, state: State = None, as_json: Json = False) -> None:
     """Show a key: its caps, and what is left of them."""
     accounts, _ = open_accounts(vault, state)
-    found = _find(accounts, name)
+    own_key = _find(accounts, name)
     if as_json:
-        print_json(key_output.with_meter(found, accounts))
+        print_json(key_output.with_meter(own_key, accounts))
         return
-    key_output.print_key(found, accounts)
+    key_output.print_key(own_key, accounts)
 
 
 @_group.command("extend")
@@ -205,12 +207,12 @@ def extend(
 def rotate(vault: VaultPath, name: KeyName, state: State = None, as_json: Json = False) -> None:
     """Replace the secret of a key. The old one ends at once; caps and spending stay."""
     accounts, log = open_accounts(vault, state)
-    found, secret = accounts.rotate(_find(accounts, name).id)
-    log.append("custodian", "key-rotate", found.id)
+    own_key, secret = accounts.rotate(_find(accounts, name).id)
+    log.append("custodian", "key-rotate", own_key.id)
     if as_json:
-        print_json(key_output.with_secret(found, accounts, secret))
+        print_json(key_output.with_secret(own_key, accounts, secret))
         return
-    out.print(f"The old secret of {found.id} ({found.name}) is not valid any more.", markup=False)
+    out.print(f"The old secret of {own_key.id} ({own_key.name}) is not valid any more.", markup=False)
     key_output.print_secret(secret)
 
 
@@ -219,12 +221,12 @@ def rotate(vault: VaultPath, name: KeyName, state: State = None, as_json: Json =
 def revoke(vault: VaultPath, name: KeyName, state: State = None, as_json: Json = False) -> None:
     """End a key, for good. What it has spent stays spent."""
     accounts, log = open_accounts(vault, state)
-    found = accounts.revoke(_find(accounts, name).id)
-    log.append("custodian", "key-revoke", found.id)
+    own_key = accounts.revoke(_find(accounts, name).id)
+    log.append("custodian", "key-revoke", own_key.id)
     if as_json:
-        print_json(key_output.with_meter(found, accounts))
+        print_json(key_output.with_meter(own_key, accounts))
         return
-    out.print(f"The key {found.id} ({found.name}) is revoked. Its spending stays in the ledger.", markup=False)
+    out.print(f"The key {own_key.id} ({own_key.name}) is revoked. Its spending stays in the ledger.", markup=False)
 
 
 @_group.command("requests")
@@ -237,11 +239,11 @@ def list_requests(
 ) -> None:
     """List the requests of analysts for more budget."""
     accounts, _ = open_accounts(vault, state)
-    found = accounts.requests(pending=not every)
+    listed = accounts.requests(pending=not every)
     if as_json:
-        print_json(key_output.with_names(found, accounts))
+        print_json(key_output.with_names(listed, accounts))
         return
-    key_output.print_requests(found, accounts, vault)
+    key_output.print_requests(listed, accounts, vault)
 
 
 @_group.command("approve")
@@ -310,7 +312,7 @@ def _find(accounts: Accounts, name: str) -> Key:
         return accounts.get(name)
     if is_mistyped(name):
         raise UsageError("The key is mistyped: its checksum does not match. Copy it again; or name its id.")
-    found = accounts.find(name)
-    if found is None:
+    keys = accounts.find(name)
+    if keys is None:
         raise UsageError("The key is well-formed, but unknown, expired, rotated or revoked: discreet key list VAULT")
-    return found
+    return keys

@@ -146,8 +146,8 @@ def print_keys(accounts: Accounts) -> None:
         meter = accounts.odometer(key.id)
         kind = "revoked" if key.revoked else "reserved" if key.reserved else "shared"
         expires = key.expires[:10] if key.expires else "never"
-        asked = f"{meter.questions}" + (f" of {key.questions}" if key.questions is not None else "")
-        numbers = f"{key.epsilon:g}", f"{meter.spent:.4g}", f"{meter.left:.4g}", asked
+        questions = f"{meter.questions}" + (f" of {key.questions}" if key.questions is not None else "")
+        numbers = f"{key.epsilon:g}", f"{meter.spent:.4g}", f"{meter.left:.4g}", questions
         table.add_row(key.id, escape(key.name), *numbers, kind, expires)
     out.print(table)
     say_policy()
@@ -166,8 +166,8 @@ def print_requests(requests: Sequence[BudgetRequest], accounts: Accounts, vault:
         return
     table, names = Table("request", "key", "name", "epsilon", "made (UTC)", "state", "reason"), _names(accounts)
     for one in requests:
-        name, made = escape(names.get(one.key, "")), minute(one.made)
-        table.add_row(str(one.id), one.key, name, f"{one.epsilon:g}", made, one.state, escape(one.reason))
+        name, time = escape(names.get(one.key, "")), minute(one.made)
+        table.add_row(str(one.id), one.key, name, f"{one.epsilon:g}", time, one.state, escape(one.reason))
     out.print(table)
     out.print(f"To decide: discreet key approve {vault} REQUEST, or discreet key deny {vault} REQUEST", markup=False)
 

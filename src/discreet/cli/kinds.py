@@ -128,20 +128,20 @@ class Chooser:
 
     def check(self, question: str) -> None:
         """Refuse a question of an unsupported kind, and a statistic that the vault cannot release. Nothing is paid."""
-        found = self.decide(question, check=True)
-        statistic = isinstance(found.algorithm, Statistic) and not self.name
-        if statistic and not self.vault.pipeline.has_released(found.question, found.algorithm):
+        decision = self.decide(question, check=True)
+        statistic = isinstance(decision.algorithm, Statistic) and not self.name
+        if statistic and not self.vault.pipeline.has_released(decision.question, decision.algorithm):
             parts = self.vault.components
-            check_known(found.algorithm, parts.asked_settings, read=parts.readings.complete)
+            check_known(decision.algorithm, parts.asked_settings, read=parts.readings.complete)
 
     def say_how_understood(self, question: str) -> None:
         """Print how a question for a statistic was understood, since that may be wrong: as the request that is asked.
 
         It is public: it depends on the question, on the declared fields and on the schema.
         """
-        found = self.decide(question)
-        if isinstance(found.algorithm, Statistic) and not self.name:
-            err.print(f"Understood as: {found.echo}", markup=False)
+        decision = self.decide(question)
+        if isinstance(decision.algorithm, Statistic) and not self.name:
+            err.print(f"Understood as: {decision.echo}", markup=False)
 
 
 def _parsed(param: Sequence[str]) -> dict[str, Any]:

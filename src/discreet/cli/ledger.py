@@ -42,21 +42,21 @@ def ledger(
     if kind and kind not in (FACT, *KINDS):
         raise UnknownName("kind of question", kind, (FACT, *KINDS))
     opened = Vault.open(vault)
-    found = list_releases(opened.history, kind)
-    shown = found[-limit:] if limit else found
+    releases = list_releases(opened.history, kind)
+    shown = releases[-limit:] if limit else releases
     if as_json:
-        print_json(ReleaseList(shown, len(shown) < len(found)))
+        print_json(ReleaseList(shown, len(shown) < len(releases)))
         return
     if not opened.settings.history:
         out.print("This vault keeps no released answers (init --no-history). Charges: discreet budget.")
-    elif not found:
+    elif not releases:
         out.print("Nothing was released yet." if not kind else f"No {kind} was released yet.")
     if not shown:
         return
     for one in shown:
         out.print(_describe(one), markup=False)
-    if len(shown) < len(found):
-        out.print(f"{counted(len(found) - len(shown), 'earlier release')}: --limit 0 shows all.")
+    if len(shown) < len(releases):
+        out.print(f"{counted(len(releases) - len(shown), 'earlier release')}: --limit 0 shows all.")
 
 
 def _describe(one: ReleaseEntry) -> str:

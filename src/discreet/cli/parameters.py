@@ -77,9 +77,9 @@ def list_inner_parameters(name: str, inner: str | None = None) -> list[Parameter
     answering = next((one.default for one in own if one.name == "inner" and is_dataclass(one.default)), None)
     if answering is None:
         return []
-    known = {one.name for one in own} | getattr(kind, "decides", frozenset())
+    own_names = {one.name for one in own} | getattr(kind, "decides", frozenset())
     parameters = read_parameters(find_algorithm(inner) if inner else type(answering))
-    return [one for one in parameters if one.name not in known]
+    return [one for one in parameters if one.name not in own_names]
 
 
 def find_algorithm(name: str) -> type[Algorithm]:
@@ -173,11 +173,11 @@ def add_given(options: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str,
 
 def _by_name(kinds: Iterable[type]) -> dict[str, Parameter]:
     """Return the parameters of all classes, by their name in a command's function."""
-    found: dict[str, Parameter] = {}
+    by_name: dict[str, Parameter] = {}
     for kind in kinds:
         for one in read_parameters(kind):
-            found.setdefault(one.option, one)
-    return found
+            by_name.setdefault(one.option, one)
+    return by_name
 
 
 def _annotation(one: Parameter) -> Any:

@@ -37,13 +37,13 @@ def plan(
     if plot is not None:
         check_plot(plot)
     with doing("Computing the plan"):
-        made = make_plan(people, epsilon, delta, questions=questions or 0, used=used)
+        grant_plan = make_plan(people, epsilon, delta, questions=questions or 0, used=used)
         if plot is not None:
-            draw_plan(made, plot)
+            draw_plan(grant_plan, plot)
     if as_json:
-        print_json(made)
+        print_json(grant_plan)
         return
-    _show(made)
+    _show(grant_plan)
     if plot is not None:
         out.print(f"\nThe plot is in {plot}.", markup=False)
 

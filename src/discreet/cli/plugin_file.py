@@ -134,8 +134,8 @@ def _find_class(module: ModuleType, file: str, called: str) -> Any:
         for name, kind in vars(module).items()
         if isinstance(kind, type) and issubclass(kind, Algorithm) and kind.__module__ == module.__name__
     ]
-    known = f"Its algorithms: {', '.join(own)}." if own else "It has no class that derives from discreet.Algorithm."
-    raise UsageError(f"--plugin: '{file}' has no '{called}'. {known}")
+    hint = f"Its algorithms: {', '.join(own)}." if own else "It has no class that derives from discreet.Algorithm."
+    raise UsageError(f"--plugin: '{file}' has no '{called}'. {hint}")
 
 
 def _find_misfit(kind: type[Algorithm]) -> str:

@@ -34,10 +34,10 @@ def report(
     if output is not None:
         check_output_path(output, vault, force=force)
     with doing("Reading the vault, and the models' digests"):
-        found = gather(vault)
+        data = gather(vault)
         if output is not None:
-            write_private(output, as_page(found, kind))
+            write_private(output, as_page(data, kind))
     if as_json:
-        print_json(found.shown())
+        print_json(data.shown())
         return
     out.print(f"The report is in {output}. Only you may read the file: parts of it are private.", markup=False)

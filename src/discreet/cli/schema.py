@@ -52,18 +52,18 @@ def make_schema(*names: str) -> dict[str, Any]:
 def schema_of(*kinds: type) -> dict[str, Any]:
     """Return the JSON Schema of the objects of a dataclass: of any one of them, if there are several."""
     one: Any = Union[kinds]  # noqa: UP007 - of a list
-    made = TypeAdapter(one).json_schema(mode="serialization", schema_generator=_Generator)
-    return {"$schema": DIALECT, **made}
+    json_schema = TypeAdapter(one).json_schema(mode="serialization", schema_generator=_Generator)
+    return {"$schema": DIALECT, **json_schema}
 
 
 class _Generator(GenerateJsonSchema):
     """The schema of a dataclass, with the descriptions of its docstring. An object has no other keys."""
 
     def dataclass_schema(self, schema: Any) -> dict[str, Any]:
-        made, kind, properties, required = super().dataclass_schema(schema), schema["cls"], {}, []
+        generated, kind, properties, required = super().dataclass_schema(schema), schema["cls"], {}, []
         texts = read_attributes(kind)
         for field in fields(kind):
-            part = {name: value for name, value in made["properties"][field.name].items() if name != "default"}
+            part = {name: value for name, value in generated["properties"][field.name].items() if name != "default"}
             properties[key_of(field)] = {"description": _sentence(texts.get(field.name, "")), **part}
             if is_required(field) or not issubclass(kind, Sparse):
                 required.append(key_of(field))
@@ -107,10 +107,10 @@ def schema(
         out.print("\n".join(list_schemas()), markup=False)
         return
     given = " ".join(command)
-    found = [given] if given in list_schemas() else find_schemas(given)
-    if not found:
+    names = [given] if given in list_schemas() else find_schemas(given)
+    if not names:
         raise UnknownName("schema", given, list(list_schemas()))
-    shown = found if given == "list" else found[:1]  # no option, but an argument that must be given decides
+    shown = names if given == "list" else names[:1]  # no option, but an argument that must be given decides
     print(json.dumps(make_schema(*shown), indent=2))
     if others := [name for name in find_schemas(given) if name not in shown]:
         err.print(f"Other schemas of this command: {', '.join(others)}.", markup=False)

@@ -64,8 +64,8 @@ def serve(
         "insecure": insecure or None,
         "front_user": front_user,
     }
-    found = read_serve_config(config, given)
-    check_served(found)
+    config_of = read_serve_config(config, given)
+    check_served(config_of)
     if measure:
-        (found.run / MEASURED).unlink(missing_ok=True)
-    return Supervisor(found, lambda line: err.print(line, markup=False, highlight=False, soft_wrap=True)).run()
+        (config_of.run / MEASURED).unlink(missing_ok=True)
+    return Supervisor(config_of, lambda line: err.print(line, markup=False, highlight=False, soft_wrap=True)).run()

@@ -139,13 +139,13 @@ def synthesize(
     if not as_json:
         shop.planned = lambda plan: print_plan(plan, shop.model.vocabulary_size, err)
     with doing_steps("Making the corpus") as on_progress:
-        made = make_corpus(shop, output, parameters, only_new=only_new, force=force, told=on_progress, ray=ray)
+        corpus = make_corpus(shop, output, parameters, only_new=only_new, force=force, told=on_progress, ray=ray)
     if as_json:
-        print_json(CorpusMade(str(output), len(made.texts), len(made.kept), made.plan, made.receipt.shown()))
+        print_json(CorpusMade(str(output), len(corpus.texts), len(corpus.kept), corpus.plan, corpus.receipt.shown()))
         return
-    print_made(made, output)
+    print_made(corpus, output)
     ask = shlex.join(["discreet", "ask", str(vault), "QUESTION", "--corpus", str(output)])
-    out.print(f"Next: {ask}" if made.kept else what_helps(vault, parameters), markup=False)
+    out.print(f"Next: {ask}" if corpus.kept else what_helps(vault, parameters), markup=False)
 
 
 def print_made(made: Synthetic, output: Path) -> None:

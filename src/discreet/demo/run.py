@@ -84,21 +84,21 @@ def compare(
     """Ask each question of the demonstration in three ways. `on_progress` receives a question before it is asked."""
     names = [document.unit for document in documents()]
     shown = []
-    for asked in QUESTIONS:
-        on_progress(asked.question)
-        voters = Consensus(max_tokens=16, prefix=asked.prefix, document_tokens=NOTE_TOKENS)
+    for question in QUESTIONS:
+        on_progress(question.question)
+        voters = Consensus(max_tokens=16, prefix=question.prefix, document_tokens=NOTE_TOKENS)
         private = MuRAGAda(inner=voters, epsilon=epsilon)
         answers = (
-            vault.ask(asked.question, NonRAG(max_tokens=16, prefix=asked.prefix)),
-            vault.ask(asked.question, RAG(max_tokens=16, prefix=asked.prefix), not_private=True),
-            vault.ask(asked.question, private),
+            vault.ask(question.question, NonRAG(max_tokens=16, prefix=question.prefix)),
+            vault.ask(question.question, RAG(max_tokens=16, prefix=question.prefix), not_private=True),
+            vault.ask(question.question, private),
         )
         leaked, leaked_privately = (_names_in(answer.text_or_public, names) for answer in (answers[1], answers[2]))
-        shown.append(ThreeAnswers(asked, *answers, leaked, leaked_privately))
+        shown.append(ThreeAnswers(question, *answers, leaked, leaked_privately))
     return shown
 
 
 def _names_in(text: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return the names that occur in a text, in the text's spelling."""
-    found = ((name, text.casefold().find(name)) for name in names)
-    return tuple(text[start : start + len(name)] for name, start in found if start >= 0)
+    places = ((name, text.casefold().find(name)) for name in names)
+    return tuple(text[start : start + len(name)] for name, start in places if start >= 0)

@@ -242,14 +242,14 @@ def _do(table: Any, job: Callable[[list[str]], Any]) -> Any:
     """Do a job with a batch of texts, on a worker."""
     import pyarrow as pa
 
-    made, failure = b"", ""
+    result, failure = b"", ""
     try:
-        made = pickle.dumps(job([text.decode("utf-8", "surrogatepass") for text in table["texts"].to_pylist()]))
+        result = pickle.dumps(job([text.decode("utf-8", "surrogatepass") for text in table["texts"].to_pylist()]))
     except DiscreetError as error:
         failure = str(error)
     except Exception as error:
         failure = f"failed ({type(error).__name__})."
-    return pa.table({"made": pa.array([made], pa.large_binary()), "failure": [failure]})
+    return pa.table({"made": pa.array([result], pa.large_binary()), "failure": [failure]})
 
 
 class _Embed:
@@ -310,12 +310,12 @@ class RayEmbedder(Jobs):
 
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
         """Return a vector for each text."""
-        found = [np.empty((0, self.dimension), dtype=np.float32)]
+        parts = [np.empty((0, self.dimension), dtype=np.float32)]
         for vectors in self.stream(texts):
-            found.append(vectors)
+            parts.append(vectors)
             if progress:
                 progress(len(vectors))
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
     def stream(self, texts: Sequence[str]) -> Iterator[Vectors]:
         """Yield the vectors of the texts in their order, each group when it is computed. Raise as `Jobs.map`."""
@@ -355,8 +355,8 @@ class RayModel(TokenizingInTurns):
         self.workers = self._jobs.workers
         try:
             if writes:
-                made = self._jobs.ray.remote(num_cpus=_SHARE, scheduling_strategy="SPREAD")(Worker)
-                self._writers = [made.remote(model.name) for _ in range(self.workers)]
+                worker_class = self._jobs.ray.remote(num_cpus=_SHARE, scheduling_strategy="SPREAD")(Worker)
+                self._writers = [worker_class.remote(model.name) for _ in range(self.workers)]
                 with self._jobs.explained():
                     waiting = [worker.probe.remote() for worker in self._writers]
                     probes = self._jobs.ray.get(waiting, timeout=_START)
@@ -376,8 +376,8 @@ class RayModel(TokenizingInTurns):
     def read(self, reader: Reader, texts: Sequence[str]) -> Iterator[Any]:
         """Yield the result of `reader` for each text, in the order of the texts. Raise as `Jobs.map`."""
         part = 1 - _SHARE if self._writers else 1.0
-        for found in self._jobs.map(_Read(reader, self.name, self.probe), texts, _READ, part):
-            yield from found
+        for result in self._jobs.map(_Read(reader, self.name, self.probe), texts, _READ, part):
+            yield from result
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> "RayDecoding":
         """Begin to continue prompts on the next worker in turn."""
@@ -387,8 +387,8 @@ class RayModel(TokenizingInTurns):
 
     def token_nll(self, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
         """Return minus the log-probability of each token, computed by the next worker in turn."""
-        found: Logits = self.result(self._next()[1].token_nll.remote(tuple(shared), tuple(prompts)))
-        return found
+        scores: Logits = self.result(self._next()[1].token_nll.remote(tuple(shared), tuple(prompts)))
+        return scores
 
     def result(self, promise: Any) -> Any:
         """Wait for the result of a worker and return it.
@@ -462,13 +462,13 @@ class RayDecoding:
 
     def best(self) -> Tokens:
         """Return the most likely next token of each row, shape (rows,)."""
-        found: Tokens = self._model.result(self._do("best"))
-        return found
+        tokens: Tokens = self._model.result(self._do("best"))
+        return tokens
 
     def logits(self) -> Logits:
         """Return the logits of the next token, shape (rows, vocabulary)."""
-        found: Logits = self._model.result(self._do("logits"))
-        return found
+        logits: Logits = self._model.result(self._do("logits"))
+        return logits
 
     def append(self, token: int) -> None:
         """Continue every row with `token`."""
@@ -544,11 +544,11 @@ def run_concurrently(
     on_progress(0)
     if isinstance(model, RayModel):
         return model.run_concurrently(works, on_progress)
-    found = list[R]()
+    results = list[R]()
     for done, work in enumerate(works, 1):
-        found.append(work())
+        results.append(work())
         on_progress(done)
-    return found
+    return results
 
 
 @contextmanager

@@ -187,10 +187,10 @@ def most_rho(ceiling: Budget) -> float:
     def fits(rho: float) -> bool:
         return ceiling.admits(Spending.of(ZeroConcentrated(rho)))
 
-    found = largest(fits, 1e-9, ceiling.epsilon + 1) * (1 - 1e-9)  # a scale that was rounded must not cost more
-    if not fits(found):
+    largest_rho = largest(fits, 1e-9, ceiling.epsilon + 1) * (1 - 1e-9)  # a scale that was rounded must not cost more
+    if not fits(largest_rho):
         raise UsageError(f"An epsilon of {ceiling.epsilon:g} at delta {ceiling.delta:g} is too little for any vector.")
-    return found
+    return largest_rho
 
 
 def unit_vector(vectors: Sequence[Whole]) -> Whole:
@@ -260,9 +260,9 @@ def _released(
 @contextmanager
 def room_for(out: Path, size: int) -> Iterator[BinaryIO]:
     """Open a file beside `out` with room for `size` bytes and headers; it replaces `out` after success."""
-    made, lost = out.with_name(f".{out.name}.{os.getpid()}"), "Nothing was paid"
+    part, lost = out.with_name(f".{out.name}.{os.getpid()}"), "Nothing was paid"
     try:
-        with made.open("w+b") as file:
+        with part.open("w+b") as file:
             file.write(bytes(size + _HEADERS))
             _on_disk(file)
             file.seek(0)
@@ -270,7 +270,7 @@ def room_for(out: Path, size: int) -> Iterator[BinaryIO]:
             yield file
             file.truncate()
             _on_disk(file)
-        os.replace(made, out)
+        os.replace(part, out)
     except OSError as error:
         raise StoreError(
             f"The vectors cannot be written to {out}: {error.strerror}. {lost}: make room, or choose another place, "
@@ -278,7 +278,7 @@ def room_for(out: Path, size: int) -> Iterator[BinaryIO]:
         ) from error
     finally:
         with suppress(OSError):
-            made.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
 
 
 def _on_disk(file: BinaryIO) -> None:

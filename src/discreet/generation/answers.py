@@ -65,8 +65,8 @@ def answer_by_steps(
 ) -> list[Written]:
     """Return the answer of each row, computed token by token: the body of `answers` of a model with steps."""
     decoding = model.start(shared, prompts, max_tokens)
-    found = decode_rows(decoding, decoding.best(), max_tokens, model.end_tokens, all_steps=all_steps)
-    return [Written(decode_or_empty(model, tokens), tuple(tokens), ended) for tokens, ended in found]
+    rows = decode_rows(decoding, decoding.best(), max_tokens, model.end_tokens, all_steps=all_steps)
+    return [Written(decode_or_empty(model, tokens), tuple(tokens), ended) for tokens, ended in rows]
 
 
 def decode_or_empty(model: VotingModel, tokens: Sequence[int]) -> str:

@@ -32,14 +32,14 @@ _MEMBERS = {capability: [name for name in dir(kind) if name[0] != "_"] for kind,
 
 def capabilities(model: Completer) -> frozenset[Capability]:
     """Return the capabilities of a model."""
-    found = {Capability.COMPLETIONS}
+    kinds = {Capability.COMPLETIONS}
     if not isinstance(model, WholeAnswers):  # it has the methods of a voting model, but rows cannot vote on tokens
-        found |= {
+        kinds |= {
             capability
             for capability, members in _MEMBERS.items()
             if all(getattr(model, member, None) is not None for member in members)
         }
-    return frozenset(found)
+    return frozenset(kinds)
 
 
 def require_capabilities(model: Completer, required: Set[Capability], user: str) -> None:
@@ -100,9 +100,9 @@ def probe(model: VotingModel) -> str:
     A model on a cluster has the digest that all its workers share in its attribute `probe`. The digest of a model
     without logits is that of its answers.
     """
-    found = getattr(model, "probe", None)
-    if isinstance(found, str):
-        return found
+    own_probe = getattr(model, "probe", None)
+    if isinstance(own_probe, str):
+        return own_probe
     if not isinstance(model, ScoringModel):
         return _answers_digest(model)
     prompts = [Prompt((model.pad_token,) * pads + (7,) * (_LENGTH - pads), pads) for pads in _PADS]

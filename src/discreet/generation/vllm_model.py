@@ -110,14 +110,14 @@ class VLLMModel(ChatTokenizer, WholeAnswers):
             temperature=0.0, max_tokens=max_tokens, ignore_eos=True, logprobs=1 if scores else None, detokenize=False
         )
         at_once = max(1, min(ROWS, TOKENS // max(map(len, rows))))
-        found: list[tuple[list[int], tuple[Any, ...]]] = []
+        results: list[tuple[list[int], tuple[Any, ...]]] = []
         for first in range(0, len(rows), at_once):
             batch = [{"prompt_token_ids": [int(token) for token in row]} for row in rows[first : first + at_once]]
             outputs = self._engine.generate(batch, how, use_tqdm=False)
             if len(outputs) != len(batch):
                 raise EngineFailed(f"vLLM returned {len(outputs)} rows for {len(batch)}. Use another version of it.")
-            found += [_read(output.outputs[0]) for output in outputs]
-        return found
+            results += [_read(output.outputs[0]) for output in outputs]
+        return results
 
     def check_rows(self) -> None:
         """Compare public rows, bit for bit: twice, beside an exchanged row, in the other order, and moved by one place.

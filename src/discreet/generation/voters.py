@@ -124,8 +124,8 @@ class VoterBatch:
         # The failure is returned and not raised, so that this frame is not in its traceback.
         try:
             if self.__decoding is None or self.__best is None:
-                found = write_answers(self.__model, self.__shared, self.__prompts, self.__steps)
-                return [answer.text for answer in found], None
+                answers = write_answers(self.__model, self.__shared, self.__prompts, self.__steps)
+                return [answer.text for answer in answers], None
             ends = self.__model.end_tokens
             rows = decode_rows(self.__decoding, self.__best, self.__steps, ends, all_steps=True)
             self.__decoding.truncate(0)
@@ -182,8 +182,8 @@ def has_strange_number(answer: str, texts: Sequence[str], question: str) -> bool
 
 def _numbers(text: str, *, words: bool = False) -> set[str]:
     text = unicodedata.normalize("NFKC", text)
-    found = {str(_WORDS[one.casefold()]) for one in _WORD.findall(text)} if words else set()
-    return found.union(*map(_values, _NUMBER.findall(text)))
+    numbers = {str(_WORDS[one.casefold()]) for one in _WORD.findall(text)} if words else set()
+    return numbers.union(*map(_values, _NUMBER.findall(text)))
 
 
 def _values(written: str) -> list[str]:

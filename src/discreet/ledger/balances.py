@@ -72,12 +72,12 @@ class KeyTable:
 
     def find(self, keys: bytes) -> Numbers:
         """Return the number of each of concatenated keys; `UNKNOWN` for a key that never paid."""
-        asked = as_array(keys)
-        numbers = np.full(len(asked), UNKNOWN, dtype=np.int64)
+        wanted_keys = as_array(keys)
+        numbers = np.full(len(wanted_keys), UNKNOWN, dtype=np.int64)
         for held, of in self._runs:
             left = np.flatnonzero(numbers == UNKNOWN)
-            places = np.minimum(np.searchsorted(held, asked[left]), len(held) - 1)
-            same = held[places] == asked[left]
+            places = np.minimum(np.searchsorted(held, wanted_keys[left]), len(held) - 1)
+            same = held[places] == wanted_keys[left]
             numbers[left[same]] = of[places[same]]
         return numbers
 
@@ -163,8 +163,8 @@ def unpack_payers(content: bytes) -> tuple[int, bytes, Numbers]:
 
 def payers_of(content: bytes) -> Numbers:
     """Return the numbers of the payers of a reservation."""
-    start, new, known = unpack_payers(content)
-    return np.concatenate([known, np.arange(start, start + len(new) // KEY)])
+    start, new, old = unpack_payers(content)
+    return np.concatenate([old, np.arange(start, start + len(new) // KEY)])
 
 
 def _merged(one: Run, other: Run) -> Run:
@@ -216,9 +216,9 @@ class Grant:
             VaultVersionError: if it was made for other Renyi orders.
         """
         try:
-            found = json.loads(content)
-            orders, budget = found.pop("orders"), Budget(**found.pop("budget"))
-            grant = cls(budget, **found)
+            fields = json.loads(content)
+            orders, budget = fields.pop("orders"), Budget(**fields.pop("budget"))
+            grant = cls(budget, **fields)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise LedgerError(CORRUPT) from None
         if orders != _ORDERS_DIGEST:
@@ -322,9 +322,9 @@ class Units(State):
             return
         self.units_pay = True
         self.transcript.reserve(self._cost(part.most), *key)
-        start, new, known = unpack_payers(part.content)
+        start, new, old = unpack_payers(part.content)
         self._add_units(start, new)
-        numbers = np.concatenate([known, np.arange(start, self.count)])
+        numbers = np.concatenate([old, np.arange(start, self.count)])
         self._readings[:, numbers] = plus(self._readings[:, numbers], as_column(self._cost(part.most)))
 
     def _settle(self, key: tuple[str, int], spent: Spending, most_payers: int | None) -> None:
@@ -449,13 +449,13 @@ class Units(State):
 
     def movable(self, pairs: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         """Return those pairs whose first unit has a balance when it is their turn: it moves to the second."""
-        known, moved = dict[bytes, bool](), list[tuple[bytes, bytes]]()
+        is_movable, moved = dict[bytes, bool](), list[tuple[bytes, bytes]]()
         for old, new in pairs:
-            if old not in known:
+            if old not in is_movable:
                 number = int(self.find(old)[0])
-                known[old] = number != UNKNOWN and number not in self._gone
-            if old != new and known[old]:
-                known[old], known[new] = False, True
+                is_movable[old] = number != UNKNOWN and number not in self._gone
+            if old != new and is_movable[old]:
+                is_movable[old], is_movable[new] = False, True
                 moved.append((old, new))
         return moved
 
@@ -568,18 +568,18 @@ def counted(most: Spending, spent: Spending) -> Spending:
 
 def dearest(sums: Iterable[Spending]) -> Spending:
     """Return the largest of sums, at each order."""
-    found = Spending.nothing()
+    dearest_spending = Spending.nothing()
     for paid in sums:
-        found = found.or_more(paid)
-    return found
+        dearest_spending = dearest_spending.or_more(paid)
+    return dearest_spending
 
 
 def settled(row: LogRow) -> tuple[list[dict[str, Any]], int | None]:
     """Return the records of a settled part's releases, and the most units that paid for it; None if not known."""
     if not row.content.startswith(b"{"):
         return json.loads(row.content), None
-    found = json.loads(row.content)
-    return found["charges"], found["payers"]
+    fields = json.loads(row.content)
+    return fields["charges"], fields["payers"]
 
 
 def spending(row: LogRow) -> Spending:

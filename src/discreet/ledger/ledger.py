@@ -115,8 +115,8 @@ class LogLedger(Log[Units]):
 
     def spent(self) -> Spending:
         """Return the sum that all units have paid in common."""
-        with self.reading() as found:
-            return found.state.total
+        with self.reading() as view:
+            return view.state.total
 
     def affords(self, extra: Spending) -> bool:
         """Return whether all units could be charged `extra` now."""
@@ -131,17 +131,19 @@ class LogLedger(Log[Units]):
                 cannot be written.
         """
         cost = Spending.of(charge.cost)
-        with self.writing() as found:
-            before = chain.find(found.connection, charge.question, CHARGE, charge.number)
+        with self.writing() as transaction:
+            before = chain.find(transaction.connection, charge.question, CHARGE, charge.number)
             if before is not None:
                 if spending(before) != cost:
                     raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
                 return False
-            self._check_not_past(found, charge.question)
-            if found.state.units_pay:
+            self._check_not_past(transaction, charge.question)
+            if transaction.state.units_pay:
                 raise units_pay()
-            self._check_total(found.state, cost)
-            found.append(Entry(charge.question, CHARGE, charge.number, *cost.pack(), content=_json(charge.describe())))
+            self._check_total(transaction.state, cost)
+            transaction.append(
+                Entry(charge.question, CHARGE, charge.number, *cost.pack(), content=_json(charge.describe()))
+            )
         return True
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -151,11 +153,11 @@ class LogLedger(Log[Units]):
             BudgetExhausted: if not even a unit without charges of its own could pay (public). Nothing was recorded.
             LedgerError: if this part of the question was reserved before, or if the ledger cannot be written.
         """
-        with self.writing() as found:
-            self._check_new(found, question, part)
-            total = self._check_total(found.state, most)
-            unable = found.state.cannot_pay(self.budget.filter_state(total))
-            found.append(Entry(question, RESERVE, part, *most.pack()))
+        with self.writing() as transaction:
+            self._check_new(transaction, question, part)
+            total = self._check_total(transaction.state, most)
+            unable = transaction.state.cannot_pay(self.budget.filter_state(total))
+            transaction.append(Entry(question, RESERVE, part, *most.pack()))
         return frozenset(unable)
 
     # Transactions of single units
@@ -168,16 +170,16 @@ class LogLedger(Log[Units]):
                 if the ledger cannot be written. Nothing was reserved.
         """
         keys = join_keys(units)
-        with self.writing() as found:
-            self._check_new(found, question, part)
-            state = found.state
+        with self.writing() as transaction:
+            self._check_new(transaction, question, part)
+            state = transaction.state
             numbers = state.find(keys)
             common = self.budget.filter_state(state.total) + self.budget.filter_state(most)
             able = self._admit(state, common, numbers)
             new = choose(keys, able & (numbers == UNKNOWN))
             content = pack_payers(state.count, new, numbers[able & (numbers != UNKNOWN)])
             self._unable[question, part] = state.transcript.unable(self.budget.limit, common)
-            found.append(Entry(question, RESERVE, part, *most.pack(), content=content))
+            transaction.append(Entry(question, RESERVE, part, *most.pack(), content=content))
         return frozenset(units if able.all() else split(choose(keys, able)))
 
     def unable(self, question: str, part: int) -> int | None:
@@ -186,22 +188,22 @@ class LogLedger(Log[Units]):
 
     def unable_now(self, most: Spending) -> int | None:
         """Return how many units at most cannot pay `most` now; None if it may be any number: public."""
-        with self.reading() as found:
-            common = self.budget.filter_state(found.state.total) + self.budget.filter_state(most)
-            return found.state.transcript.unable(self.budget.limit, common)
+        with self.reading() as view:
+            common = self.budget.filter_state(view.state.total) + self.budget.filter_state(most)
+            return view.state.transcript.unable(self.budget.limit, common)
 
     def transcript(self) -> Transcript:
         """Return what is public now of the payments of single units."""
-        with self.reading() as found:
-            return Transcript(found.state.transcript.paid.items())
+        with self.reading() as view:
+            return Transcript(view.state.transcript.paid.items())
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the payers of a reserved part; None if the part was not reserved, or if all units pay."""
-        with self.reading(checked=True) as found:
-            held = found.state.open.get((question, part)) or chain.find(found.connection, question, RESERVE, part)
+        with self.reading(checked=True) as view:
+            held = view.state.open.get((question, part)) or chain.find(view.connection, question, RESERVE, part)
             if held is None or not held.content:
                 return None
-            return frozenset(found.state.keys_of(found.state.current(payers_of(held.content))))
+            return frozenset(view.state.keys_of(view.state.current(payers_of(held.content))))
 
     def settle(
         self, question: str, part: int, spent: Spending, charges: Sequence[Charge] = (), payers: int | None = None
@@ -214,18 +216,18 @@ class LogLedger(Log[Units]):
         Raises:
             LedgerError: if the part was never reserved, was settled with another sum, or spent more than it reserved.
         """
-        with self.writing(durable=False) as found:
-            held = found.state.open.get((question, part))
+        with self.writing(durable=False) as transaction:
+            held = transaction.state.open.get((question, part))
             if held is not None:
                 check_settlement(held.most, None, spent)
                 records = [charge.describe() for charge in charges]
                 content = _json(records if payers is None else {"payers": payers, "charges": records})
-                found.append(Entry(question, SETTLE, part, *spent.pack(), content=content))
+                transaction.append(Entry(question, SETTLE, part, *spent.pack(), content=content))
                 return
-            reserved = chain.find(found.connection, question, RESERVE, part)
-            settled = chain.find(found.connection, question, SETTLE, part)
+            reserved = chain.find(transaction.connection, question, RESERVE, part)
+            settled = chain.find(transaction.connection, question, SETTLE, part)
             if reserved is None or settled is None:
-                self._check_not_past(found, question)
+                self._check_not_past(transaction, question)
                 raise never_reserved(question, part)
             check_settlement(spending(reserved), spending(settled), spent)
 
@@ -239,22 +241,22 @@ class LogLedger(Log[Units]):
             LedgerError: if a unit's key does not have 16 bytes, or if the ledger cannot be written. Nothing was moved.
         """
         join_keys([name for pair in pairs for name in pair])
-        with self.writing() as found:
-            moved = found.state.movable(pairs)
+        with self.writing() as transaction:
+            moved = transaction.state.movable(pairs)
             if moved:
-                number = str(found.state.head.id + 1)
-                found.append(Entry(number, JOIN, content=b"".join(old + new for old, new in moved)))
+                number = str(transaction.state.head.id + 1)
+                transaction.append(Entry(number, JOIN, content=b"".join(old + new for old, new in moved)))
         return len(moved)
 
     def balance(self, unit: bytes) -> FilterState:
         """Return the charges of one unit alone. For the custodian only."""
-        with self.reading(checked=True) as found:
-            return found.state.balance(unit)
+        with self.reading(checked=True) as view:
+            return view.state.balance(unit)
 
     def unit_balances(self) -> list[tuple[FilterState, int]]:
         """Return the distinct balances of units, each with the number of units. For the custodian only."""
-        with self.reading(checked=True) as found:
-            return found.state.unit_balances()
+        with self.reading(checked=True) as view:
+            return view.state.unit_balances()
 
     # Questions
 
@@ -268,16 +270,16 @@ class LogLedger(Log[Units]):
         # A command line may contain invalid bytes, which must not prevent a question.
         kept = asked.encode(errors="replace").decode() if asked is not None and self._grant.log_questions else None
         kept = None if kept is None else kept.replace("\0", "\N{REPLACEMENT CHARACTER}")
-        with self.writing() as found:
-            if self._began(found, question):
+        with self.writing() as transaction:
+            if self._began(transaction, question):
                 raise LedgerError(f"A question with the id {question} already began. Ask again under a new id.")
             about = {"algorithm": algorithm, "text": kept, "private": private}
-            found.append(Entry(question, BEGIN, content=_json(about)))
+            transaction.append(Entry(question, BEGIN, content=_json(about)))
 
     def began(self, question: str) -> bool:
         """Return whether a question with this id began."""
-        with self.reading() as found:
-            return self._began(found, question)
+        with self.reading() as view:
+            return self._began(view, question)
 
     def finish(self, question: str, stopped: str) -> None:
         """Record the reason for the end of a question.
@@ -285,15 +287,15 @@ class LogLedger(Log[Units]):
         Raises:
             LedgerError: if no question with this id began, or if the ledger cannot be written.
         """
-        with self.writing() as found:
-            if not self._began(found, question):
+        with self.writing() as transaction:
+            if not self._began(transaction, question):
                 raise LedgerError(f"No question with the id {question} began. Begin the question first.")
-            found.append(Entry(question, FINISH, found.head.id + 1, content=stopped.encode()))
+            transaction.append(Entry(question, FINISH, transaction.head.id + 1, content=stopped.encode()))
 
     def questions(self) -> list[QuestionRecord]:
         """Return all questions in the order of their arrival, with their payments."""
-        with self.reading(checked=True) as found:
-            return list_records(chain.read(found.connection), self.budget)
+        with self.reading(checked=True) as view:
+            return list_records(chain.read(view.connection), self.budget)
 
     def spent_at_most(self, questions: Collection[str] | None = None, *, wait: bool = False) -> Spending:
         """Return an upper bound on a unit's payments for `questions` (ids), or for all questions. It is public.
@@ -304,19 +306,19 @@ class LogLedger(Log[Units]):
         Raises:
             LedgerError: if one of `questions` is in a log that was closed. Its cost is in that of all questions alone.
         """
-        with self.writing(durable=False) if wait else self.reading() as found:
+        with self.writing(durable=False) if wait else self.reading() as view:
             if questions is None:
-                return found.state.spent_at_most()
+                return view.state.spent_at_most()
             for question in questions:
-                self._check_not_past(found, question)
-            costs = Costs(chain.rows_of(found.connection, questions))
+                self._check_not_past(view, question)
+            costs = Costs(chain.rows_of(view.connection, questions))
             sums = (costs.spent(question) or Spending.nothing() for question in costs.questions())
             return sum(sums, Spending.nothing())
 
     def questions_of(self, unit: bytes) -> frozenset[str]:
         """Return the ids of the questions that charged one unit alone. For the custodian only."""
-        with self.reading(checked=True) as found:
-            names, rows = found.state.names_of(unit), chain.read(found.connection)
+        with self.reading(checked=True) as view:
+            names, rows = view.state.names_of(unit), chain.read(view.connection)
             paid = (row for row in rows if row.kind == RESERVE and row.content)
             return frozenset(row.question for row in paid if np.isin(payers_of(row.content), names).any())
 
@@ -325,22 +327,22 @@ class LogLedger(Log[Units]):
 
         The closing of a log carries open parts on with their payers. Their questions are in no row of the new log.
         """
-        with self.reading(checked=True) as found:
-            names = found.state.names_of(unit)
-            payers = ((question, held.payers) for (question, _), held in found.state.open.items())
+        with self.reading(checked=True) as view:
+            names = view.state.names_of(unit)
+            payers = ((question, held.payers) for (question, _), held in view.state.open.items())
             opened = {question for question, paying in payers if paying is not None and np.isin(paying, names).any()}
             return bool(names[0] != UNKNOWN), frozenset(opened)
 
     def count_corpora(self) -> int:
         """Return the number of synthetic corpora that were paid for."""
-        with self.reading(checked=True) as found:
-            return found.state.corpora + len(list_corpora(chain.read(found.connection), self.budget))
+        with self.reading(checked=True) as view:
+            return view.state.corpora + len(list_corpora(chain.read(view.connection), self.budget))
 
     def start(self) -> LogStart:
         """Return since when this log has who took part in what, and what is known of the closed logs before."""
-        with self.reading(checked=True) as found:
-            tables = tuple(chain.list_closed(found.connection))
-            return LogStart(time_of(chain.first(found.connection)), *found.state.earlier, tables)
+        with self.reading(checked=True) as view:
+            tables = tuple(chain.list_closed(view.connection))
+            return LogStart(time_of(chain.first(view.connection)), *view.state.earlier, tables)
 
     # Copies and closing
 
@@ -351,8 +353,8 @@ class LogLedger(Log[Units]):
             LedgerError: if a file exists at `path`, if it cannot be written, or if the ledger is out of reach.
         """
         file, simulation = SqliteFile(path), replace(self._grant, simulation=True).pack()
-        with self.reading(checked=True) as found:  # the first row has the mark, so all hashes are other ones
-            file.make(lambda target: chain.copy(target, self._rows(found.connection), simulation))
+        with self.reading(checked=True) as view:  # the first row has the mark, so all hashes are other ones
+            file.make(lambda target: chain.copy(target, self._rows(view.connection), simulation))
         return LogLedger(file)
 
     def _rows(self, connection: Connection) -> Iterator[LogRow]:
@@ -376,14 +378,14 @@ class LogLedger(Log[Units]):
             LedgerError: if the ledger or the file cannot be written. Nothing was changed, unless the disk failed at the
                 end: then the file of `keep` stays, and has what the log had.
         """
-        with self.writing() as found:
-            found.appended = True  # an error from here on throws the state away
+        with self.writing() as transaction:
+            transaction.appended = True  # an error from here on throws the state away
             self.replay.drop_snapshot()  # it names the payers of parts that were open when it was written
-            rows = partial(self._rows, found.connection)
+            rows = partial(self._rows, transaction.connection)
             if isinstance(keep, Path):
                 SqliteFile(keep).make(lambda target: chain.copy(target, rows()), rights=0o600)
             try:
-                self._continue(found, rows, keep=keep is True)
+                self._continue(transaction, rows, keep=keep is True)
             except BaseException:
                 if isinstance(keep, Path):
                     keep.unlink()  # nothing was closed
@@ -392,11 +394,11 @@ class LogLedger(Log[Units]):
 
     def _continue(self, found: Transaction[Units], rows: Callable[[], Iterator[LogRow]], *, keep: bool) -> None:
         """Put a new log with the state in the place of the log."""
-        records, made = list_records(rows(), self.budget), list_corpora(rows(), self.budget)
+        records, corpora = list_records(rows(), self.budget), list_corpora(rows(), self.budget)
         header, content = found.state.close(
             (row.question for row in rows() if row.kind in (BEGIN, CHARGE, RESERVE)),
             answered=sum(record.stopped is not None for record in records),
-            corpora=len(made) + sum(record.algorithm == EXPORT for record in records),
+            corpora=len(corpora) + sum(record.algorithm == EXPORT for record in records),
         )
         head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep)
         chain.append(found.connection, head, Entry("", CARRY, content=arrays.pack(header, content)))
@@ -508,12 +510,12 @@ def list_records(rows: Iterable[LogRow], budget: Budget) -> list[QuestionRecord]
 
 def list_corpora(rows: Iterable[LogRow], budget: Budget) -> list[Corpus]:
     """Return the synthetic corpora that were paid for, the oldest first."""
-    costs, asked = Costs(), set[str]()
+    costs, of_questions = Costs(), set[str]()
     times, mechanisms = dict[str, str](), defaultdict[str, list[str]](list)
     for row in rows:
         costs.add(row)
         if row.kind == BEGIN:
-            asked.add(row.question)
+            of_questions.add(row.question)
         elif row.kind == CHARGE:
             times.setdefault(row.question, time_of(row))
             mechanisms[row.question].append(_parsed(row)["mechanism"])
@@ -522,7 +524,7 @@ def list_corpora(rows: Iterable[LogRow], budget: Budget) -> list[Corpus]:
     return [
         Corpus(name, budget.spent(spent), times.get(name, ""), tuple(dict.fromkeys(mechanisms[name])))
         for name in costs.questions()
-        if name not in asked and (spent := costs.spent(name)) is not None
+        if name not in of_questions and (spent := costs.spent(name)) is not None
     ]
 
 

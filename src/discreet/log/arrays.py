@@ -41,8 +41,8 @@ def unpack(content: bytearray | mmap.mmap) -> tuple[dict[str, Any], list[NDArray
     place, arrays = _padded(start + size), list[NDArray[Any]]()
     for kind, shape in about["arrays"]:
         count = int(np.prod(shape))
-        found = np.frombuffer(content, dtype=kind, count=count, offset=place) if count else np.empty(0, dtype=kind)
-        arrays.append(found.reshape(shape))
+        array = np.frombuffer(content, dtype=kind, count=count, offset=place) if count else np.empty(0, dtype=kind)
+        arrays.append(array.reshape(shape))
         place = _padded(place + count * np.dtype(kind).itemsize)
     return about["header"], arrays
 
@@ -58,9 +58,9 @@ def save(path: Path, header: dict[str, Any], arrays: Arrays) -> tuple[int, ...] 
             with os.fdopen(file, "wb") as written:
                 for piece in _pieces(header, arrays):
                     written.write(piece)
-            made = identity(Path(name))
+            file_identity = identity(Path(name))
             os.replace(name, path)
-            return made
+            return file_identity
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
@@ -70,10 +70,10 @@ def save(path: Path, header: dict[str, Any], arrays: Arrays) -> tuple[int, ...] 
 def identity(path: Path) -> tuple[int, ...] | None:
     """Return what tells one file at `path` from another one; None if there is none."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def load(path: Path) -> tuple[dict[str, Any], list[NDArray[Any]]] | None:

@@ -230,10 +230,10 @@ def read(connection: Connection, head: Head | None = None) -> Iterator[LogRow]:
         LedgerError: if a row is missing, or was changed.
     """
     start, before = (0, None) if head is None else (head.id, head.before)
-    known = head
+    start_row = head
     while rows := _READ.run(connection, {"start": start}).fetchall():
         for row in map(LogRow._make, rows):
-            if known is not None and (row.id, row.hash) != known[:2]:
+            if start_row is not None and (row.id, row.hash) != start_row[:2]:
                 raise ReplacedError
             if before is None:
                 before = before_first(row)
@@ -241,10 +241,10 @@ def read(connection: Connection, head: Head | None = None) -> Iterator[LogRow]:
                 raise LedgerError(CORRUPT)
             if row.hash != hash_of(row, before):
                 raise LedgerError(CORRUPT)
-            if known is None:
+            if start_row is None:
                 yield row
-            start, before, known = row.id + 1, row.hash, None
-    if known is not None:
+            start, before, start_row = row.id + 1, row.hash, None
+    if start_row is not None:
         raise ReplacedError
     if before is None:
         raise LedgerError(CORRUPT)
@@ -267,10 +267,10 @@ def first(connection: Connection) -> LogRow:
     Raises:
         LedgerError: if it is missing, or was changed.
     """
-    found = _FIRST.run(connection, {}).fetchone()
-    if found is None:
+    result = _FIRST.run(connection, {}).fetchone()
+    if result is None:
         raise LedgerError(CORRUPT)
-    row = LogRow._make(found)
+    row = LogRow._make(result)
     if row.hash != hash_of(row, before_first(row)):
         raise LedgerError(CORRUPT)
     return row
@@ -284,14 +284,14 @@ def rows_of(connection: Connection, questions: Collection[str]) -> Iterator[LogR
 
 def find(connection: Connection, question: str, kind: str, part: int = 0) -> LogRow | None:
     """Return the row with this question, kind and part, found by the index; None if there is none."""
-    found = _ONE.run(connection, {"question": question, "kind": kind, "part": part}).fetchone()
-    return None if found is None else LogRow._make(found)
+    row = _ONE.run(connection, {"question": question, "kind": kind, "part": part}).fetchone()
+    return None if row is None else LogRow._make(row)
 
 
 def hash_at(connection: Connection, number: int) -> bytes | None:
     """Return the hash of the row with this number; None if there is none."""
-    found = _HASH.run(connection, {"id": number}).fetchone()
-    return None if found is None else bytes(found[0])
+    row = _HASH.run(connection, {"id": number}).fetchone()
+    return None if row is None else bytes(row[0])
 
 
 def list_closed(connection: Connection) -> list[str]:

@@ -105,8 +105,8 @@ class PostgresSchema:
     def is_made(self) -> bool:
         """Return whether the schema is there."""
         with self.reading() as connection:
-            known = text("select to_regclass(:table)")
-            return connection.execute(known, {"table": f"{self.name}.format"}).scalar() is not None
+            statement = text("select to_regclass(:table)")
+            return connection.execute(statement, {"table": f"{self.name}.format"}).scalar() is not None
 
     def check_open(self) -> int:
         """Check that the schema is there and has this format. Return the size of its log in bytes.
@@ -123,9 +123,9 @@ class PostgresSchema:
 
     def others(self) -> int:
         """Return the number of other connections to this schema, of any machine, as far as the role may see them."""
-        found = "select count(*) from pg_stat_activity where application_name = :name and pid <> pg_backend_pid()"
+        statement = "select count(*) from pg_stat_activity where application_name = :name and pid <> pg_backend_pid()"
         with self.reading() as connection:
-            return int(connection.execute(text(found), {"name": self.name}).scalar() or 0)
+            return int(connection.execute(text(statement), {"name": self.name}).scalar() or 0)
 
     def explained(self) -> AbstractContextManager[None]:
         """Convert errors of the database to a `LedgerError` with a remedy."""
@@ -152,14 +152,14 @@ class PostgresSchema:
 
 def _address(url: str, name: str) -> URL:
     try:
-        found = make_url(url)
+        address = make_url(url)
     except (ArgumentError, ValueError):
-        found = None
-    if found is None or found.get_backend_name() != "postgresql":
+        address = None
+    if address is None or address.get_backend_name() != "postgresql":
         raise UsageError("The ledger URL is invalid. Expected: postgresql://user@host/database.")
-    found = found.set(drivername="postgresql+psycopg")
+    address = address.set(drivername="postgresql+psycopg")
     given = LINK | {"application_name": name}  # by which `others` finds it
-    return found.update_query_dict({option: value for option, value in given.items() if option not in found.query})
+    return address.update_query_dict({option: value for option, value in given.items() if option not in address.query})
 
 
 def _make_engine(url: URL) -> Engine:

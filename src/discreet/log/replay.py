@@ -135,20 +135,22 @@ class LogReplay(Generic[S]):
             LedgerError: if a row is missing or was changed, or if the snapshot differs from the log.
         """
         path = self._snapshot if large else None
-        trusted, found = (None, None) if path is None else (arrays.identity(path), _load(path))
+        trusted, snapshot = (None, None) if path is None else (arrays.identity(path), _load(path))
         state, compared = None, False
         for row in read(connection):
             state = self._start(row) if state is None else _apply(state, row)
             # A snapshot of a row that a power cut undid is of no use, and of no harm.
-            if found is not None and state.head == _head_of(found):
+            if snapshot is not None and state.head == _head_of(snapshot):
                 compared = True
-                if not _equal(found, _labelled(state)):
+                if not _equal(snapshot, _labelled(state)):
                     raise LedgerError(
                         f"The snapshot {path} differs from the ledger at row {row.id}. Nothing was charged or "
                         f"released. Delete it; it is only a cache: rm {path}"
                     )
         assert state is not None  # a log has a first row
-        if path is not None and (found is None or not compared or state.head.id >= _head_of(found).id + SNAPSHOT_AFTER):
+        if path is not None and (
+            snapshot is None or not compared or state.head.id >= _head_of(snapshot).id + SNAPSHOT_AFTER
+        ):
             trusted = arrays.save(path, *_labelled(state))
         with self.lock:
             # The state of the snapshot may be mapped from a file; that of the check is the log's own.
@@ -165,8 +167,8 @@ class LogReplay(Generic[S]):
         Raises:
             LedgerError: if the check ended, and the log is not sound, or could not be checked.
         """
-        known = self._state is not None or (self._snapshot is not None and self._snapshot.exists())
-        if self.late is not None and (checked or not known or not self.late.is_alive()):
+        has_state = self._state is not None or (self._snapshot is not None and self._snapshot.exists())
+        if self.late is not None and (checked or not has_state or not self.late.is_alive()):
             self.late.wait()
 
     def _advance(self, connection: Connection, state: S | None) -> S:
@@ -190,12 +192,12 @@ class LogReplay(Generic[S]):
             checking or (self._trusted and self._trusted == arrays.identity(self._snapshot))
         ):
             return None
-        if (found := _load(self._snapshot)) is None:
+        if (snapshot := _load(self._snapshot)) is None:
             return None
         state = self._start(first(connection))
         try:
-            state.unpack(found[0]["state"], found[1])
-            state.head = _head_of(found)
+            state.unpack(snapshot[0]["state"], snapshot[1])
+            state.head = _head_of(snapshot)
         except (KeyError, TypeError, ValueError, IndexError):
             return None
         return state
@@ -250,8 +252,8 @@ def _apply(state: S, row: LogRow) -> S:
 
 def _load(path: Path) -> tuple[dict[str, Any], Arrays] | None:
     """Return the snapshot at `path`; None if there is none of this form."""
-    found = arrays.load(path)
-    return found if found is not None and found[0].get("form") == _FORM else None
+    snapshot = arrays.load(path)
+    return snapshot if snapshot is not None and snapshot[0].get("form") == _FORM else None
 
 
 def _labelled(state: State) -> tuple[dict[str, Any], Arrays]:
@@ -348,25 +350,25 @@ class Log(Generic[S]):
             LedgerError: if it is older than the counter, or another copy. Nothing was written.
         """
         self.replay.wait()
-        found: Transaction[S] | None = None
+        transaction: Transaction[S] | None = None
         try:
             with self.place.writing(durable=durable) as connection, self.replay.caught_up(connection) as state:
-                found = Transaction(connection, state)
+                transaction = Transaction(connection, state)
                 if durable and self.counter is not None:
                     # Under the lock, all rows that the counter may name are committed.
-                    self.counter.check(self.counter.known(), found)
-                yield found
+                    self.counter.check(self.counter.known(), transaction)
+                yield transaction
         except BaseException:
-            if found is not None and found.appended:
+            if transaction is not None and transaction.appended:
                 self.replay.forget()
             raise
-        if durable and found.appended:
-            self._note(found.head)
+        if durable and transaction.appended:
+            self._note(transaction.head)
 
     def reached(self) -> "Reached":
         """Return the state of the log as numbers that only grow."""
-        with self.reading() as found:
-            return found.state.reached
+        with self.reading() as view:
+            return view.state.reached
 
     def note(self) -> None:
         """Write the state of the log, read back from its rows, to its counter."""
@@ -383,9 +385,9 @@ class Log(Generic[S]):
         Raises:
             LedgerError: if the log is older than the counter, or another copy.
         """
-        known = counter.known()  # first: another process may write meanwhile, and the log is then ahead
-        with self.reading() as found:
-            counter.check(known, found)
+        noted = counter.known()  # first: another process may write meanwhile, and the log is then ahead
+        with self.reading() as view:
+            counter.check(noted, view)
         self.counter = counter
 
     def _check(self, *, large: bool) -> None:
@@ -445,13 +447,13 @@ class Counter:
         if self.path is None:
             return None
         try:
-            found = json.loads(self.path.read_text(encoding="ascii"))
-            known = Reached(found["questions"], found["payments"], found["row"], found["hash"])
-            sound = type(known.hash) is str and len(bytes.fromhex(known.hash)) == 32
+            fields = json.loads(self.path.read_text(encoding="ascii"))
+            reached = Reached(fields["questions"], fields["payments"], fields["row"], fields["hash"])
+            sound = type(reached.hash) is str and len(bytes.fromhex(reached.hash)) == 32
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
-        numbers = known.questions, known.payments, known.row
-        return known if sound and all(type(number) is int and number >= 0 for number in numbers) else None
+        numbers = reached.questions, reached.payments, reached.row
+        return reached if sound and all(type(number) is int and number >= 0 for number in numbers) else None
 
     def known(self) -> list[Reached]:
         """Return what is known of the log: what this process noted, and what the file has."""
@@ -531,10 +533,10 @@ _held: list[LogReplay[Any]] = []
 
 def _before_fork() -> None:
     """Wait for checks, and until no thread has a state: a child has no thread that could finish it."""
-    for replay in (known := members(_REPLAYS)):
+    for replay in (replays := members(_REPLAYS)):
         if replay.late is not None:
             replay.late.join()
-    for replay in known:
+    for replay in replays:
         replay.lock.acquire()
         _held.append(replay)
 

@@ -148,11 +148,11 @@ def make_log(path: Path, fill: Callable[[Connection], object]) -> None:
     """Make the file of a log that `fill` writes, in a folder that is held. It is made aside, and then renamed."""
     aside = path.with_name(f"{path.name}.new")
     aside.unlink(missing_ok=True)
-    made = SqliteFile(aside)
+    file = SqliteFile(aside)
     try:
-        made.make(fill, RIGHTS)
+        file.make(fill, RIGHTS)
     finally:
-        made.engine.dispose()
+        file.engine.dispose()
     os.replace(aside, path)
 
 
@@ -163,10 +163,10 @@ def check_file(database: sqlite3.Connection) -> None:
         LedgerError: if it is no log.
         VaultVersionError: if it has another format.
     """
-    found = int(database.execute("pragma user_version").fetchone()[0])
-    if found < 1:  # the file was emptied, or its creation was interrupted
+    version = int(database.execute("pragma user_version").fetchone()[0])
+    if version < 1:  # the file was emptied, or its creation was interrupted
         raise LedgerError(CORRUPT)
-    check_format("The ledger", found)
+    check_format("The ledger", version)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -213,7 +213,7 @@ def _make_file(path: Path, rights: int) -> None:
 
 def _make_engine(path: Path) -> Engine:
     files = str(path), str(_wal_of(path))
-    made = pool(
+    engine = pool(
         create_engine(
             "sqlite://",
             creator=lambda: connect(path),
@@ -223,16 +223,16 @@ def _make_engine(path: Path) -> Engine:
         )
     )
 
-    @event.listens_for(made, "connect")
+    @event.listens_for(engine, "connect")
     def connected(database: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
         record.info.update(new=True, files=_files(files))
 
-    @event.listens_for(made, "checkout")
+    @event.listens_for(engine, "checkout")
     def taken(database: sqlite3.Connection, record: ConnectionPoolEntry, _: object) -> None:
         if not record.info.pop("new", False) and record.info["files"] != (_files(files) or "not kept"):
             raise DisconnectionError  # the file was removed or replaced by a copy: connect again
 
-    return made
+    return engine
 
 
 def _opened(path: Path, how: str) -> sqlite3.Connection:
@@ -246,7 +246,7 @@ def _opened(path: Path, how: str) -> sqlite3.Connection:
 def _files(paths: tuple[str, str]) -> tuple[tuple[int, int], ...]:
     """Return the identities of the file and its write-ahead log; none without it, when a connection may miss writes."""
     try:
-        return tuple((found.st_dev, found.st_ino) for found in map(os.stat, paths))
+        return tuple((status.st_dev, status.st_ino) for status in map(os.stat, paths))
     except OSError:
         return ()
 

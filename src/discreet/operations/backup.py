@@ -62,8 +62,8 @@ def back_up(vault: Path, out: Path, state: Path | None = None) -> BackedUp:
     settings = read_config(vault)
     archive = out.name.endswith(ARCHIVES)
     check_new(out, vault, archive)
-    with beside(out, ".backup-") as made:
-        copy, run_left_out = made / VAULT, (vault / RUN).exists()
+    with beside(out, ".backup-") as folder:
+        copy, run_left_out = folder / VAULT, (vault / RUN).exists()
         with stage("Copying the files"):
             copy_files(vault, copy, settings)
         if read_config(vault) != settings:
@@ -75,7 +75,7 @@ def back_up(vault: Path, out: Path, state: Path | None = None) -> BackedUp:
             )
         if state is not None:
             with stage("Copying the server's state"):
-                copy_state(state, made / SERVER)
+                copy_state(state, folder / SERVER)
         far = Reached(0, 0) if settings.ledger else checked_file(copy / LEDGER).reached
         kept = "postgresql" if settings.ledger else "file"
         at, files = utc_now().isoformat(timespec="seconds"), digests(copy)
@@ -88,14 +88,14 @@ def back_up(vault: Path, out: Path, state: Path | None = None) -> BackedUp:
             far.payments,
             files,
             readings_left_out=any(Readings(vault / name).complete for name in FOLDERS),
-            server=digests(made / SERVER),
+            server=digests(folder / SERVER),
         )
-        manifest.write(made)
-        sync(made)
+        manifest.write(folder)
+        sync(folder)
         if archive:
-            _pack(made, out)
+            _pack(folder, out)
         else:
-            os.replace(made, out)
+            os.replace(folder, out)
     size = sum(path.stat().st_size for path in ([out] if archive else out.rglob("*")))
     return BackedUp(out, manifest, size, run_left_out)
 
@@ -125,11 +125,11 @@ def beside(target: Path, prefix: str) -> Iterator[Path]:
         StoreError: if the folder cannot be made or written.
     """
     try:
-        made = Path(tempfile.mkdtemp(dir=target.parent, prefix=prefix))
+        folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=prefix))
         try:
-            yield made
+            yield folder
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise StoreError(
             f"{target} cannot be written: {error.strerror}. Free disk space, or choose another path."

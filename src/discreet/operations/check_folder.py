@@ -130,12 +130,12 @@ def check_origin(folder: Path) -> Iterator[Finding]:
     remedy = f"{_SHARED if _shares_ledger(folder) else _ONE_COPY} {_RECORD}"
     try:
         about = json.loads(note.read_text(encoding="utf-8"))
-        when, made, forced = str(about["restored"]), str(about["backup_made"]), bool(about["forced"])
+        when, backup_time, forced = str(about["restored"]), str(about["backup_made"]), bool(about["forced"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         yield warning("origin", f"{RESTORED} is damaged: the vault was restored from a backup.", remedy)
         return
     lost = " An older ledger was accepted: it lacks all charges after the backup." if forced else ""
-    yield warning("origin", f"The vault was restored on {when} from a backup of {made}.{lost}", remedy)
+    yield warning("origin", f"The vault was restored on {when} from a backup of {backup_time}.{lost}", remedy)
 
 
 def _shares_ledger(folder: Path) -> bool:

@@ -72,12 +72,12 @@ def look_at(folder: Path, settings: VaultConfig) -> Seen:
         LedgerError: if the ledger is missing, corrupt or out of reach.
         VaultVersionError: if the ledger has another format or other orders.
     """
-    known = Counter(folder / COUNTER).read()  # first, since others may pay meanwhile
+    counted = Counter(folder / COUNTER).read()  # first, since others may pay meanwhile
     with reading(folder, settings) as connection:
         state = LogReplay(Units).check(connection)
         latest = connection.execute(text("select max(time) from log where kind = :kind"), {"kind": BEGIN}).scalar()
-        found = None if known is None else hash_at(connection, known.row)
-        is_other = known is not None and found is not None and found.hex() != known.hash
+        hash_there = None if counted is None else hash_at(connection, counted.row)
+        is_other = counted is not None and hash_there is not None and hash_there.hex() != counted.hash
     moment = "" if latest is None else datetime.fromtimestamp(latest, UTC).isoformat(timespec="seconds")
     return Seen(state.grant.budget, state.reached, moment, is_other)
 

@@ -54,11 +54,11 @@ def _settled(server: PostgresDatabase) -> Finding:
 
 
 def _vectors(server: PostgresDatabase, dimension: int, settings: VaultConfig) -> Finding:
-    made = getattr(EMBEDDERS.get(settings.embedder), "dimension", dimension)
-    if made != dimension:
+    expected_dimension = getattr(EMBEDDERS.get(settings.embedder), "dimension", dimension)
+    if expected_dimension != dimension:
         return problem(
             "vectors",
-            f"The store has vectors of dimension {dimension}; the vault's embedder has dimension {made}.",
+            f"The store has vectors of dimension {dimension}; the vault's embedder has dimension {expected_dimension}.",
             "Restore vault.json and the database from backups of one time.",
         )
     lacking = server.rows("select count(*) from chunk full join vector using (id) where chunk.id is null or v is null")
@@ -68,8 +68,8 @@ def _vectors(server: PostgresDatabase, dimension: int, settings: VaultConfig) ->
 
 
 def _logged(server: PostgresDatabase) -> Finding:
-    found = dict(server.rows("select name, setting from pg_settings where name = any(%s)", [list(_LOGGED)]))
-    wrong = [name for name, quiet in _LOGGED.items() if found.get(name, quiet) != quiet]
+    settings_of = dict(server.rows("select name, setting from pg_settings where name = any(%s)", [list(_LOGGED)]))
+    wrong = [name for name, quiet in _LOGGED.items() if settings_of.get(name, quiet) != quiet]
     if wrong:
         return warning(
             "server's log",
@@ -81,8 +81,8 @@ def _logged(server: PostgresDatabase) -> Finding:
 
 def _in_the_open(server: PostgresDatabase) -> Iterator[Finding]:
     far = "select ssl, inet_client_addr() <<= any('{127.0.0.0/8,::1/128}'::inet[]) from pg_stat_ssl "
-    found = server.rows(f"{far} where pid = pg_backend_pid()")
-    if found and found[0] == (False, False):  # a socket has no address
+    rows = server.rows(f"{far} where pid = pg_backend_pid()")
+    if rows and rows[0] == (False, False):  # a socket has no address
         yield warning(
             "connection",
             "The connection to the database is not encrypted, and documents cross the network.",

@@ -40,9 +40,9 @@ def check_store(folder: Path, settings: VaultConfig) -> Iterator[Finding]:
         return
     try:
         with explained(), looking(store / TEXTS) as database:
-            found = list(look_at_tables(database))
-            yield from found
-            if not any(one.level == "problem" for one in found):
+            problems = list(look_at_tables(database))
+            yield from problems
+            if not any(one.level == "problem" for one in problems):
                 dimension, rows = database.execute("select dimension, rows from store").fetchone()
                 yield _vectors(store, dimension, rows, settings)
     except StoreError as error:
@@ -58,8 +58,8 @@ def unreadable(store: Path, error: StoreError) -> Finding:
 
 def look_at_tables(database: sqlite3.Connection) -> Iterator[Finding]:
     """Check the file of texts: it is whole, has this format, and no bytes of erased documents."""
-    found = [str(row[0]) for row in database.execute("pragma integrity_check(1)")]
-    if found != ["ok"]:
+    defects = [str(row[0]) for row in database.execute("pragma integrity_check(1)")]
+    if defects != ["ok"]:
         yield problem("store", "SQLite reports that the file of texts is damaged.", _AGAIN)
         return
     version, due = database.execute("select version, due from store").fetchone() or (None, None)
@@ -78,15 +78,15 @@ def look_at_tables(database: sqlite3.Connection) -> Iterator[Finding]:
 def _vectors(store: Path, dimension: object, rows: object, settings: VaultConfig) -> Finding:
     if not (isinstance(dimension, int) and isinstance(rows, int)):
         return problem("vectors", "The store does not state the dimension of its vectors.", _AGAIN)
-    made = getattr(EMBEDDERS.get(settings.embedder), "dimension", dimension)
-    if made != dimension:
+    expected_dimension = getattr(EMBEDDERS.get(settings.embedder), "dimension", dimension)
+    if expected_dimension != dimension:
         return problem(
             "vectors",
-            f"The store has vectors of dimension {dimension}; the vault's embedder has dimension {made}.",
+            f"The store has vectors of dimension {dimension}; the vault's embedder has dimension {expected_dimension}.",
             "Restore vault.json and the store from one backup.",
         )
     for path, size in VectorFile(store / VECTORS, dimension).sizes.items():
-        found = path.stat().st_size if path.exists() else 0
-        if found < rows * size:
-            return problem("vectors", f"{path.name} has {found:,} bytes; its texts need {rows * size:,}.", _AGAIN)
+        bytes_there = path.stat().st_size if path.exists() else 0
+        if bytes_there < rows * size:
+            return problem("vectors", f"{path.name} has {bytes_there:,} bytes; its texts need {rows * size:,}.", _AGAIN)
     return sound("vectors", "The file of vectors has a vector for each text.")

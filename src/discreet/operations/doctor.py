@@ -69,32 +69,32 @@ def examine_model(name: str) -> list[Finding]:
     """
     if is_plugin_model(name):
         raise UsageError(f"'{name}' is opened by an engine or a plug-in, which decides how it runs. Give a folder.")
-    found = [_here("weights", models.language_model(name))]
-    if found[0].level == "problem":
-        return found
+    findings = [_here("weights", models.language_model(name))]
+    if findings[0].level == "problem":
+        return findings
     model = outline_model(name)
     config = model.config
     if obstacle := numerics.find_obstacle(config):
-        return [*found, problem("type", f"{config.model_type}: {obstacle}.", "Take another model.")]
+        return [*findings, problem("type", f"{config.model_type}: {obstacle}.", "Take another model.")]
     doubt, window = numerics.find_doubt(config), numerics.find_window(config)
-    found.append(
+    findings.append(
         warning("type", f"{config.model_type}: {doubt}.", "The first question of each shape takes five times as long.")
         if doubt
         else sound("type", f"{config.model_type}: it is tested, and needs no check of its rows at each shape.")
     )
     windows = f", of which some layers see the last {window:,}" if window else ""
-    found.append(
+    findings.append(
         sound("context", f"A prompt and its answer have at most {numerics.find_context(config):,} tokens{windows}.")
     )
     for device in ("cpu", "cuda"):
         slow = find_slowness(model, device)
         where = "On a processor" if device == "cpu" else "On a GPU"
-        found.append(
+        findings.append(
             warning(device, f"{where} it runs slowly: {slow}.", "See docs/models.md, 'On a GPU'.")
             if slow
             else sound(device, f"{where} it runs fast.")
         )
-    return found
+    return findings
 
 
 def _key_and_store(folder: Path, settings: VaultConfig) -> list[Finding]:
@@ -104,20 +104,20 @@ def _key_and_store(folder: Path, settings: VaultConfig) -> list[Finding]:
 
 def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> list[Finding]:
     """Return the findings of a check. A check that fails is a finding, too."""
-    found = list[Finding]()
+    findings = list[Finding]()
     try:
         for one in check():
-            found.append(one)
+            findings.append(one)
     except (DiscreetError, OSError, sqlite3.Error, UnicodeDecodeError) as error:
         why = str(error) if isinstance(error, DiscreetError) else getattr(error, "strerror", None)
-        found.append(
+        findings.append(
             problem(
                 name,
                 f"The check failed: {why or type(error).__name__}",
                 "Check the permissions of the vault's files, and the disk.",
             )
         )
-    return found
+    return findings
 
 
 def _models(settings: VaultConfig) -> Iterator[Finding]:
@@ -169,9 +169,9 @@ def check_copy(folder: Path) -> list[Finding]:
         StoreError, VaultVersionError: if the settings of the copy cannot be read.
     """
     settings = read_config(folder)
-    found = [] if settings.ledger else _guarded("ledger", lambda: check_ledger(folder, settings, utc_now()))
-    found += _key_and_store(folder, settings)
-    return [one for one in found if one.level == "problem"]
+    findings = [] if settings.ledger else _guarded("ledger", lambda: check_ledger(folder, settings, utc_now()))
+    findings += _key_and_store(folder, settings)
+    return [one for one in findings if one.level == "problem"]
 
 
 def refuse(found: list[Finding], what: str) -> None:

@@ -41,4 +41,4 @@ def problem(check: str, what: str, remedy: str) -> Finding:
 
 def problems(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that must be repaired."""
-    return [found for found in findings if found.level == "problem"]
+    return [finding for finding in findings if finding.level == "problem"]

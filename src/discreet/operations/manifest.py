@@ -72,12 +72,14 @@ def read_manifest(folder: Path) -> Manifest:
             "version of discreet that made it: docs/reference.md names it."
         )
     try:
-        found = Manifest(**content)
-        wanted = dict(found.files) | {f"{SERVER}/{name}": one for name, one in found.server.items()}
-        sound = all(isinstance(value, str) for value in (found.made, found.vault, found.ledger, *wanted.values()))
+        manifest = Manifest(**content)
+        wanted = dict(manifest.files) | {f"{SERVER}/{name}": one for name, one in manifest.server.items()}
+        sound = all(
+            isinstance(value, str) for value in (manifest.made, manifest.vault, manifest.ledger, *wanted.values())
+        )
     except (TypeError, ValueError) as error:
         raise BadData(f"The backup's {MANIFEST} is damaged. Use another backup.") from error
-    parts = [folder / VAULT, *([folder / SERVER] if found.server else [])]
+    parts = [folder / VAULT, *([folder / SERVER] if manifest.server else [])]
     links = [path for part in parts for path in (part, *part.rglob("*")) if path.is_symlink()]
     if links:
         raise BadData(f"The backup has a symbolic link, {links[0].name}. Backups have none. Use another backup.")
@@ -86,26 +88,26 @@ def read_manifest(folder: Path) -> Manifest:
     if not sound or wrong or there.keys() != wanted.keys():
         which = f": {', '.join(wrong[:3])}" if wrong else ""
         raise BadData(f"The backup is damaged or was changed{which}. Use another backup.")
-    return found
+    return manifest
 
 
 def digests(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file by its name within `folder`."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    found = {}
+    by_name = {}
     with stage("Computing digests of the files, in bytes", size_of(folder)) as done:
         for path in files:
-            found[path.relative_to(folder).as_posix()] = _digest_of(path, done)
-    return found
+            by_name[path.relative_to(folder).as_posix()] = _digest_of(path, done)
+    return by_name
 
 
 def _digest_of(path: Path, done: Advance) -> str:
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
             while block := file.read(_BLOCK):
-                made.update(block)
+                digest.update(block)
                 done(len(block))
     except OSError:
         return ""
-    return made.hexdigest()
+    return digest.hexdigest()

@@ -35,10 +35,10 @@ class Here:
 
     def digest(self) -> str:
         """Return the SHA-256 of the weights; of their digests if there are several files; "" if there is none."""
-        found = [_sha256(file) for file in self.files]
-        if len(found) < 2:
-            return found[0] if found else ""
-        return hashlib.sha256("".join(found).encode()).hexdigest()
+        digests = [_sha256(file) for file in self.files]
+        if len(digests) < 2:
+            return digests[0] if digests else ""
+        return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def language_model(name: str) -> Here:
@@ -68,31 +68,31 @@ def embedder(name: str) -> Here:
 
 def versions(names: Sequence[str]) -> dict[str, str]:
     """Return the versions of packages; "not installed" for a missing one."""
-    found = {}
+    by_name = {}
     for name in names:
         try:
-            found[name] = version(name)
+            by_name[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            by_name[name] = "not installed"
+    return by_name
 
 
 def _packaged(name: str, package: str, file: str, bring: str) -> Here:
     """Return the state of a packaged model. The package is not imported, because that takes seconds."""
     spec = importlib.util.find_spec(package)
     folders = (spec.submodule_search_locations or []) if spec else []
-    found = tuple(path for folder in folders for path in sorted(Path(folder).rglob(file)) if path.stat().st_size)
-    return Here(name, found) if found else Here(name, (), f"the package {package} with its weights: missing", bring)
+    files = tuple(path for folder in folders for path in sorted(Path(folder).rglob(file)) if path.stat().st_size)
+    return Here(name, files) if files else Here(name, (), f"the package {package} with its weights: missing", bring)
 
 
 def _folder_or_hub(name: str) -> Here:
     folder = Path(name).expanduser()
     if folder.is_dir():
-        found = _weights(folder)
-        there = {"config.json": (folder / "config.json").is_file(), "model.safetensors": bool(found)}
+        weights = _weights(folder)
+        there = {"config.json": (folder / "config.json").is_file(), "model.safetensors": bool(weights)}
         lacking = ", ".join(what for what, is_there in there.items() if not is_there)
         return Here(
-            name, found, lacking and f"its folder has no {lacking}", lacking and "Copy all files of the model there."
+            name, weights, lacking and f"its folder has no {lacking}", lacking and "Copy all files of the model there."
         )
     if name.startswith(("/", "./", "../", "~")):
         return Here(name, (), "no such folder", "Copy the model to this folder.")

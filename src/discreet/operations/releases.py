@@ -73,7 +73,7 @@ def _erasures_in_database(settings: VaultConfig) -> list[Erasure]:
 
 
 def _erasures(database: sqlite3.Connection) -> list[Erasure]:
-    found = database.execute("select time, documents, unit from tombstone order by time").fetchall()
-    if not all((type(time), type(documents), type(key)) == (str, int, bytes) for time, documents, key in found):
+    rows = database.execute("select time, documents, unit from tombstone order by time").fetchall()
+    if not all((type(time), type(documents), type(key)) == (str, int, bytes) for time, documents, key in rows):
         raise StoreError("The list of erasures is damaged. Restore the vault from a backup.")
-    return [Erasure(*row) for row in found]
+    return [Erasure(*row) for row in rows]

@@ -57,10 +57,10 @@ def restore(backup: Path, target: Path, *, expect: int | None = None, force: boo
         StoreError: if the disk is full, or if a part of the backup has problems.
     """
     _check_free(target)
-    with beside(target, ".restore-") as made:
+    with beside(target, ".restore-") as folder:
         with stage("Unpacking the backup"):
-            _unpack(backup, made)
-        manifest, copy, state = read_manifest(made), made / VAULT, None
+            _unpack(backup, folder)
+        manifest, copy, state = read_manifest(folder), folder / VAULT, None
         if manifest.server:
             _check_free(state := target.with_name(f"{target.name}.server"))
         settings = read_config(copy)
@@ -85,9 +85,9 @@ def restore(backup: Path, target: Path, *, expect: int | None = None, force: boo
         sync(copy)
         os.replace(copy, target)
         if state is not None:
-            _own(made / SERVER)
-            sync(made / SERVER)
-            os.replace(made / SERVER, state)
+            _own(folder / SERVER)
+            sync(folder / SERVER)
+            os.replace(folder / SERVER, state)
     return Restored(target, manifest, lost, other, erased, state)
 
 
@@ -150,13 +150,13 @@ def _same(folder: Path, digest: str) -> bool:
 
 def _known(copy: Path, other: Path | None, expect: int | None) -> list[Reached]:
     """Return the known states of the ledger: by the backup's counter, the original vault, and the custodian."""
-    known = [Counter(folder / COUNTER).read() for folder in (copy, other) if folder is not None]
+    counters = [Counter(folder / COUNTER).read() for folder in (copy, other) if folder is not None]
     if other is not None:
         with suppress(DiscreetError):  # the original may be damaged, which is a reason to restore
-            known.append(look_at(other, read_config(other)).reached)
+            counters.append(look_at(other, read_config(other)).reached)
     if expect is not None:
-        known.append(Reached(expect, 0))
-    return [one for one in known if one is not None]
+        counters.append(Reached(expect, 0))
+    return [one for one in counters if one is not None]
 
 
 def _erased_since(copy: Path, other: Path) -> int | None:

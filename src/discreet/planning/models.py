@@ -54,17 +54,17 @@ def check_parts(model: str, embedder: str, *, download: bool = False, command: s
         MissingPart: if a package is not installed.
         UnknownName, UsageError: if neither the path nor the hub has such a model, or if a download is needed first.
     """
-    plugin, known = is_plugin_model(model), (PACKAGED, *find_names(MODELS))
+    plugin, names = is_plugin_model(model), (PACKAGED, *find_names(MODELS))
     if is_engine_name(model):
         check_engine_name(model)
     if not plugin:
-        check_spelling("language model", model, known)
+        check_spelling("language model", model, names)
     plugged = find_names(PLUGGED_EMBEDDERS)
     pair = pair_of(embedder) if embedder.startswith(EncoderPair.PREFIX) else ()
     for one in pair or (embedder,):
         check_spelling("embedder", one, [*EMBEDDERS, *plugged])
     if not plugin:  # a plug-in reports its missing parts itself when it is opened
-        _check_model(model, (*known, *ENGINE_NAMES), download, command)
+        _check_model(model, (*names, *ENGINE_NAMES), download, command)
     if embedder in EMBEDDERS:
         if embedder != "hashing":
             _check_installed(("torch", "transformers"), "The packaged MiniLM needs torch and transformers", "local")
@@ -141,10 +141,10 @@ def _fetch(kind: str, name: str) -> None:
             f"The {kind} '{name}' cannot be downloaded: HF_HUB_OFFLINE is set. Unset HF_HUB_OFFLINE, or give a folder."
         )
     try:
-        found = hub.HfApi().model_info(name, timeout=TIMEOUT)
-        safe = any(one.rfilename.endswith(".safetensors") for one in found.siblings or ())
-        wanted = [*_READ, *([] if safe else ["pytorch_model*.bin"])]
-        hub.snapshot_download(name, revision=found.sha, etag_timeout=TIMEOUT, allow_patterns=wanted)
+        info = hub.HfApi().model_info(name, timeout=TIMEOUT)
+        safe = any(one.rfilename.endswith(".safetensors") for one in info.siblings or ())
+        patterns = [*_READ, *([] if safe else ["pytorch_model*.bin"])]
+        hub.snapshot_download(name, revision=info.sha, etag_timeout=TIMEOUT, allow_patterns=patterns)
     except RepositoryNotFoundError:
         raise UsageError(f"The hub has no public {kind} '{name}'. Check the spelling.") from None
     except (OSError, HfHubHTTPError, ValueError, RuntimeError) as error:

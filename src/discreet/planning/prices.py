@@ -105,8 +105,8 @@ def chance(voters: VoterEnsemble, rounds: RoundBudget, votes: int) -> float | No
 
 def agreement(voters: VoterEnsemble, rounds: RoundBudget, wanted: float) -> int | None:
     """Return how many voters must agree for a release with probability `wanted`; None if all are too few."""
-    found = (votes for votes in range(1, voters.voters + 1) if (chance(voters, rounds, votes) or 0.0) >= wanted)
-    return next(found, None)
+    enough = (votes for votes in range(1, voters.voters + 1) if (chance(voters, rounds, votes) or 0.0) >= wanted)
+    return next(enough, None)
 
 
 def shared(algorithm: PrivateRAG, budget: Budget, uses: int) -> tuple[VoterEnsemble, RoundBudget]:
@@ -144,10 +144,10 @@ def smallest(works: Callable[[float], bool], high: float) -> float:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if works(middle) else (middle, high)
     step = 10.0 ** (math.floor(math.log10(high)) - 2)
-    found = math.ceil(low / step) * step
-    while not works(found):
-        found += step
-    return float(f"{found:.10g}")
+    multiple = math.ceil(low / step) * step
+    while not works(multiple):
+        multiple += step
+    return float(f"{multiple:.10g}")
 
 
 def check_askable(path: Path, settings: VaultConfig, algorithm: Algorithm, budget: Budget) -> None:

@@ -83,11 +83,11 @@ def open_questions_left(budget: Budget, paid: Spending) -> int:
 def bought(cap: Budget, grant: Budget) -> dict[str, int]:
     """Return how many questions of each kind alone a cap pays for, at their default prices under a grant."""
     usual = usual_charge("unit", grant)
-    found = {} if usual is None else {"open question": times(cap, usual)}
+    numbers = {} if usual is None else {"open question": times(cap, usual)}
     for name, kind in {"count": Count(), "list": ListValues(attribute="symptom")}.items():
         with suppress(UsageError):
-            found[name] = times(cap, kind.plan(grant, 0).max_cost)
-    return found
+            numbers[name] = times(cap, kind.plan(grant, 0).max_cost)
+    return numbers
 
 
 @lru_cache(256)

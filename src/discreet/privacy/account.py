@@ -77,11 +77,11 @@ class PayingUnits:
             count: the public number of members to return.
         """
         unable = self._unable
-        found = unseal(
+        nearest_units = unseal(
             find(count + len(unable)),
             lambda members: [member for member in members if member.key not in unable][:count],
         )
-        return Private(found, REPLACE_ONE)
+        return Private(nearest_units, REPLACE_ONE)
 
 
 class Account(Protocol):

@@ -488,8 +488,8 @@ def check_affordable(budget: Budget, spent: Spending, epsilon: float, most: Call
         return budget.admits(spent + cost(less))
 
     # The order for a price depends on the price, so a lower price may cost more. Lower it until it fits.
-    found = round(largest_step(fits, STEP, epsilon) / STEP)
-    steps = (step / 100 for step in range(found, found - 100, -1))
+    affordable = round(largest_step(fits, STEP, epsilon) / STEP)
+    steps = (step / 100 for step in range(affordable, affordable - 100, -1))
     left, fit = budget.left(spent), next((less for less in steps if less > 0 and fits(less)), 0.0)
     if fit and cost(fit) == Spending.nothing():
         fit = 0.0

@@ -305,10 +305,10 @@ class CeilingReached(BudgetExhausted):
 
 def exhausted(budget: Budget, spent: Spending, total: Spending) -> BudgetExhausted:
     """Return the error for a charge that would raise `spent` to `total`."""
-    left, asked = budget.left(spent), budget.spent(total) - budget.spent(spent)
+    left, price = budget.left(spent), budget.spent(total) - budget.spent(spent)
     return BudgetExhausted(
-        f"The budget cannot pay: epsilon {asked:.4g} was asked, {left:.4g} of {budget.epsilon:.4g} is left.",
-        asked=asked,
+        f"The budget cannot pay: epsilon {price:.4g} was asked, {left:.4g} of {budget.epsilon:.4g} is left.",
+        asked=price,
         left=left,
     )
 

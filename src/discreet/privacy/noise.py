@@ -138,16 +138,16 @@ class InsecureSeededNoise:
     def gaussians(self, scale: float, count: int) -> Whole:
         """Return discrete Gaussian noise, by the same rejection for all draws at once."""
         wide, success = math.floor(scale) + 1, -math.expm1(-1 / (math.floor(scale) + 1))
-        found = np.zeros(count, dtype=np.int64)
+        draws = np.zeros(count, dtype=np.int64)
         open_ = np.arange(count)
         while len(open_):
             first, second = self._generator.geometric(success, size=(2, len(open_)))
             drawn = first - second
             off = (np.abs(drawn) - scale**2 / wide) / scale
             kept = self._generator.random(len(open_)) < np.exp(-(off**2) / 2)
-            found[open_[kept]] = drawn[kept]
+            draws[open_[kept]] = drawn[kept]
             open_ = open_[~kept]
-        return found
+        return draws
 
     def normals(self, rows: int, columns: int) -> NDArray[np.float64]:
         """Return standard normal numbers, shape (rows, columns), for artificial data and attacks, not for privacy."""
@@ -186,12 +186,12 @@ class InsecureSeededNoise:
 def sample(among: Sequence[T], count: int, noise: Noise) -> list[T]:
     """Return `count` elements, uniformly at random and in random order (Fisher and Yates)."""
     moved: dict[int, int] = {}
-    found = []
+    draws = []
     for step in range(count):
         index = step + noise.below(len(among) - step)
-        found.append(among[moved.get(index, index)])
+        draws.append(among[moved.get(index, index)])
         moved[index] = moved.get(step, step)
-    return found
+    return draws
 
 
 def gaussians_in_calls(noise: Noise, scale: float, size: int, needed: int) -> list[int]:
@@ -200,8 +200,8 @@ def gaussians_in_calls(noise: Noise, scale: float, size: int, needed: int) -> li
     So their time does not follow `needed`. What is left over is thrown away.
     """
     drawn = [noise.gaussians(scale, size) for _ in range(max(1, math.ceil(needed / size)))]
-    found: list[int] = np.concatenate(drawn)[:needed].tolist()
-    return found
+    draws: list[int] = np.concatenate(drawn)[:needed].tolist()
+    return draws
 
 
 @cache

@@ -273,11 +273,11 @@ def partition_by_cluster(
 
     def split(shares: Sequence[S]) -> list[list[S]]:
         kept = remember({name(share): list(dict.fromkeys(clusters_of(share)))[:overlap] for share in shares})
-        found: list[list[S]] = [[] for _ in range(count)]
+        clusters: list[list[S]] = [[] for _ in range(count)]
         for share in shares:
             for cluster in kept.get(name(share), []):
-                found[cluster].append(share)
-        return found
+                clusters[cluster].append(share)
+        return clusters
 
     return [Private(shares, ADD_REMOVE_ONE) for shares in unseal(units, split)]
 

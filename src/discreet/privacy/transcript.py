@@ -71,8 +71,8 @@ class Transcript:
         curve = self._above("curve", limit.curve - common.curve)
         pure = self._above("pure", limit.pure - common.pure)
         failed = self._above("failures", limit.failures - common.failures)
-        known = [one for one in (curve, pure) if one is not None]  # of who cannot pay, both are too large
-        return None if failed is None or not known else failed + min(known)
+        bounds = [one for one in (curve, pure) if one is not None]  # of who cannot pay, both are too large
+        return None if failed is None or not bounds else failed + min(bounds)
 
     def _above(self, name: str, room: int) -> int | None:
         """Return how many units at most paid more than `room`; None if it may be any number."""
@@ -87,10 +87,10 @@ class Transcript:
         least = step * (room // step + 1) - sum(price * times for payers, price, times in prices if payers is None)
         if least <= 0:
             return None
-        known = sorted((payers, price * times) for payers, price, times in prices if payers is not None)
-        below, beyond = 0, sum(price for _, price in known)
+        payments = sorted((payers, price * times) for payers, price, times in prices if payers is not None)
+        below, beyond = 0, sum(price for _, price in payments)
         # The largest m with m * least <= the sum of price * min(payers, m), which is concave, and straight in between.
-        for payers, price in known:
+        for payers, price in payments:
             if beyond < least and below // (least - beyond) < payers:
                 break
             below, beyond = below + payers * price, beyond - price

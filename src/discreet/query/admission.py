@@ -113,12 +113,12 @@ def _would_fit(algorithm: Algorithm, budget: Budget, spent: Spending, vocabulary
     if not fits(STEP):
         return 0.0
     most = min(_given_epsilon(algorithm) or budget.epsilon, budget.epsilon)
-    found = largest_step(fits, STEP, most)
+    largest = largest_step(fits, STEP, most)
     try:
-        with_epsilon(algorithm, found).plan(budget, vocabulary)
+        with_epsilon(algorithm, largest).plan(budget, vocabulary)
     except UsageError:
         return 0.0
-    return found
+    return largest
 
 
 # --- checks before any payment ----------------------------------------------------------------------------------------
@@ -148,9 +148,9 @@ def check_plan(algorithm: Algorithm, plan: Plan | None) -> None:
         UsageError: if it plans a cost and charges nothing, or charges units and plans no cost.
     """
     if algorithm.spec.private and (plan is None) is not (algorithm.spec.payment is Payment.NOTHING):
-        found = "plans no cost" if plan is None else "plans a cost"
+        problem = "plans no cost" if plan is None else "plans a cost"
         raise UsageError(
-            f"'{algorithm.name}' {found}, and declares that it charges {algorithm.spec.payment}. Make `plan` and "
+            f"'{algorithm.name}' {problem}, and declares that it charges {algorithm.spec.payment}. Make `plan` and "
             "`spec` agree. Nothing was charged."
         )
 

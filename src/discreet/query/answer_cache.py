@@ -186,9 +186,9 @@ class AnswerCache:
 
     def as_it_is(self) -> "AnswerCache":
         """Return the releases up to now, for reading: what is added later is not in them."""
-        found = AnswerCache(self._path, self._embedder)
-        found._read, found._fixed = self._look(), True
-        return found
+        cache = AnswerCache(self._path, self._embedder)
+        cache._read, cache._fixed = self._look(), True
+        return cache
 
     def add(self, released: Released) -> None:
         """Keep a release, durably. An answer is kept with its question's vector, which is then not computed again."""
@@ -220,12 +220,12 @@ class AnswerCache:
             more: returns it from what was made before and from the releases since then; `make` from all if None.
         """
         read = self._look()
-        number, made = read.made.get(make, (-1, None))
+        number, kept_value = read.made.get(make, (-1, None))
         if number != len(read.releases):
-            made = more(made, read.releases[number:]) if more and number >= 0 else make(list(read.releases))
-            read.made[make] = len(read.releases), made
-        found: T = made
-        return found
+            kept_value = more(kept_value, read.releases[number:]) if more and number >= 0 else make(list(read.releases))
+            read.made[make] = len(read.releases), kept_value
+        value: T = kept_value
+        return value
 
     def same(self, question: str, choices: Sequence[str] = (), way: str = "") -> Released | None:
         """Return the latest answer to the same question. Ignore case, punctuation and words without meaning.
@@ -235,9 +235,9 @@ class AnswerCache:
         """
         wanted, chosen = essence(question), sorted(choices)
         alike = self._look().asked.get(wanted, ()) if wanted else ()
-        found = [one for one in reversed(alike) if sorted(one.choices) == chosen]
-        answers = (one for one in found if one.is_answer)
-        nothings = (one for one in found if not one.is_answer and one.way == way)
+        same_choices = [one for one in reversed(alike) if sorted(one.choices) == chosen]
+        answers = (one for one in same_choices if one.is_answer)
+        nothings = (one for one in same_choices if not one.is_answer and one.way == way)
         return next(answers, None) or next(nothings, None)
 
     def apart(self, parts: Sequence[str]) -> Released | None:
@@ -249,18 +249,18 @@ class AnswerCache:
 
         "No answer" helps no other question, and is left out. With `others`, answers to the same question are left out.
         """
-        asked = self._look().asked.items()
-        same = (alike for words, alike in asked if not (others and words == essence(question)))
+        by_words = self._look().asked.items()
+        same = (alike for words, alike in by_words if not (others and words == essence(question)))
         texts = ([one for one in alike if one.is_answer and not one.table] for alike in same)
         latest = (alike[-1] for alike in texts if alike)
-        found = [(one, vector) for one in latest if (vector := self._vector(one)) is not None]
-        if not found:
+        with_vectors = [(one, vector) for one in latest if (vector := self._vector(one)) is not None]
+        if not with_vectors:
             return []
-        known = [one for one, _ in found]
-        vectors = np.array([vector for _, vector in found], dtype=np.float32)
+        releases = [one for one, _ in with_vectors]
+        vectors = np.array([vector for _, vector in with_vectors], dtype=np.float32)
         likeness = vectors @ embed_questions(self._embedder, [question])[0]
         order = [int(place) for place in np.argsort(-likeness, kind="stable")]
-        return [known[place] for place in order if likeness[place] >= similarity][:count]
+        return [releases[place] for place in order if likeness[place] >= similarity][:count]
 
     def _look(self) -> _Read:
         """Return what the file has: of one that has grown, what was added is read, and no more."""
@@ -279,15 +279,15 @@ class AnswerCache:
         return self._read
 
     def _read_on(self, file: BinaryIO, state: tuple[int, ...]) -> _Read:
-        found = self._read.copy() if self._read.is_start_of(file, state) else _Read()
-        file.seek(found.end)
+        content = self._read.copy() if self._read.is_start_of(file, state) else _Read()
+        file.seek(content.end)
         text = file.read()
         start = text.rfind(b"\n") + 1
         if _parsed(text[start:].decode(errors="replace")) is None:
             text = text[:start]  # another process may be writing the rest
-        found.add(text)
-        found.state = state
-        return found
+        content.add(text)
+        content.state = state
+        return content
 
     def _vector(self, released: Released) -> NDArray[np.float16] | None:
         """Return the vector of a release's question; None if it is missing or damaged."""
@@ -335,8 +335,8 @@ def flight(question: str, choices: Sequence[str], secret: bytes) -> bytes:
         choices: the public choices of its answer, in any order.
         secret: the key of the vault.
     """
-    asked = json.dumps([essence(question), sorted(choices)]).encode(errors="surrogatepass")
-    return blake2b(b"discreet flight " + asked, key=secret[:64], digest_size=16).digest()
+    content = json.dumps([essence(question), sorted(choices)]).encode(errors="surrogatepass")
+    return blake2b(b"discreet flight " + content, key=secret[:64], digest_size=16).digest()
 
 
 @contextmanager
@@ -384,8 +384,8 @@ class ReleaseEntry:
 
 def list_releases(history: AnswerCache, kind: str = "") -> list[ReleaseEntry]:
     """Return the releases of a vault in their order of time; of one kind, if it is given."""
-    found = map(_entry, history.all())
-    return [one for one in found if kind in ("", one.kind)]
+    entries = map(_entry, history.all())
+    return [one for one in entries if kind in ("", one.kind)]
 
 
 def _entry(released: Released) -> ReleaseEntry:

@@ -58,10 +58,10 @@ def matches(answer: str, acceptable: Iterable[str]) -> bool:
 
 def _parse(path: Path, number: int, line: str, answered: bool) -> KnownQuestion:
     try:
-        found = _QUESTION.validate_python({"id": str(number)} | value_of(line))
-        if answered and not found.answers:
+        question = _QUESTION.validate_python({"id": str(number)} | value_of(line))
+        if answered and not question.answers:
             raise ValueError
-        return found
+        return question
     except (ValueError, TypeError):
         expected = '{"question": "...", "answers": ["..."]}' if answered else '{"question": "..."}'
         raise BadData(

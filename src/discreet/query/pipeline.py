@@ -223,13 +223,13 @@ class QueryPipeline:
         model = (model or parts.model) if algorithm.spec.needs_model else NO_MODEL
         question = normalize_question(question)
         unit = parts.settings.unit_field
-        asked = algorithm
-        known = recall.find_released(history, question, algorithm) if history else None
-        if known is None and isinstance(algorithm, Statistic):
+        planned = algorithm
+        released = recall.find_released(history, question, algorithm) if history else None
+        if released is None and isinstance(algorithm, Statistic):
             algorithm = self._under_schema(algorithm)
-            known = recall.find_released(history, question, algorithm) if history else None
-        if known:
-            return recall.repeat_answer(known, unit)
+            released = recall.find_released(history, question, algorithm) if history else None
+        if released:
+            return recall.repeat_answer(released, unit)
         related = history.related(question, recall.RELATED, recall.ALIKE) if history else []
         plan = algorithm.plan((ledger or parts.ledger).budget, model.vocabulary_size)
         ceiling = plan.ceiling if plan else Budget(1.0, parts.settings.delta)
@@ -245,7 +245,7 @@ class QueryPipeline:
             secrets.token_hex(8), query, algorithm, ceiling, by_unit, unit, noise, self._assumed(algorithm)
         )
         answered = execution.answer(self._corpus(algorithm), model, ledger)
-        return recall.keep_answer(history, question, algorithm, answered, asked) if history else answered
+        return recall.keep_answer(history, question, algorithm, answered, planned) if history else answered
 
     def read_texts(self, question: str, texts: PublicTexts, reader: RAG) -> Answer:
         """Answer from public texts, for free."""
@@ -264,8 +264,8 @@ class QueryPipeline:
     @property
     def odometer(self) -> admission.Odometer:
         """The most that the questions to these parts may have cost any one unit: public."""
-        ledger, asked = self._parts.ledger, frozenset(self._parts.asked)
-        return admission.Odometer(ledger.budget, ledger.spent_at_most(asked), len(asked))
+        ledger, question_ids = self._parts.ledger, frozenset(self._parts.asked)
+        return admission.Odometer(ledger.budget, ledger.spent_at_most(question_ids), len(question_ids))
 
     @property
     def left(self) -> float | None:
@@ -286,12 +286,12 @@ class QueryPipeline:
         algorithm = with_choices(algorithm, question)
         admission.require_opt_in(algorithm, options.not_private)
         check_askable(parts.path, parts.settings, algorithm, parts.ledger.budget)
-        asked = self._planned(Prepared(question, algorithm, None, options))
-        if isinstance(algorithm, Statistic) and self._known(asked) is not None:
-            return asked  # what was paid is given, although nothing is read any more, or under another schema
+        prepared = self._planned(Prepared(question, algorithm, None, options))
+        if isinstance(algorithm, Statistic) and self._known(prepared) is not None:
+            return prepared  # what was paid is given, although nothing is read any more, or under another schema
         check_known(algorithm, parts.asked_settings, read=parts.readings.complete)
         found = self._under_schema(algorithm)
-        return asked if found == algorithm else self._planned(replace(asked, algorithm=found, asked=algorithm))
+        return prepared if found == algorithm else self._planned(replace(prepared, algorithm=found, asked=algorithm))
 
     def _planned(self, request: Prepared) -> Prepared:
         """Return a request with its plan, if the plan is sound."""
@@ -312,13 +312,13 @@ class QueryPipeline:
 
     def has_released(self, question: str, algorithm: Algorithm) -> bool:
         """Return whether the answer to a question was released before, under any schema: public."""
-        asked = self._planned(Prepared(normalize_question(question), algorithm, None, AskOptions()))
-        return self._known(asked) is not None
+        prepared = self._planned(Prepared(normalize_question(question), algorithm, None, AskOptions()))
+        return self._known(prepared) is not None
 
     def _recall(self, request: Prepared) -> Answer | None:
         """Return the earlier answer to this question, if it may be used and has all required parts."""
-        known = self._known(request)
-        return recall.repeat_answer(known, self._parts.settings.unit_field) if known else None
+        released = self._known(request)
+        return recall.repeat_answer(released, self._parts.settings.unit_field) if released else None
 
     def _known(self, request: Prepared) -> Released | None:
         """Return the release that answers a question: in its own words, or with the attribute of the schema."""
@@ -358,13 +358,13 @@ class QueryPipeline:
         model = parts.model if algorithm.spec.needs_model else NO_MODEL
         check_ready(model)
         check_question(algorithm, request.question, model)
-        asked = algorithm
+        with_proposals = algorithm
         if request.options.propose is not None and Input.PROPOSALS in algorithm.spec.inputs:
-            found = propose(request.question, request.options.propose, before, algorithm, model)
-            asked = propose_answers(algorithm, found)
+            proposals = propose(request.question, request.options.propose, before, algorithm, model)
+            with_proposals = propose_answers(algorithm, proposals)
         number, assumed = request.options.id or uuid.uuid4().hex, self._assumed(algorithm)
         unable = self._unable(request.plan)
-        execution = Execution(number, query, asked, ceiling, by_unit, unit, assumed=assumed)
+        execution = Execution(number, query, with_proposals, ceiling, by_unit, unit, assumed=assumed)
         parts.ledger.begin(execution.id, algorithm.name, request.question, private=algorithm.spec.private)
         parts.asked.append(execution.id)
         answered = execution.answer(self._corpus(algorithm), model, parts.ledger)
@@ -417,8 +417,8 @@ class QueryPipeline:
 
 def _understood(request: Prepared) -> str:
     """Return how the question was understood, before the schema named its attribute: public. "" without rules."""
-    asked = request.asked or request.algorithm
-    return str(request_of_statistic(asked)) if isinstance(asked, Statistic) else ""
+    algorithm = request.asked or request.algorithm
+    return str(request_of_statistic(algorithm)) if isinstance(algorithm, Statistic) else ""
 
 
 def _query(question: str, algorithm: Algorithm, public: str) -> Query:

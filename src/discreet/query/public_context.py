@@ -71,11 +71,11 @@ class PublicContext:
         pieces = _pieces(content, path)
         if len(pieces) > MOST_TEXTS:
             raise BadData(f"{path} holds {len(pieces):,} texts; a vault's public corpus has at most {MOST_TEXTS:,}.")
-        found = PublicTexts(pieces, self._embedder, digest_of(content))
+        texts = PublicTexts(pieces, self._embedder, digest_of(content))
         if self._store is not None and not force:
-            _refuse_documents(found, self._store, path)
+            _refuse_documents(texts, self._store, path)
         packed = BytesIO()
-        np.savez(packed, vectors=found.vectors, digest=np.array(found.digest))
+        np.savez(packed, vectors=texts.vectors, digest=np.array(texts.digest))
         # The copy is written last: vectors of another copy are computed again, and a whole copy is always valid.
         try:
             replace_file(self._folder / _VECTORS, packed.getvalue())
@@ -84,8 +84,8 @@ class PublicContext:
             raise StoreError(
                 f"The corpus could not be copied into {self._folder}: {error.strerror}. The earlier corpus stays."
             ) from error
-        self._texts, self._read = found, self._there()
-        return found
+        self._texts, self._read = texts, self._there()
+        return texts
 
     def remove(self) -> bool:
         """Remove the public corpus; return whether there was one.

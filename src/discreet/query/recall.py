@@ -39,13 +39,13 @@ def find_released(history: AnswerCache, question: str, algorithm: Algorithm) -> 
     A statistic is the same if its parts are, in other words of the question, too. Or it follows from other ones.
     """
     if isinstance(algorithm, Statistic):
-        found = history.apart(algorithm.set_apart) or releases_of(history).answer(question, algorithm)
-        if found is not None:
-            return found
-    known = history.same(question, tell_apart(algorithm), fingerprint(algorithm))
-    if known is None or not known.is_answer:
-        return known
-    return known if known.shares or not algorithm.spec.counts_choices else None
+        derived = history.apart(algorithm.set_apart) or releases_of(history).answer(question, algorithm)
+        if derived is not None:
+            return derived
+    same = history.same(question, tell_apart(algorithm), fingerprint(algorithm))
+    if same is None or not same.is_answer:
+        return same
+    return same if same.shares or not algorithm.spec.counts_choices else None
 
 
 def fingerprint(algorithm: Algorithm) -> str:
@@ -116,10 +116,10 @@ def widen_answer(
         UsageError: if an earlier release has no counts.
     """
     own = _as_released(question, statistic, answer) if answer.counts else history.apart(statistic.set_apart)
-    found = (Releases([own]) if own else releases_of(history)).answer(question, statistic, sample)
-    if found is None:
+    widened = (Releases([own]) if own else releases_of(history)).answer(question, statistic, sample)
+    if widened is None:
         raise UsageError("This was released without its counts. Ask anew, and pay: --anew.")
-    return replace(answer, text=found.answer, table=found.table)
+    return replace(answer, text=widened.answer, table=widened.table)
 
 
 def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Released:
@@ -196,14 +196,14 @@ def check_sample(statistic: Algorithm, sample: LabelledSample) -> None:
     Raises:
         UsageError: if it does, or if no sample helps such a statistic.
     """
-    asked = asked_of(statistic) if isinstance(statistic, Statistic) else []
-    if not isinstance(statistic, Statistic) or not asked:
+    regions = asked_of(statistic) if isinstance(statistic, Statistic) else []
+    if not isinstance(statistic, Statistic) or not regions:
         raise UsageError(
             f"A labelled sample widens the intervals of counts, differences, shares and comparisons, not of a "
             f"'{statistic.name}'. Ask without --labelled."
         )
-    sums = [{number: 1} for number in range(len(asked))]
-    for _, said in _checked(statistic, asked, sums):
+    sums = [{number: 1} for number in range(len(regions))]
+    for _, said in _checked(statistic, regions, sums):
         sample.check(said)
 
 
@@ -235,17 +235,17 @@ class Releases:
 
     def answer(self, question: str, statistic: Statistic, sample: LabelledSample | None = None) -> Derived | None:
         """Return the answer to a statistic, or None; with a sample, its intervals cover what phrases get wrong, too."""
-        asked = asked_of(statistic)
-        sums = [self._sum(condition.facts()) for condition in asked]
-        found = [one for one in sums if one is not None]
-        if not asked or len(found) != len(sums):
+        regions = asked_of(statistic)
+        sums = [self._sum(condition.facts()) for condition in regions]
+        known_sums = [one for one in sums if one is not None]
+        if not regions or len(known_sums) != len(sums):
             return None
-        cells = sorted({cell for one in found for cell in one})
+        cells = sorted({cell for one in known_sums for cell in one})
         place = {cell: number for number, cell in enumerate(cells)}
-        weights = [{place[cell]: weight for cell, weight in one.items()} for one in found]
+        weights = [{place[cell]: weight for cell, weight in one.items()} for one in known_sums]
         counted = self._joined(cells)
         if sample is not None:
-            checked = {key: sample.check(said) for key, said in _checked(statistic, asked, weights)}
+            checked = {key: sample.check(said) for key, said in _checked(statistic, regions, weights)}
             counted = Widened(counted.counts, counted.deviations, counted.gaussian, counted.unable, checked)
         text, table = _say(statistic, counted, weights)
         if isinstance(statistic, counts.Share) and sample is None:
@@ -273,7 +273,7 @@ class Releases:
         An older release says less than it did: units may have been added since.
         """
         region = units.facts()
-        sums = [cells for known, cells in self._direct.items() if known <= region]
+        sums = [cells for direct, cells in self._direct.items() if direct <= region]
         newest = max((number for cells in sums for number, _ in cells), default=0)
         last = [list(cells) for cells in sums if any(number == newest for number, _ in cells)]
         ends = (self._joined(cells).figure("", "count", Reckon(list(range(len(cells))))).high for cells in last)
@@ -283,8 +283,8 @@ class Releases:
         """Return the sum of counts that is the number of units of a region: one release, or the least noise of two."""
         if region in self._direct:
             return self._direct[region]
-        found = [*self._rests(region), *self._unions(region), *self._eithers(region)]
-        return min(found, key=self._variance, default=None)
+        ways = [*self._rests(region), *self._unions(region), *self._eithers(region)]
+        return min(ways, key=self._variance, default=None)
 
     def _rests(self, region: Region) -> Iterable[Sum]:
         """Yield the units of a larger region without those of the rest of it."""
@@ -335,12 +335,12 @@ class Releases:
 
     def _joined(self, cells: list[Cell]) -> Counted:
         """Return counts of several releases as one. The noise of each is independent of the others."""
-        found = [(self._counted[number][1], cell) for number, cell in cells]
+        counted_cells = [(self._counted[number][1], cell) for number, cell in cells]
         unable = {number: self._counted[number][1].unable for number, _ in cells}.values()
         return Counted(
-            tuple(one.counts[cell] for one, cell in found),
-            tuple(one.deviations[cell] for one, cell in found),
-            tuple(one.laws[cell] for one, cell in found),
+            tuple(one.counts[cell] for one, cell in counted_cells),
+            tuple(one.deviations[cell] for one, cell in counted_cells),
+            tuple(one.laws[cell] for one, cell in counted_cells),
             None if None in unable else sum(filter(None, unable)),
         )
 
@@ -353,10 +353,10 @@ def _combines(of: Sequence[Released]) -> str:
 
 
 def _plus(one: Sum, other: Sum, sign: int) -> Sum:
-    found = dict(one)
+    total = dict(one)
     for cell, weight in other.items():
-        found[cell] = found.get(cell, 0) + sign * weight
-    return {cell: weight for cell, weight in found.items() if weight}
+        total[cell] = total.get(cell, 0) + sign * weight
+    return {cell: weight for cell, weight in total.items() if weight}
 
 
 _POOLED = (
@@ -447,14 +447,14 @@ def useless(question: str, text: str, released: Sequence[str] = (), choices: Seq
         released: the short answer or the keywords in it.
         choices: the public choices of the answer. A choice always has information.
     """
-    asked = words_of(question)
+    question_words = words_of(question)
     if choices:
         return ""
-    either = "or" in asked  # the answer to "A or B?" is a word of the question
+    either = "or" in question_words  # the answer to "A or B?" is a word of the question
     said = [words_of(one) for one in (text, *released)]
-    if asked and asked[0] in _YES_NO and any(_decides(words) for words in said):
+    if question_words and question_words[0] in _YES_NO and any(_decides(words) for words in said):
         return ""
-    forms = {form for word in asked for form in _forms(word)}
+    forms = {form for word in question_words for form in _forms(word)}
     empty = _EMPTY - _ALTERNATIVES if either else _EMPTY
     new = [word for words in said for word in words if not _forms(word) & empty]
     if not new:

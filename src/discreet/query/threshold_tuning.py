@@ -53,15 +53,15 @@ class Tuning:
         edges = self.bins.edges
         choice = ThresholdChoice.calibrated(self.epsilon / len(questions), len(edges), self.wanted, ADD_REMOVE_ONE)
         most = Spending.of(choice.cost(ADD_REMOVE_ONE))
-        found = []
+        thresholds = []
         with stage("Looking for a threshold, for each question", len(questions)) as done:
             for question in questions:
                 parts = enumerate(corpus.bins(question, edges))
                 members = together([part.map(partial(_in_bin, place)) for place, part in parts])
                 admitted, paid = account.admit(members, most)
-                found.append(edges[paid.release(choice, admitted.map(lambda member: member.value))])
+                thresholds.append(edges[paid.release(choice, admitted.map(lambda member: member.value))])
                 done(1)
-        return found
+        return thresholds
 
 
 def _in_bin(place: int, member: Found) -> Member[int]:

@@ -172,7 +172,7 @@ def read_mbox(data: bytes, options: ReadingOptions) -> Iterator[ExtractedText]:
     starts = [*_START.finditer(data)]
     if not starts:
         raise Unreadable(DAMAGED)
-    ends = [*(found.start() for found in starts[1:]), len(data)]
+    ends = [*(beginning.start() for beginning in starts[1:]), len(data)]
     for start, end in zip(starts, ends, strict=True):
         yield from read_eml(re.sub(rb"(?m)^>(>*From )", rb"\1", data[start.end() : end]), options)
 
@@ -215,20 +215,20 @@ def _read_part(part: EmailMessage, options: ReadingOptions) -> ExtractedText:
 def _repaired(part: EmailMessage) -> EmailMessage:
     """Return the parts of a mail by the boundary that its text has, or its text if it has none."""
     body = str(part.get_payload()).encode("utf-8", "surrogateescape")
-    found = _BOUNDARY.search(body.decode("utf-8", "surrogateescape"))
-    head = f'{part.get_content_type()}; boundary="{found[1]}"' if found else "text/plain"
+    boundary = _BOUNDARY.search(body.decode("utf-8", "surrogateescape"))
+    head = f'{part.get_content_type()}; boundary="{boundary[1]}"' if boundary else "text/plain"
     again = message_from_bytes(
         f"Content-Type: {head}\n\n".encode("utf-8", "surrogateescape") + body, policy=policy.default
     )
-    if isinstance(again, EmailMessage) and (again.is_multipart() or not found):
+    if isinstance(again, EmailMessage) and (again.is_multipart() or not boundary):
         return again
     raise Unreadable(DAMAGED)
 
 
 def _own_words(text: str) -> str:
     """Return what the sender wrote: without the lines of an earlier mail, and the line that introduces them."""
-    found = _FOLLOWS.search(text)
-    return _QUOTE.sub("", text[: found.start()] if found else text)
+    match = _FOLLOWS.search(text)
+    return _QUOTE.sub("", text[: match.start()] if match else text)
 
 
 def _header(mail: EmailMessage, name: str, options: ReadingOptions) -> str:
@@ -513,17 +513,17 @@ def _annotations(document: Any, page: Any) -> tuple[list[str], int]:
     """Return the notes and the filled fields of a page, and the number of files that are attached to it."""
     from pypdfium2 import raw
 
-    found, files = list[str](), 0
+    texts, files = list[str](), 0
     for number in range(raw.FPDFPage_GetAnnotCount(page)):
         note = raw.FPDFPage_GetAnnot(page, number)
         kind = raw.FPDFAnnot_GetSubtype(note)
         files += kind == raw.FPDF_ANNOT_FILEATTACHMENT
         if kind == raw.FPDF_ANNOT_WIDGET and document.formenv:
-            found.append(_pdf_field(document.formenv, note, raw))
+            texts.append(_pdf_field(document.formenv, note, raw))
         elif kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_WIDGET):
-            found.append(_string(raw.FPDFAnnot_GetStringValue, note, b"Contents").strip())
+            texts.append(_string(raw.FPDFAnnot_GetStringValue, note, b"Contents").strip())
         raw.FPDFPage_CloseAnnot(note)
-    return [*filter(None, found)], files
+    return [*filter(None, texts)], files
 
 
 def _pdf_field(form: Any, note: Any, raw: Any) -> str:
@@ -560,8 +560,8 @@ def _recognizer() -> Callable[[Any], str]:
     engine(cv2.putText(numpy.full((90, 400, 3), 255, numpy.uint8), "ready", (20, 60), 0, 2, (0, 0, 0), 3))
 
     def recognize(picture: Any) -> str:
-        found = engine(picture)
-        return _lines(found.boxes, found.txts) if found.txts else ""
+        result = engine(picture)
+        return _lines(result.boxes, result.txts) if result.txts else ""
 
     return recognize
 

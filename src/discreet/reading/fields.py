@@ -66,21 +66,21 @@ def read_date(text: str, form: str = "") -> str | None:
             return datetime.strptime(plain, form).date().isoformat()
         except ValueError:
             return None
-    if found := _YEAR_FIRST.fullmatch(plain):
-        return _day(found[1], found[3] or found[5], found[4] or found[6])
-    if found := _YEAR_LAST.fullmatch(plain):
-        first, mark, second, year = found.groups()
+    if match := _YEAR_FIRST.fullmatch(plain):
+        return _day(match[1], match[3] or match[5], match[4] or match[6])
+    if match := _YEAR_LAST.fullmatch(plain):
+        first, mark, second, year = match.groups()
         if mark == "." or int(first) > 12 or first == second:
             return _day(year, second, first)
         return _day(year, first, second) if int(second) > 12 else None
-    return next((_named(found) for form in _NAMED if (found := form.fullmatch(plain))), None)
+    return next((_named(match) for form in _NAMED if (match := form.fullmatch(plain))), None)
 
 
 def dates_in(text: str) -> Iterator[str]:
     """Yield the days that stand in a text in one of these forms."""
     plain = " ".join(text.split())
-    found = [day for form in _NAMED for one in form.finditer(plain) if (day := _named(one))]
-    yield from dict.fromkeys([*found, *(day for one in _IN_TEXT.findall(plain) if (day := _iso(one)))])
+    dates = [day for form in _NAMED for one in form.finditer(plain) if (day := _named(one))]
+    yield from dict.fromkeys([*dates, *(day for one in _IN_TEXT.findall(plain) if (day := _iso(one)))])
 
 
 def _iso(text: str) -> str | None:
@@ -161,18 +161,18 @@ def read_fields(
     Raises:
         Unreadable: if a value has another type than its field.
     """
-    found: dict[str, Value] = {}
+    fields: dict[str, Value] = {}
     for name, kind in declared.items():
         value = value_of(values, name)
         if is_empty(value) or (field_type(kind) != "category" and is_null(value)):
             continue
         try:
-            found[name] = _read(name, kind, value, date_form)
+            fields[name] = _read(name, kind, value, date_form)
         except Unreadable:
             if dropped is None:
                 raise
             dropped.append(name)
-    return found
+    return fields
 
 
 def _read(name: str, kind: str, value: object, date_form: str) -> Value:
@@ -181,10 +181,10 @@ def _read(name: str, kind: str, value: object, date_form: str) -> Value:
     if read is None:
         other = "; if its dates have one form, give it: --date-format %d/%m/%Y" if of == "date" else ""
         raise Unreadable(f"the field '{name}' is not {EXPECTED[of]}{other}")
-    if known := field_values(kind):
-        read = next((one for one in known if one.casefold() == str(read).casefold()), None)
+    if values := field_values(kind):
+        read = next((one for one in values if one.casefold() == str(read).casefold()), None)
         if read is None:
-            raise Unreadable(f"the field '{name}' is none of its declared values: {', '.join(known)}")
+            raise Unreadable(f"the field '{name}' is none of its declared values: {', '.join(values)}")
     return read
 
 
@@ -216,8 +216,8 @@ def value_of(values: Mapping[str, object], name: str) -> object:
     """
     if name in values or "." not in name:
         return values.get(name)
-    found = list(_parts(values, name.split(".")))
-    return found if len(found) > 1 else found[0] if found else None
+    parts = list(_parts(values, name.split(".")))
+    return parts if len(parts) > 1 else parts[0] if parts else None
 
 
 def _parts(value: object, names: Sequence[str]) -> Iterator[object]:

@@ -77,11 +77,11 @@ def find_files(paths: Sequence[Path | FoundFile]) -> Found:
         if isinstance(path, FoundFile):
             files.setdefault(os.path.abspath(path.path), path)
             continue
-        for found in _below(path) if _is_folder(path) else iter([_named(path, path.name)]):
-            if isinstance(found, BadRecord):
-                unread.setdefault(f"{found.where} {found.reason}", found)
+        for file in _below(path) if _is_folder(path) else iter([_named(path, path.name)]):
+            if isinstance(file, BadRecord):
+                unread.setdefault(f"{file.where} {file.reason}", file)
             else:
-                files.setdefault(os.path.abspath(found.path), found)
+                files.setdefault(os.path.abspath(file.path), file)
     _check_names(files.values())
     if paths and not files and all(bad.reason == UNKNOWN for bad in unread.values()):
         some = ", ".join(str(path) for path in paths[:3])
@@ -108,16 +108,16 @@ def _is_folder(path: Path) -> bool:
 
 def _below(folder: Path) -> Iterator[FoundFile | BadRecord]:
     closed: list[OSError] = []
-    found: list[Path] = []
+    paths: list[Path] = []
     for root, folders, names in os.walk(folder, onerror=closed.append):
         folders[:] = [name for name in folders if not _is_passed_over(name)]
-        found += (Path(root, name) for name in folders if Path(root, name).is_symlink())
-        found += (Path(root, name) for name in names if not _is_passed_over(name))
+        paths += (Path(root, name) for name in folders if Path(root, name).is_symlink())
+        paths += (Path(root, name) for name in names if not _is_passed_over(name))
     for error in closed:
         name = _printable(Path(error.filename).relative_to(folder).as_posix())
         yield BadRecord(name if name != "." else folder.name, f"cannot be opened ({error.strerror})")
     inside = folder.resolve()
-    for path in sorted(found):
+    for path in sorted(paths):
         source = path.relative_to(folder).as_posix()
         yield BadRecord(_printable(source), _OUTSIDE) if _leads_out(path, inside) else _named(path, source)
 
@@ -175,16 +175,16 @@ _SCANNED = "no text: it may be scanned. --ocr reads scanned pages"
 def read_document(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
     """Yield the text of a file that contains one, and the parts that cannot be read."""
     source, kind = file.source, kind_of(file.path)
-    (found,) = [_plain_text(file.path, options)] if kind in _PLAIN else sandbox.read(ExtractedText, file, options)
-    if found.text.strip():
-        read_by = f"{counted(found.recognized, 'scanned page')} read by OCR" if found.recognized else ""
-        written = told(found.encoding) or read_by
-        yield Record({**found.fields, "text": found.text}, source, source, whole=True, written=written)
+    (document,) = [_plain_text(file.path, options)] if kind in _PLAIN else sandbox.read(ExtractedText, file, options)
+    if document.text.strip():
+        read_by = f"{counted(document.recognized, 'scanned page')} read by OCR" if document.recognized else ""
+        written = told(document.encoding) or read_by
+        yield Record({**document.fields, "text": document.text}, source, source, whole=True, written=written)
     elif kind == "pdf":
         yield BadRecord(source, "no text, and OCR found none" if options.ocr else _SCANNED)
     else:
         yield NoText(source, "no text")
-    yield from _left_out(found, source, kind, options)
+    yield from _left_out(document, source, kind, options)
 
 
 def _plain_text(path: Path, options: ReadingOptions) -> ExtractedText:
@@ -203,11 +203,11 @@ def _plain_text(path: Path, options: ReadingOptions) -> ExtractedText:
 def read_mails(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) -> Records:
     """Yield the mails of a box, each with the fields of its header: `from` is the address of the sender."""
     source = file.source
-    for number, found in enumerate(sandbox.read(ExtractedText, file, options), 1):
+    for number, mail in enumerate(sandbox.read(ExtractedText, file, options), 1):
         where = f"{source} mail {number}"
-        fields = {**found.fields, "id": found.fields.get("message-id", ""), "text": found.text}
-        yield Record(fields, where, source, written=told(found.encoding))
-        yield from _left_out(found, where, "eml", options)
+        fields = {**mail.fields, "id": mail.fields.get("message-id", ""), "text": mail.text}
+        yield Record(fields, where, source, written=told(mail.encoding))
+        yield from _left_out(mail, where, "eml", options)
 
 
 def _left_out(found: ExtractedText, where: str, kind: str, options: ReadingOptions) -> Iterator[BadRecord]:
@@ -434,9 +434,9 @@ def read_records(
         BadData: if a table has no text column, or has a needed column twice.
     """
     options = options or ReadingOptions()
-    found = find_files(files)
-    check_readable(found.files, options)
-    return _read(found, options, sandbox)
+    listing = find_files(files)
+    check_readable(listing.files, options)
+    return _read(listing, options, sandbox)
 
 
 def check_readable(files: Iterable[FoundFile], options: ReadingOptions) -> None:

@@ -156,12 +156,12 @@ def _no_individuals(names: Iterable[str]) -> str:
 
 def grouped(refused: Sequence[BadRecord]) -> list[str]:
     """Return the reasons for refused records, the most frequent first, each with its first record."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for bad in refused:
-        found.setdefault(bad.reason, []).append(bad.where)
+        groups.setdefault(bad.reason, []).append(bad.where)
     return [
         f"{where[0]}: {reason}" if len(where) == 1 else f"{len(where):,} records: {reason} (first: {where[0]})"
-        for reason, where in sorted(found.items(), key=lambda item: -len(item[1]))
+        for reason, where in sorted(groups.items(), key=lambda item: -len(item[1]))
     ]
 
 
@@ -312,10 +312,10 @@ def _skeletons(name: str) -> list[str]:
     A number in brackets behind a name may be the name elsewhere. Accents stay: among many people, they tell two apart.
     """
     plain = unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).replace("i\u0307", "i")).replace("ı", "i")
-    found = [plain, *(_IN_BRACKETS.findall(plain)[:1])]
+    skeletons = [plain, *(_IN_BRACKETS.findall(plain)[:1])]
     if plain.count(",") == 1:
-        found.append(" ".join(reversed(plain.split(","))))
-    return [bones for one in found if (bones := _ZEROS.sub("", _BETWEEN_WORDS.sub(" ", one)).strip())]
+        skeletons.append(" ".join(reversed(plain.split(","))))
+    return [bones for one in skeletons if (bones := _ZEROS.sub("", _BETWEEN_WORDS.sub(" ", one)).strip())]
 
 
 def _erased(names: Iterable[str], store: Store) -> Iterator[tuple[str, str]]:
@@ -391,12 +391,12 @@ class Intake:
     ) -> None:
         self._rules, self._vault_unit, self._known = rules, vault_unit, known or Known()
         self._options = replace(options, may_be=frozenset(map(canonical_unit, rules.may_be)), all_fields=False)
-        found = find_files(paths)
-        check_readable(found.files, self._options)
-        texts = [file for file in found.files if not is_table(file.path)]
+        listing = find_files(paths)
+        check_readable(listing.files, self._options)
+        texts = [file for file in listing.files if not is_table(file.path)]
         beside = {path for file in texts if (path := sidecar(file.path))}
-        self._unread = found.unread
-        self._tables = [file for file in found.files if is_table(file.path) and file.path not in beside]
+        self._unread = listing.unread
+        self._tables = [file for file in listing.files if is_table(file.path) and file.path not in beside]
         self._texts = {file.source: file for file in texts}
         self._units = FileUnits(rules, texts, options)
 
@@ -467,13 +467,13 @@ class Intake:
         if survey:
             survey.records, survey.has = 0, Counter()
         for record in read_file(file, self._options, sandbox):
-            found = record if isinstance(record, BadRecord) else self._document(record, reader, file, is_text)
+            document = record if isinstance(record, BadRecord) else self._document(record, reader, file, is_text)
             if survey and isinstance(record, Record):
                 survey.see(file.source, record)
             if survey and is_text:
                 survey.texts += isinstance(record, Record)
-                survey.labelled += isinstance(found, Read | NoText)
-            yield found
+                survey.labelled += isinstance(document, Read | NoText)
+            yield document
         if survey and survey.records and not is_text:
             survey.notes += self._check(file, survey.has)
 

@@ -248,11 +248,11 @@ class Doubtful(Unreadable):
 def labelled(name: str) -> str:
     """Return the encoding that browsers read under a label; "" if there is none, or if it is of no text."""
     try:
-        found = codecs.lookup(_LABELS.get(name.lower(), name)).name
-        "".encode(found).decode(found)
+        codec = codecs.lookup(_LABELS.get(name.lower(), name)).name
+        "".encode(codec).decode(codec)
     except (LookupError, UnicodeError, ValueError):
         return ""
-    return _AS_BROWSERS.get(found, found)
+    return _AS_BROWSERS.get(codec, codec)
 
 
 def check_encoding(name: str) -> None:
@@ -316,8 +316,8 @@ def decode(data: bytes, declared: str | None) -> tuple[str, str]:
             return data.decode(named).removeprefix("\ufeff"), named
         except UnicodeError:
             pass
-    found = detect_encoding(lambda: io.BytesIO(data))
-    return data.decode(found, "replace").removeprefix("\ufeff"), found
+    encoding = detect_encoding(lambda: io.BytesIO(data))
+    return data.decode(encoding, "replace").removeprefix("\ufeff"), encoding
 
 
 def _legacy(data: bytes) -> str:
@@ -330,19 +330,19 @@ def _legacy(data: bytes) -> str:
 
     detector = EncodingDetector()
     detector.feed(data, last=True)
-    found = labelled(detector.guess(tld=None, allow_utf8=False))
-    text = data.decode(found, "replace")
-    if found == "cp1252" and _FOREIGN_WORD.search(text):  # no Western word has three such letters in a row
+    encoding = labelled(detector.guess(tld=None, allow_utf8=False))
+    text = data.decode(encoding, "replace")
+    if encoding == "cp1252" and _FOREIGN_WORD.search(text):  # no Western word has three such letters in a row
         raise Doubtful("cp1252, cp1251 or another alphabet")
-    if found in _ALPHABETS and sum(char.isalpha() and not char.isascii() for char in text) < _FEW:
-        raise Doubtful(f"{found} or another alphabet")
+    if encoding in _ALPHABETS and sum(char.isalpha() and not char.isascii() for char in text) < _FEW:
+        raise Doubtful(f"{encoding} or another alphabet")
     pair = ("cp1250", "iso8859-2")
-    if found in pair:
-        other = data.decode(pair[found == pair[0]], "replace")
+    if encoding in pair:
+        other = data.decode(pair[encoding == pair[0]], "replace")
         differ = {two for one, two in zip(text, other, strict=False) if one != two}
         if differ and all(char.isalpha() for char in differ):
             raise Doubtful("cp1250 or iso-8859-2")
-    return found
+    return encoding
 
 
 def told(encoding: str) -> str:

@@ -214,8 +214,8 @@ def main() -> None:
 def _answer(kind: str, data: bytes, options: ReadingOptions) -> Iterator[dict[str, object]]:
     reason = ""
     try:
-        for found in documents.READERS[kind](data, options):
-            yield found if isinstance(found, dict) else asdict(found)
+        for result in documents.READERS[kind](data, options):
+            yield result if isinstance(result, dict) else asdict(result)
     except Doubtful:
         reason = _DOUBTFUL
     except Unreadable as error:
@@ -237,9 +237,9 @@ def _make_ready(kind: str, ocr: bool) -> None:
     if kind == "xlsx":
         from openpyxl import Workbook
 
-        made = io.BytesIO()
-        Workbook().save(made)
-        list(documents.read_xlsx(made.getvalue(), ReadingOptions()))
+        buffer = io.BytesIO()
+        Workbook().save(buffer)
+        list(documents.read_xlsx(buffer.getvalue(), ReadingOptions()))
     elif kind in documents.READERS:
         list(_answer(kind, documents.SMALL, ReadingOptions(ocr=ocr)))
     import_module("chardetng_py")

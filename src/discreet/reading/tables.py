@@ -354,7 +354,7 @@ def read_workbook(file: FoundFile, options: ReadingOptions, sandbox: Sandbox) ->
         BadData: if no sheet has a text column, or if a sheet has a needed column twice.
     """
     source, others, fits = file.source, list[tuple[str, list[str], list[tuple[int, list[object]]]]](), False
-    all_rows = chain.from_iterable(found.rows for found in sandbox.read(SheetRows, file))
+    all_rows = chain.from_iterable(rows_of_sheet.rows for rows_of_sheet in sandbox.read(SheetRows, file))
     for sheet, own in groupby(all_rows, itemgetter(0)):
         rows = ((number, cells) for _, number, cells in own if number >= options.header_row)
         where = f"{source} sheet '{sheet.strip()}'"

@@ -37,15 +37,15 @@ def front_matter(text: str) -> tuple[dict[str, object], str]:
     Raises:
         Unreadable: if a field occurs twice, or if the lines are fields of damaged YAML.
     """
-    found = _MATTER.match(text)
-    if not found:
+    match = _MATTER.match(text)
+    if not match:
         return {}, text
     import yaml
 
     try:
-        node = yaml.compose(found[1], Loader=yaml.BaseLoader)
+        node = yaml.compose(match[1], Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        if re.search(r"^[^\W\d][\w -]*:(\s|$)", found[1], re.MULTILINE):
+        if re.search(r"^[^\W\d][\w -]*:(\s|$)", match[1], re.MULTILINE):
             raise Unreadable("its front matter is not well-formed YAML") from error
         return {}, text
     if node is not None and not isinstance(node, yaml.MappingNode):
@@ -53,7 +53,7 @@ def front_matter(text: str) -> tuple[dict[str, object], str]:
     pairs = [] if node is None else [(str(key.value), value) for key, value in node.value]
     if len({name for name, _ in pairs}) < len(pairs):
         raise Unreadable("a field occurs twice in its front matter: remove one")
-    return {name: value.value for name, value in pairs if isinstance(value, yaml.ScalarNode)}, text[found.end() :]
+    return {name: value.value for name, value in pairs if isinstance(value, yaml.ScalarNode)}, text[match.end() :]
 
 
 def sidecar(path: Path) -> Path | None:
@@ -151,8 +151,8 @@ class Pattern:
 
     def ambiguous(self, path: str) -> tuple[str, str] | None:
         """Return the unit in a path and a second possible unit; None if only one is possible."""
-        found = self._found(path, 0), self._found(path, 1)
-        return found if found[0] != found[1] else None
+        names = self._found(path, 0), self._found(path, 1)
+        return names if names[0] != names[1] else None
 
     def _found(self, path: str, which: int) -> str:
         matched = self._expressions[which].fullmatch(unicodedata.normalize("NFC", path))
@@ -186,7 +186,7 @@ def propose(paths: Sequence[str]) -> tuple[Pattern, Counter[str]] | None:
 
 def _candidates(paths: Sequence[str]) -> list[str]:
     """Return patterns to try, the most specific first: a folder for each unit, then names cut at a separator."""
-    found = [f"{_UNIT}/**"]
+    patterns = [f"{_UNIT}/**"]
     names = [os.path.basename(path) for path in paths]
     suffixes = {os.path.splitext(name)[1] for name in names}
     end = suffixes.pop() if len(suffixes) == 1 else ""
@@ -195,8 +195,8 @@ def _candidates(paths: Sequence[str]) -> list[str]:
     for begin in dict.fromkeys((start, "")):
         if not _PLAIN.fullmatch(begin + end):
             continue
-        found += [f"{deep}{begin}{_UNIT}{separator}{tail}{end}" for tail in _TAILS for separator in _SEPARATORS[:3]]
-    return found
+        patterns += [f"{deep}{begin}{_UNIT}{separator}{tail}{end}" for tail in _TAILS for separator in _SEPARATORS[:3]]
+    return patterns
 
 
 def _shared_beginning(names: Sequence[str]) -> str:
@@ -362,9 +362,9 @@ def _resolved(folder: Path, path: str) -> list[Path]:
 
 def ways(sources: Sequence[str], unit_field: str) -> str:
     """Return the ways to name the units of files, with the files' own names as examples."""
-    found = propose(sources)
-    if found:
-        pattern, units = found
+    proposals = propose(sources)
+    if proposals:
+        pattern, units = proposals
         some = ", ".join(f"'{unit}' ({count})" for unit, count in units.most_common(3))
         by_name = f"  --unit-from '{pattern.text}'   from the path: {len(units)} units, such as {some}"
     else:

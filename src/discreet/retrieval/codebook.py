@@ -321,8 +321,8 @@ def _check_once(words: Any, what: str) -> None:
 
 def _why(error: ValidationError) -> list[str]:
     # A list with a wrong part counts as empty, too: that alone is not said.
-    found = [one for one in error.errors() if one["type"] != "too_short"] or error.errors()
+    errors = [one for one in error.errors() if one["type"] != "too_short"] or error.errors()
     return [
         f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}".removeprefix(": ")
-        for one in found
+        for one in errors
     ]

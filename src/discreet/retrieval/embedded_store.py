@@ -76,10 +76,10 @@ def _engine() -> Engine:
 
 
 def _connect() -> sqlite3.Connection:
-    made = sqlite3.connect(_FOLDER.get() / TEXTS, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(_FOLDER.get() / TEXTS, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
     # The journal keeps its default mode: each commit removes it, and a reader blocks the commits of writers.
-    made.executescript("pragma secure_delete = on; pragma synchronous = full; pragma temp_store = memory")
-    return made
+    connection.executescript("pragma secure_delete = on; pragma synchronous = full; pragma temp_store = memory")
+    return connection
 
 
 class SqliteDatabase(StoreDatabase):
@@ -180,7 +180,7 @@ class FileVectors:
         heads["chunk"], heads["unit"] = chunks, [unit.number for unit in units]
         heads["tie"] = np.frombuffer(b"".join(unit.tie for unit in units), ">u8").reshape(-1, 2)
         heads["name"] = [slot_of(unit.name) for unit in units]
-        known = self._extent()[0]
+        extent = self._extent()[0]
         statement = f"select row from free_row order by row limit {len(vectors)}"
         rows = [row for (row,) in self._database.rows(statement)]
         for part in parts(rows):
@@ -191,7 +191,7 @@ class FileVectors:
             self._database.rows(f"update store set rows = {end + fresh}")
         rows += range(end, end + fresh)
         if rows:
-            self._file.check(known)  # a file that was lost or cut short is not made whole with zeros
+            self._file.check(extent)  # a file that was lost or cut short is not made whole with zeros
             self._file.write(rows, heads, vectors)
         return rows
 
@@ -224,8 +224,8 @@ class FileVectors:
 
     def _extent(self) -> tuple[int, Numbers]:
         """Return the number of rows up to the last one that a chunk has, and the free rows."""
-        found = self._database.rows("select row from free_row order by row")
-        free = np.array([row for (row,) in found], np.int64)
+        free_rows = self._database.rows("select row from free_row order by row")
+        free = np.array([row for (row,) in free_rows], np.int64)
         size = int(self._database.only("rows")[0])
         ends = np.arange(size - len(free), size)
         last = np.flatnonzero(free != ends)  # the free rows after this one are at the end of the file
@@ -265,9 +265,9 @@ class FileVectors:
         self._seen = seen
 
     def _follow(self, changed: Sequence[int], size: int) -> None:
-        known = min(size, len(self._units))
+        size_before = min(size, len(self._units))
         chunks, units = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        chunks[:known], units[:known] = self._chunks[:known], self._units[:known]
+        chunks[:size_before], units[:size_before] = self._chunks[:size_before], self._units[:size_before]
         is_changed = np.zeros(int(units.max(initial=FREE)) + 1, dtype=bool)
         is_changed[[unit for unit in changed if unit < len(is_changed)]] = True
         units[is_changed[units]] = FREE
@@ -291,12 +291,12 @@ class FileVectors:
         return UnitNames.of_slots(numbers, self._heads["tie"][rows], self._heads["name"][rows], self._long_names)
 
     def _long_names(self, numbers: Sequence[int]) -> Mapping[int, str]:
-        found = dict[int, str]()
+        names = dict[int, str]()
         for part in parts(numbers):
-            found |= dict(self._database.rows(select(UNIT.c.id, UNIT.c.name).where(among(UNIT.c.id, part))))
-        if len(found) != len(numbers):
+            names |= dict(self._database.rows(select(UNIT.c.id, UNIT.c.name).where(among(UNIT.c.id, part))))
+        if len(names) != len(numbers):
             raise self._database.damaged()
-        return found
+        return names
 
     def reader(self) -> Callable[[int], NDArray[Any]]:
         """Return what reads the vector of a chunk, in whole numbers."""
@@ -351,19 +351,19 @@ class EmbeddedStore(SqlStore):
         with explained(), closing(sqlite3.connect(folder / TEXTS, timeout=PATIENCE)) as database:
             if not database.execute("select 1 from sqlite_master where name = 'store'").fetchone():
                 return None  # the creation of the tables was interrupted
-            found = database.execute("select dimension from store").fetchone()
-        if found is None or not isinstance(found[0], int) or not 0 < found[0] <= _LONGEST:
+            row = database.execute("select dimension from store").fetchone()
+        if row is None or not isinstance(row[0], int) or not 0 < row[0] <= _LONGEST:
             raise StoreError("The store has no valid length of vectors. Restore the vault from a copy.")
-        return found[0]
+        return row[0]
 
 
 def _make(database: SqliteDatabase, dimension: int) -> None:
     """Make the tables and a key. Another process may do this at the same time."""
     with database.alone(), database.writing():
-        found = [name for (name,) in database.rows("select name from sqlite_master where type = 'table'")]
-        if "store" in found:
+        tables = [name for (name,) in database.rows("select name from sqlite_master where type = 'table'")]
+        if "store" in tables:
             return
-        if found:  # of another format
+        if tables:  # of another format
             raise database.damaged()
         TABLES.create_all(database.opened(), checkfirst=False)
         database.add(STORE, [first_row(dimension, secrets.token_bytes(32))])

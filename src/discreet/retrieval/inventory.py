@@ -54,10 +54,10 @@ class Inventory:
         Raises:
             UsageError: if no batch has this number.
         """
-        found = [entry for entry in self.batches() if entry.number == number]
-        if not found:
+        batches = [entry for entry in self.batches() if entry.number == number]
+        if not batches:
             raise UsageError(f"There is no batch {number} in the vault. List all batches: discreet list VAULT batches.")
-        return found[0]
+        return batches[0]
 
     def remove_source(self, name: str) -> int:
         """Erase all documents that came from a file; return their number."""

@@ -139,9 +139,9 @@ class PostgresDatabase(StoreDatabase):
         connect = _connector(url)
 
         def connected() -> Any:
-            made = connect()
-            made.execute(f"{_SESSION}; set search_path to {name}", prepare=False)
-            return made
+            connection = connect()
+            connection.execute(f"{_SESSION}; set search_path to {name}", prepare=False)
+            return connection
 
         engine = create_engine(
             *("postgresql+psycopg://",),
@@ -163,9 +163,9 @@ class PostgresDatabase(StoreDatabase):
             held = self.driver
             try:
                 how = "advisory" if wait else "try_advisory"
-                found = held.execute(f"select pg_{how}_lock({self._lock})").fetchone()[0]
+                got_it = held.execute(f"select pg_{how}_lock({self._lock})").fetchone()[0]
                 with self.uninterrupted():
-                    yield found is not False
+                    yield got_it is not False
             finally:
                 with suppress(Exception):  # a broken connection holds no lock, nor does one that waited in vain
                     held.execute(f"select pg_advisory_unlock({self._lock})")
@@ -306,8 +306,8 @@ class TableVectors:
     def reader(self) -> Callable[[int], NDArray[Any]]:
         """Return what reads the vector of a chunk, in whole numbers."""
         # The binary form is the dimension in four bytes, then the numbers.
-        found = dict(self._database.rows(f"select id, {self._extension}.halfvec_send(v) from vector"))
-        return lambda chunk: np.frombuffer(found[chunk], ">f2", offset=4).astype(np.int64)
+        vectors = dict(self._database.rows(f"select id, {self._extension}.halfvec_send(v) from vector"))
+        return lambda chunk: np.frombuffer(vectors[chunk], ">f2", offset=4).astype(np.int64)
 
     def halves(self, vector: Vector) -> str:
         """Return a vector of length one as pgvector reads it."""
@@ -418,10 +418,10 @@ def find_extension(database: StoreDatabase) -> str:
     Raises:
         UsageError: if the database has no pgvector with half-precision vectors.
     """
-    found = database.rows(_EXTENSION)
-    if not found:
+    rows = database.rows(_EXTENSION)
+    if not rows:
         raise UsageError(_NO_VECTORS)
-    return str(found[0][0])
+    return str(rows[0][0])
 
 
 def read_dimension(database: StoreDatabase) -> int | None:

@@ -212,9 +212,9 @@ class KindVectors:
         """
         changed = self._state is None or self._state != state
         names = sorted(set(kinds) - {""}) if changed else list(self._vectors)
-        known = {name: self._vectors[name] for name in names if name in self._vectors}
-        fresh = [name for name in names if name not in known]
-        self._vectors = known | dict(zip(fresh, map(_whole, self._embed_anew(fresh)), strict=True))
+        own = {name: self._vectors[name] for name in names if name in self._vectors}
+        fresh = [name for name in names if name not in own]
+        self._vectors = own | dict(zip(fresh, map(_whole, self._embed_anew(fresh)), strict=True))
         self._state = state
         return self._vectors
 
@@ -244,8 +244,8 @@ class StatementFit:
         self._words = words
         self._is_asked = is_asked
         self._asked = frozenset(words(question))
-        asked = _whole(vector)
-        self._fit = {kind: int(np.dot(asked, own)) / _ONE**2 for kind, own in kinds.items()}
+        whole = _whole(vector)
+        self._fit = {kind: int(np.dot(whole, own)) / _ONE**2 for kind, own in kinds.items()}
 
     def value(self, text: str, statements: Sequence[TextStatement]) -> str:
         """Return the value of the statement that fits best; "" if the text is about another subject, or none fits.
@@ -254,10 +254,10 @@ class StatementFit:
         """
         statements = [one for one in statements if not one.negated]
         given = {one.attribute for one in statements if self._is_given(one.value)}
-        asked = [one for one in statements if one.attribute in self._fit and one.attribute not in given]
-        best = next((one for one in asked if self._is_asked and self._is_asked(one.attribute)), None)
+        fitting = [one for one in statements if one.attribute in self._fit and one.attribute not in given]
+        best = next((one for one in fitting if self._is_asked and self._is_asked(one.attribute)), None)
         if self._is_asked is None:
-            best = max(asked, key=lambda one: self._fit[one.attribute], default=None)
+            best = max(fitting, key=lambda one: self._fit[one.attribute], default=None)
             best = best if best and self._fit[best.attribute] >= LEAST_FIT else None
         if best is None or not (given or self._has_subject(text, best)):
             return ""

@@ -169,8 +169,8 @@ class SqlStore(Store):
         else:
             hashed = _tie if table == "unit" else _document_tie
             by_tie = {hashed(name, self._key): name for name in names}
-            found = self._database.of_keys(columns, table, "tie", by_tie)
-            yield from ((by_tie[key], *values) for key, *values in found)
+            rows = self._database.of_keys(columns, table, "tie", by_tie)
+            yield from ((by_tie[key], *values) for key, *values in rows)
 
     # -- writing ---------------------------------------------------------------------------------------------
 
@@ -260,12 +260,14 @@ class SqlStore(Store):
     def _named(self, names: Iterable[str]) -> dict[str, NamedUnit]:
         """Return units by name. Make those that are missing."""
         wanted = sorted(names)
-        found = {name: NamedUnit(number, tie, name) for name, number, tie in self._of_names("id, tie", "unit", wanted)}
-        fresh = [name for name in wanted if name not in found]
+        units = {name: NamedUnit(number, tie, name) for name, number, tie in self._of_names("id, tie", "unit", wanted)}
+        fresh = [name for name in wanted if name not in units]
         numbers = self._take("units", len(fresh))
-        made = [NamedUnit(number, _tie(name, self._key), name) for number, name in zip(numbers, fresh, strict=True)]
-        self._database.add(UNIT, [{"id": one.number, "tie": one.tie, "name": one.name} for one in made])
-        return found | {one.name: one for one in made}
+        new_units = [
+            NamedUnit(number, _tie(name, self._key), name) for number, name in zip(numbers, fresh, strict=True)
+        ]
+        self._database.add(UNIT, [{"id": one.number, "tie": one.tie, "name": one.name} for one in new_units])
+        return units | {one.name: one for one in new_units}
 
     def _take(self, counter: str, count: int) -> range:
         """Return so many numbers that were never given before, within a transaction."""
@@ -364,12 +366,12 @@ class SqlStore(Store):
     def buried(self, units: Iterable[str]) -> dict[str, tuple[str, int]]:
         """Return those of `units` that are refused: the time of erasure (UTC), and the number of erased documents."""
         hashes = {unit: _tombstone(self._key, canonical_unit(unit)) for unit in units}
-        found = dict[bytes, tuple[str, int]]()
+        tombstones = dict[bytes, tuple[str, int]]()
         for key, time, documents in self._database.of_keys("time, documents", "tombstone", "unit", hashes.values()):
             if not (isinstance(time, str) and isinstance(documents, int)):
                 raise self._database.damaged()
-            found[key] = time, documents
-        return {unit: found[key] for unit, key in hashes.items() if key in found}
+            tombstones[key] = time, documents
+        return {unit: tombstones[key] for unit, key in hashes.items() if key in tombstones}
 
     def settle(self) -> None:
         """Overwrite the remains of removed and of partially written documents in the files.
@@ -391,12 +393,12 @@ class SqlStore(Store):
         return bool(self._database.only("due")[0])
 
     def _is_named(self, document: str) -> ColumnElement[bool]:
-        found = self._of_names("number", "document", [document])
-        return among(DOCUMENT.c.number, [number for _, number in found])
+        rows = self._of_names("number", "document", [document])
+        return among(DOCUMENT.c.number, [number for _, number in rows])
 
     def _is_of(self, unit: str) -> ColumnElement[bool]:
-        found = self._of_names("id", "unit", [canonical_unit(unit)])
-        return among(DOCUMENT.c.unit, [number for _, number in found])
+        rows = self._of_names("id", "unit", [canonical_unit(unit)])
+        return among(DOCUMENT.c.unit, [number for _, number in rows])
 
     def _refuse(self, unit: str, erased: int) -> None:
         """Record that a unit was erased now, with its number of documents. A repeated erasure adds to that number."""
@@ -425,29 +427,29 @@ class SqlStore(Store):
 
         Return the number of documents, and the chunks whose vectors are to be freed.
         """
-        found = self._rows(select(DOCUMENT.c.number, DOCUMENT.c.unit).where(condition))
+        rows = self._rows(select(DOCUMENT.c.number, DOCUMENT.c.unit).where(condition))
         freed = list[Any]()
-        for part in parts([number for number, _ in found]):
+        for part in parts([number for number, _ in rows]):
             gone = delete(CHUNK).where(among(CHUNK.c.document, part))
             freed += self._rows(gone.returning(CHUNK.c.id, CHUNK.c.row))
             self._rows(delete(DOCUMENT).where(among(DOCUMENT.c.number, part)))
-        units = sorted({unit for _, unit in found})
+        units = sorted({unit for _, unit in rows})
         for part in parts(units):
             others = select(literal(1)).where(DOCUMENT.c.unit == UNIT.c.id).exists()
             self._rows(delete(UNIT).where(among(UNIT.c.id, part), ~others))
         self._change.units |= set(units)
-        self._change.erased |= bool(found)
-        return len(found), freed
+        self._change.erased |= bool(rows)
+        return len(rows), freed
 
     # -- searching -------------------------------------------------------------------------------------------
 
     def scored(self, vector: Vector) -> Ranks:
         """Return all units by their similarity to a vector, at this moment. Read the vectors once."""
         with self._database.reading():
-            found = self._vectors.search(vector)
-            numbers, best = found.best()
-            self._units = units = self._units.following(numbers, lambda fresh: self._vectors.read_units(found, fresh))
-        return Ranks(found, best, units, self.scale**2)
+            scores = self._vectors.search(vector)
+            numbers, best = scores.best()
+            self._units = units = self._units.following(numbers, lambda fresh: self._vectors.read_units(scores, fresh))
+        return Ranks(scores, best, units, self.scale**2)
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage | None]:
         """Return the best chunk of each found unit, read at one moment. Of equal chunks, take the first by its text."""
@@ -455,8 +457,8 @@ class SqlStore(Store):
         texts: dict[int, tuple[int, str]] = {}
         with self._database.reading():
             for part in parts(wanted):
-                for chunk, unit, text, known in self._database.rows(_TEXTS_OF.format(", ".join(map(str, part)))):
-                    if known is None or isinstance(text, str) is not self._database.has_names:
+                for chunk, unit, text, fields in self._database.rows(_TEXTS_OF.format(", ".join(map(str, part)))):
+                    if fields is None or isinstance(text, str) is not self._database.has_names:
                         raise self._database.damaged()
                     texts[chunk] = unit, text if self._database.has_names else text.decode()
         return [_passage(hit, texts) for hit in hits]
@@ -503,8 +505,8 @@ class SqlStore(Store):
         """Return the numbers of the units that changed since; None if all texts must be read."""
         if since.changes < self._names_since:
             return None
-        found = changed_units(self._database, since.changes, now.changes)
-        return None if found is None or len(found) * _SHARE > len(self._names) else found
+        units = changed_units(self._database, since.changes, now.changes)
+        return None if units is None or len(units) * _SHARE > len(self._names) else units
 
     def _read_names(self, numbers: Sequence[int] | None) -> dict[int, str]:
         return dict(self._selected(select(UNIT.c.id, UNIT.c.name), UNIT.c.id, numbers))
@@ -536,8 +538,8 @@ def changed_units(database: StoreDatabase, since: int, now: int) -> list[int] | 
     """Return the numbers of the units that changed since a number of changes; None if they are not known any more."""
     if not 0 <= now - since <= (_CHANGES if since >= 0 else -1):
         return None
-    found = database.rows(select(CHANGE.c.unit).distinct().where(CHANGE.c.number > since)) if since != now else []
-    return [number for (number,) in found]
+    rows = database.rows(select(CHANGE.c.unit).distinct().where(CHANGE.c.number > since)) if since != now else []
+    return [number for (number,) in rows]
 
 
 class SqlCatalog:
@@ -559,10 +561,10 @@ class SqlCatalog:
         statement = select(*columns).select_from(DOCUMENT.join(UNIT, UNIT.c.id == DOCUMENT.c.unit))
         if unit is not None:
             statement = statement.where(UNIT.c.name == canonical_unit(unit))
-        found = self._page((str, str, int, str, str), statement.order_by(DOCUMENT.c.id), limit, skip)
+        rows = self._page((str, str, int, str, str), statement.order_by(DOCUMENT.c.id), limit, skip)
         return [
             DocumentEntry(name, of, batch, source, dict(parse_fields(content, self._database)))
-            for name, of, batch, source, content in found
+            for name, of, batch, source, content in rows
         ]
 
     def list_batches(self, limit: int = ALL, skip: int = 0) -> list[BatchEntry]:
@@ -571,41 +573,41 @@ class SqlCatalog:
         replaced = func.coalesce(func.sum(case((DOCUMENT.c.since != DOCUMENT.c.batch, 1), else_=0)), 0)
         columns = (BATCH.c.number, BATCH.c.time, BATCH.c.files)
         statement = select(*columns, func.count(DOCUMENT.c.number), replaced).select_from(joined).group_by(*columns)
-        found = self._page((int, str, int, int, int), statement.order_by(BATCH.c.number.desc()), limit, skip)
-        sources: dict[int, list[str]] = {number: [] for number, *_ in found}
+        rows = self._page((int, str, int, int, int), statement.order_by(BATCH.c.number.desc()), limit, skip)
+        sources: dict[int, list[str]] = {number: [] for number, *_ in rows}
         for part in parts(list(sources)):
             own = select(DOCUMENT.c.batch, DOCUMENT.c.source).where(among(DOCUMENT.c.batch, part)).distinct()
             for number, source in self._database.rows(own.where(DOCUMENT.c.source != "")):
                 sources[number].append(source)
         return [
             BatchEntry(number, time, files, documents, again, tuple(sorted(sources[number])))
-            for number, time, files, documents, again in found
+            for number, time, files, documents, again in rows
         ]
 
     def _page(self, kinds: tuple[type, ...], statement: Any, limit: int, skip: int) -> list[Any]:
         """Return rows whose columns have these types: a damaged file may still be a database."""
-        found = self._database.rows(statement.limit(None if limit < 0 else limit).offset(skip))
-        if any(type(value) is not kind for row in found for value, kind in zip(row, kinds, strict=True)):
+        rows = self._database.rows(statement.limit(None if limit < 0 else limit).offset(skip))
+        if any(type(value) is not kind for row in rows for value, kind in zip(row, kinds, strict=True)):
             raise self._database.damaged()
-        return found
+        return rows
 
 
 def parse_fields(text: str, database: StoreDatabase) -> Mapping[str, str | float]:
     """Return the declared fields in a row of `DOCUMENT`."""
     try:
-        found = json.loads(text)
+        fields = json.loads(text)
     except (TypeError, ValueError):
-        found = None
-    if not (isinstance(found, dict) and all(isinstance(value, str | int | float) for value in found.values())):
+        fields = None
+    if not (isinstance(fields, dict) and all(isinstance(value, str | int | float) for value in fields.values())):
         raise database.damaged()
-    return found
+    return fields
 
 
 def _passage(hit: Hit, texts: Mapping[int, tuple[int, str]]) -> Passage | None:
     """Return the text of a hit; None if its chunks are gone, or belong to another unit now."""
     unit, chunks = hit.where
-    found = [texts[chunk][1] for chunk in chunks if chunk in texts and texts[chunk][0] == unit]
-    return Passage(hit.unit, min(found)) if found else None
+    own = [texts[chunk][1] for chunk in chunks if chunk in texts and texts[chunk][0] == unit]
+    return Passage(hit.unit, min(own)) if own else None
 
 
 def _now() -> str:

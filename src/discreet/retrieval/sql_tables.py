@@ -219,8 +219,8 @@ class StoreDatabase(ABC):
             if isinstance(statement, str):
                 own = self.driver.execute(statement, *([tuple(values)] if values else []))
                 return own.fetchall() if own.description else []
-            found = connection.execute(statement, values)
-            return list(found.fetchall()) if found.returns_rows else []
+            result = connection.execute(statement, values)
+            return list(result.fetchall()) if result.returns_rows else []
 
     def of_keys(self, columns: str, table: str, key: str, values: Iterable[bytes]) -> Iterator[Any]:
         """Yield a column and others of the rows in which it is one of some keyed hashes, or of names in UTF-8.
@@ -316,10 +316,10 @@ class StoreDatabase(ABC):
         Raises:
             StoreError: if it is missing.
         """
-        found = self.rows(f"select {columns} from store")
-        if len(found) != 1:
+        rows = self.rows(f"select {columns} from store")
+        if len(rows) != 1:
             raise self.damaged()
-        return found[0]
+        return rows[0]
 
 
 def check_store(database: StoreDatabase, dimension: int) -> bytes:

@@ -23,10 +23,10 @@ def load_store_type(name: str) -> StoreType:
         from discreet.retrieval.embedded_store import EmbeddedStore  # SQLAlchemy takes a moment to load
 
         return EmbeddedStore
-    found: StoreType | None = plugins.load_plugin(plugins.STORES, name, find_defect)
-    if found is None:
+    kind: StoreType | None = plugins.load_plugin(plugins.STORES, name, find_defect)
+    if kind is None:
         raise UnknownName("store", name, {DEFAULT_STORE, *plugins.find_names(plugins.STORES)})
-    return found
+    return kind
 
 
 def store_type_of(config: VaultConfig) -> StoreType:

@@ -213,8 +213,8 @@ class UnitRecord:
 
     def values(self, name: str) -> list[Value]:
         """Return the values of a declared field, or of a code."""
-        found = (own[name] for own in self.fields if name in own)
-        return [one for value in found for one in (value if isinstance(value, tuple) else (value,))]
+        lists = (own[name] for own in self.fields if name in own)
+        return [one for value in lists for one in (value if isinstance(value, tuple) else (value,))]
 
 
 _NOTHING = UnitRecord(())
@@ -223,26 +223,26 @@ _NOTHING = UnitRecord(())
 
 def values_in(own: Fields, name: str) -> tuple[str, ...]:
     """Return the values of a category or a code in the fields of one record."""
-    found = own.get(name, ())
-    return found if isinstance(found, tuple) else (str(found),)
+    values = own.get(name, ())
+    return values if isinstance(values, tuple) else (str(values),)
 
 
 def _with_codes(unit: str, stored: StoredUnit, codes: "Codes") -> tuple[tuple[Fields, ...], tuple[Fields, ...]]:
     """Return the fields of each record of a unit, and those beside each text, with the codes of the record's texts."""
     numbers = stored.document_of or range(len(stored.texts))
-    found: dict[int, Mapping[str, tuple[str, ...]]] = {}
+    codes_of: dict[int, Mapping[str, tuple[str, ...]]] = {}
     for number, text in zip(numbers, stored.texts, strict=True):
-        own, before = codes.coded(unit, text), found.get(number)
+        own, before = codes.coded(unit, text), codes_of.get(number)
         if own is not None and before is not None:
             own = {name: tuple(dict.fromkeys((*before[name], *values))) for name, values in own.items()}
         if own is not None:
-            found[number] = own
-    if not found:
+            codes_of[number] = own
+    if not codes_of:
         return stored.fields, stored.fields_of
     declared = stored.fields_of or ({},) * len(stored.texts)
-    beside = tuple({**own, **found.get(number, {})} for own, number in zip(declared, numbers, strict=True))
+    beside = tuple({**own, **codes_of.get(number, {})} for own, number in zip(declared, numbers, strict=True))
     if not stored.document_of:  # the store does not tell to which text the declared fields belong
-        return (*stored.fields, *found.values()), beside
+        return (*stored.fields, *codes_of.values()), beside
     return tuple(own for own in dict(zip(numbers, beside, strict=True)).values() if own), beside
 
 

@@ -393,15 +393,15 @@ class Ranks:
         """Return the units at `places`, in this order, with their numbers and those of their best chunks."""
         if not len(places):
             return []
-        found, best, numbers = self._found, self._best[places], self._units.numbers[places]
+        scores, best, numbers = self._found, self._best[places], self._units.numbers[places]
         # The rows between the least and the largest best score: few of all rows, and all best rows are among them.
-        rows = np.flatnonzero((found.scores >= best.min()) & (found.scores <= best.max()) & (found.units != FREE))
+        rows = np.flatnonzero((scores.scores >= best.min()) & (scores.scores <= best.max()) & (scores.units != FREE))
         rank = np.full(int(self._units.numbers[-1]) + 1, -1, dtype=np.intp)
         rank[numbers] = np.arange(len(places))
-        ranks = rank[found.units[rows]]
-        is_best = (ranks >= 0) & (found.scores[rows] == best[ranks])
+        ranks = rank[scores.units[rows]]
+        is_best = (ranks >= 0) & (scores.scores[rows] == best[ranks])
         rows, ranks = rows[is_best], ranks[is_best]
-        chunks = found.chunks[rows[np.argsort(ranks, kind="stable")]].tolist()
+        chunks = scores.chunks[rows[np.argsort(ranks, kind="stable")]].tolist()
         ends = np.cumsum(np.bincount(ranks, minlength=len(places))).tolist()
         begins = [0, *ends[:-1]]
         owned = [tuple(chunks[begin:end]) for begin, end in zip(begins, ends, strict=True)]

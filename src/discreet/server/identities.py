@@ -115,10 +115,10 @@ class Remembered(Generic[T]):
 
     def take(self, secret: str) -> T | None:
         """Return a value, and forget it."""
-        found = self.find(secret)
+        value = self.find(secret)
         with self._lock:
             self._values.pop(digest_of(secret), None)
-        return found
+        return value
 
 
 # --- sign-in at a provider: authorization code with PKCE -------------------------------------------------------------
@@ -287,6 +287,6 @@ def _person(token: str, keys: Any, nonce: str, config: OidcConfig) -> Person:
     jwt.JWTClaimsRegistry(leeway=_LEEWAY, **needed).validate(claims)
     if isinstance(claims["aud"], list) and len(claims["aud"]) > 1 and claims.get("azp") != config.client_id:
         raise ValueError
-    found = claims.get(config.claim, [])
-    values = [found] if isinstance(found, str) else [one for one in found if isinstance(one, str)]
+    groups = claims.get(config.claim, [])
+    values = [groups] if isinstance(groups, str) else [one for one in groups if isinstance(one, str)]
     return Person(str(claims["sub"])[:200], values)

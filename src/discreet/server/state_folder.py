@@ -63,21 +63,21 @@ def hand_over(config: ServeConfig) -> None:
     user = find_user(config.front_user)
     # Links are not followed, and what has a second name is left: the front's user may have put it there.
     for file in [config.front, *config.front.iterdir()]:
-        found = file.lstat()
-        if found.st_uid == 0 and (stat.S_ISDIR(found.st_mode) or found.st_nlink == 1):
+        status = file.lstat()
+        if status.st_uid == 0 and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1):
             os.chown(file, user.pw_uid, user.pw_gid, follow_symlinks=False)
 
 
 def can_read(user: str, path: str) -> bool:
     """Return whether a user can look into a file or folder. Needs root."""
-    found = find_user(user)
+    account = find_user(user)
     child = os.fork()  # only a process of that user can tell
     if child == 0:
         code = 2
         with suppress(BaseException):
             os.setgroups([])
-            os.setgid(found.pw_gid)
-            os.setuid(found.pw_uid)
+            os.setgid(account.pw_gid)
+            os.setuid(account.pw_uid)
             code = int(os.access(path, os.R_OK) or os.access(path, os.X_OK))
         os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
@@ -280,8 +280,8 @@ def redeem(config: ServeConfig, token: str, clock: Callable[[], float] = time.ti
     """Return whether a token is that of the newest link, which then does not work any more."""
     path = config.run / _FILE
     try:
-        digest, made = _read_own(path).split()
-        fresh = 0 <= clock() - float(made) <= LASTS
+        digest, moment = _read_own(path).split()
+        fresh = 0 <= clock() - float(moment) <= LASTS
     except (OSError, ValueError):
         return False
     if not hmac.compare_digest(digest, digest_of(token[:_LONGEST])) or not fresh:

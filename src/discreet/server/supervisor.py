@@ -82,11 +82,11 @@ class Supervisor:
 
     def __init__(self, config: ServeConfig, say: Say, commands: Mapping[str, Sequence[str]] | None = None) -> None:
         self._config, self._tell = config, say
-        found = own_commands(config) if commands is None else commands
-        self._keeper = Child("keeper", found["keeper"])
+        argument_lists = own_commands(config) if commands is None else commands
+        self._keeper = Child("keeper", argument_lists["keeper"])
         self._others = [
             Child(name, command, config.front_user if name == "front" else "")
-            for name, command in found.items()
+            for name, command in argument_lists.items()
             if name != "keeper"
         ]
         self._ending = threading.Event()

@@ -521,9 +521,9 @@ def decode(kind: type[T], content: bytes) -> T:
         WireError: if they hold none: no JSON, a field too many, too few or twice, or a value out of range.
     """
     try:
-        found = TypeAdapter(kind).validate_json(content)
-        if encode(found) == content:
-            return found
+        message = TypeAdapter(kind).validate_json(content)
+        if encode(message) == content:
+            return message
     except ValueError:
         pass
     raise WireError(f"A message does not match the schema of {kind.__name__}. Run the same version everywhere.")

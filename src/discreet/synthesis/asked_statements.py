@@ -55,7 +55,7 @@ def statements_said(schema: Codebook, text: str, said: Sequence[str]) -> list[Fo
 
     A text that says a value of one attribute does not say it of a later one: a small model repeats what it read.
     """
-    found: list[Found] = []
+    statements: list[Found] = []
     sentences = sentences_of(text)
     taken: set[str] = set()
     for attribute, sentence in zip(schema.attributes, said, strict=True):
@@ -63,8 +63,8 @@ def statements_said(schema: Codebook, text: str, said: Sequence[str]) -> list[Fo
             if one.text in taken and attribute.type == "text":
                 continue
             taken.add(one.text)
-            found.append((attribute.name, one.text, is_denied_in(sentences, one.text), one.number, one.unit))
-    return found
+            statements.append((attribute.name, one.text, is_denied_in(sentences, one.text), one.number, one.unit))
+    return statements
 
 
 def _said(
@@ -86,7 +86,7 @@ def _written(
     """Return what the model writes of each text for each attribute. The text is fed once."""
     prompts = [laid_out.prompt(text) for text in texts] + [laid_out.prompt()] * (BLOCK - len(texts))
     decoding = model.start(laid_out.shared, prompts, tokens + max(map(len, beginnings)))
-    found: list[list[str]] = [[] for _ in texts]
+    sentences: list[list[str]] = [[] for _ in texts]
     for beginning in beginnings:
         decoding.truncate(0)
         for token in beginning:
@@ -103,9 +103,9 @@ def _written(
             if step == tokens - 1 or all(ended):
                 break
             decoding.append_each(best)
-        for own, one in zip(found, written, strict=False):
+        for own, one in zip(sentences, written, strict=False):
             own.append(model.decode(one))
-    return found
+    return sentences
 
 
 def _is_whole(said: str) -> bool:

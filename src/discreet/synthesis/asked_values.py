@@ -55,8 +55,8 @@ def values_said(attribute: Attribute, sentence: str, text: str) -> list[Value]:
     said = (sentence[: end.start()] if end else sentence).split("\n")[0].strip()
     if said.casefold().startswith(NOT_STATED):
         return []
-    found = _codes if attribute.is_coded else {"text": _texts, "number": _numbers, "date": _dates}[attribute.type]
-    return list(dict.fromkeys(found(attribute, said, text)))
+    reader = _codes if attribute.is_coded else {"text": _texts, "number": _numbers, "date": _dates}[attribute.type]
+    return list(dict.fromkeys(reader(attribute, said, text)))
 
 
 def stands_in(value: str, number: float | None, text: str) -> bool:
@@ -69,9 +69,9 @@ def stands_in(value: str, number: float | None, text: str) -> bool:
 
 def numbers_in(text: str) -> Iterator[tuple[float, str]]:
     """Yield the numbers of a text, each with the word that follows it, without case."""
-    for found in _NUMBER.finditer(text):
-        after = _AFTER.match(text, found.end())
-        yield float(found[0].replace(",", "")), after[1].casefold().replace(" ", "") if after else ""
+    for match in _NUMBER.finditer(text):
+        after = _AFTER.match(text, match.end())
+        yield float(match[0].replace(",", "")), after[1].casefold().replace(" ", "") if after else ""
 
 
 def unit_of(word: str) -> str:
@@ -98,15 +98,15 @@ def _codes(attribute: Attribute, said: str, text: str) -> Iterator[Value]:
     words = words_of(said)
     called = [(words_of(word), one.name) for one in attribute.values for word in (one.name, *one.words)]
     spelled = sorted(called, key=lambda pair: -len(pair[0]))
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     place = 0
     while place < len(words):
         own, name = next(
             ((own, name) for own, name in spelled if own and words[place : place + len(own)] == own), ([], "")
         )
-        found |= {name: None} if name else {}
+        names |= {name: None} if name else {}
         place += len(own) or 1
-    yield from map(Value, list(found)[: attribute.each])
+    yield from map(Value, list(names)[: attribute.each])
 
 
 def _numbers(attribute: Attribute, said: str, text: str) -> Iterator[Value]:

@@ -67,11 +67,11 @@ class UnitTexts:
     @cached_property
     def ranked(self) -> list[str]:
         """The K most surprising words of all of its texts, the most surprising first."""
-        found: dict[str, float] = {}
+        ranks: dict[str, float] = {}
         for piece in self.pieces:
             for word, nats in piece.ranked:
-                found[word] = max(nats, found.get(word, 0.0))
-        return sorted(found, key=lambda word: (-found[word], word))[: self.most]
+                ranks[word] = max(nats, ranks.get(word, 0.0))
+        return sorted(ranks, key=lambda word: (-ranks[word], word))[: self.most]
 
     @property
     def keywords(self) -> frozenset[str]:
@@ -331,10 +331,10 @@ def share_out(
                 f"Epsilon {price.epsilon:g} at delta {price.delta:g} is too little for any corpus. "
                 "Give a larger epsilon. Nothing was paid."
             )
-        asked = largest(fits, FEWEST_RHO, 1e4)
+        wanted_rho = largest(fits, FEWEST_RHO, 1e4)
         # A vault adds costs at an order of its own, at which the same steps may cost somewhat more.
-        rho = largest(is_left, FEWEST_RHO, asked)
-        if not is_left(rho) or rho < LEAST * asked:
+        rho = largest(is_left, FEWEST_RHO, wanted_rho)
+        if not is_left(rho) or rho < LEAST * wanted_rho:
             price = ceiling(make(rho).cost)
             raise BudgetExhausted(
                 f"Epsilon {price.epsilon:g} at delta {price.delta:g} is not left to every unit: all units have spent "

@@ -28,8 +28,8 @@ class RunCheckpoint:
         if path.exists():
             for line in path.read_text(encoding="ascii", errors="replace").split("\n"):
                 try:
-                    found = json.loads(line)
-                    self._lines[found["name"]] = found["value"]
+                    fields = json.loads(line)
+                    self._lines[fields["name"]] = fields["value"]
                 except (ValueError, KeyError, TypeError, RecursionError):
                     continue  # cut off by a crash: it was not used
 
@@ -88,8 +88,8 @@ class RunCheckpoint:
         with self._drawing.setdefault(name, Lock()):
             if name not in self._lines:
                 self.put(name, draw())
-            found: R = self._lines[name]
-        return found
+            result: R = self._lines[name]
+        return result
 
     def put(self, name: str, value: object) -> None:
         """Keep a value durably."""

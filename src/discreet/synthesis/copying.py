@@ -26,8 +26,8 @@ def as_written(value: str, text: str) -> str:
     if not 1 < len(words) <= _MOST_WORDS:
         return ""
     runs = (own[start : start + len(words)] for start in range(len(own) - len(words) + 1))
-    found = next((run for run in runs if _copies(words, run)), [])
-    return " ".join(found)
+    run_of = next((run for run in runs if _copies(words, run)), [])
+    return " ".join(run_of)
 
 
 def _copies(words: list[str], run: list[str]) -> bool:

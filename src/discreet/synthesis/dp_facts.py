@@ -116,11 +116,11 @@ def pairs(unit: base.UnitTexts, order: Sequence[str], most: int, overlap: int) -
 
 def texts(order: Sequence[str], counts: Mapping[str, int]) -> list[base.SyntheticText]:
     """Return a text for each keyword with a released fact; the facts of most units come first. Public."""
-    found: dict[str, list[base.Fact]] = {keyword: [] for keyword in order}
+    by_keyword: dict[str, list[base.Fact]] = {keyword: [] for keyword in order}
     for pair in sorted(counts, key=lambda pair: (-counts[pair], pair)):
         keyword, kind, value = json.loads(pair)
-        found[keyword].append((kind, value))
-    return [base.SyntheticText(sentences(facts), keyword) for keyword, facts in found.items() if facts]
+        by_keyword[keyword].append((kind, value))
+    return [base.SyntheticText(sentences(facts), keyword) for keyword, facts in by_keyword.items() if facts]
 
 
 @dataclass(frozen=True, kw_only=True)

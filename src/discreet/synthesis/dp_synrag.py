@@ -248,8 +248,8 @@ def ranked_keywords(
         text_tokens: the number of tokens of a text that are read: public.
     """
     if isinstance(model, RayModel):
-        found = model.read(partial(_by_a_worker, most=most, text_tokens=text_tokens), texts)
-        yield from enumerate(tuple((str(word), float(nats)) for word, nats in ranked) for ranked in found)
+        by_text = model.read(partial(_by_a_worker, most=most, text_tokens=text_tokens), texts)
+        yield from enumerate(tuple((str(word), float(nats)) for word, nats in ranked) for ranked in by_text)
         return
     shared = model.encode(BEFORE)
 
@@ -268,12 +268,12 @@ def _by_a_worker(model: ScoringModel, texts: list[str], most: int, text_tokens: 
 def _ranked(model: ScoringModel, tokens: Sequence[int], surprise: Sequence[float], most: int) -> base.Ranked:
     pieces = [model.decode([token]) for token in tokens]
     owner = [place for place, piece in enumerate(pieces) for _ in piece]
-    found: dict[str, float] = {}
+    ranks: dict[str, float] = {}
     for match in _WORD.finditer("".join(pieces)):
         nats = sum(surprise[place] for place in set(owner[match.start() : match.end()]))
         for word in keywords(match.group()):
-            found[word] = max(nats, found.get(word, 0.0))
-    best = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+            ranks[word] = max(nats, ranks.get(word, 0.0))
+    best = sorted(ranks.items(), key=lambda item: (-item[1], item[0]))
     return tuple((word, round(nats, 3)) for word, nats in best[:most])
 
 
@@ -300,8 +300,8 @@ def ordered(counts: Mapping[str, int], most: int, first: First, model: ScoringMo
     if first == "rare":
         return rare
     nats = [
-        dict(found).get(word, 0.0)
-        for word, found in zip(rare, in_order(ranked_keywords(model, rare, 1, WORD)), strict=True)
+        dict(order).get(word, 0.0)
+        for word, order in zip(rare, in_order(ranked_keywords(model, rare, 1, WORD)), strict=True)
     ]
     return [word for _, _, word in sorted(zip([-n for n in nats], range(len(rare)), rare, strict=True))]
 
@@ -309,14 +309,14 @@ def ordered(counts: Mapping[str, int], most: int, first: First, model: ScoringMo
 def merged(order: Sequence[str], embedder: Embedder, alike: float) -> list[list[str]]:
     """Group keywords: one joins the first cluster whose first keyword has a similarity of `alike`. Public."""
     vectors = np.asarray(meaning(embedder).embed(list(order)), dtype=np.float64)
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for number, vector in enumerate(vectors):
-        near = [own for own in found if float(vectors[own[0]] @ vector) >= alike]
+        near = [own for own in groups if float(vectors[own[0]] @ vector) >= alike]
         if near:
             near[0].append(number)
         else:
-            found.append([number])
-    return [[order[number] for number in own] for own in found]
+            groups.append([number])
+    return [[order[number] for number in own] for own in groups]
 
 
 def places(unit: base.UnitTexts, numbers: Mapping[str, int]) -> list[int]:
@@ -416,15 +416,15 @@ def check_task(model: ScoringModel, task: str) -> None:
 
 def useful(model: ScoringModel, task: str, texts: Sequence[str]) -> list[bool]:
     """Return for each text whether the task is likelier after it than after a text without content."""
-    without, *found = likelihoods(model, task, [NOTHING, *texts])
-    return [each > without for each in found]
+    without, *with_text = likelihoods(model, task, [NOTHING, *texts])
+    return [each > without for each in with_text]
 
 
 def likelihoods(model: ScoringModel, task: str, texts: Sequence[str]) -> list[float]:
     """Return for each text the log-probability of the task as the topic of the text."""
     words, room = _words(model, task), min(MOST, _room(model, task))
     own = [model.encode(text)[:room] for text in texts]
-    found = list[float]()
+    totals = list[float]()
     for start in range(0, len(own), _BLOCK):
         block = own[start : start + _BLOCK]
         laid_out = judge_layout(model, max(map(len, block)))
@@ -433,8 +433,8 @@ def likelihoods(model: ScoringModel, task: str, texts: Sequence[str]) -> list[fl
         for token in words:
             total += log_softmax(decoding.logits())[:, token]
             decoding.append(token)
-        found += total.tolist()
-    return found
+        totals += total.tolist()
+    return totals
 
 
 def _words(model: ScoringModel, task: str) -> list[int]:

@@ -128,15 +128,15 @@ class EmbedderCoder:
             yield from ([] for _ in texts)
             return
         spoken = self._read(book)
-        known: dict[str, Likeness] = {}
+        kept_likenesses: dict[str, Likeness] = {}
         for first in range(0, len(texts), BLOCK):
             block = [(text, sentences_of(text)) for text in texts[first : first + BLOCK]]
             cut = [[clause for one in sentences for clause in clauses_of(one)] for _, sentences in block]
-            known = known if len(known) < KEPT else {}
-            fresh = sorted({clause.text for own in cut for clause in own} - known.keys())
-            known.update(zip(fresh, spoken.likeness(self._whole(fresh)), strict=True))
+            kept_likenesses = kept_likenesses if len(kept_likenesses) < KEPT else {}
+            fresh = sorted({clause.text for own in cut for clause in own} - kept_likenesses.keys())
+            kept_likenesses.update(zip(fresh, spoken.likeness(self._whole(fresh)), strict=True))
             for (text, sentences), own in zip(block, cut, strict=True):
-                yield spoken.by_attribute(text, sentences, own, known)
+                yield spoken.by_attribute(text, sentences, own, kept_likenesses)
 
     def _read(self, book: Codebook) -> "_Spoken":
         if book.digest not in self._books:
@@ -231,8 +231,8 @@ class _Spoken:
 
     def likeness(self, vectors: Likeness) -> Likeness:
         """Return the likeness of each value to each vector, shape (vectors, values)."""
-        found: Likeness = vectors @ self.functions / self._scale  # no sum of whole numbers is rounded, in any order
-        return found
+        products: Likeness = vectors @ self.functions / self._scale  # no sum of whole numbers is rounded, in any order
+        return products
 
     def by_attribute(
         self, text: str, sentences: Sequence[list[str]], clauses: Sequence[Clause], known: Mapping[str, Likeness]
@@ -245,9 +245,9 @@ class _Spoken:
             clauses: its clauses.
             known: the likeness of each value to each clause.
         """
-        found = np.full(len(self._denied), NOWHERE)
+        nearest = np.full(len(self._denied), NOWHERE)
         for clause in clauses:
-            np.maximum(found, known[clause.text], out=found, where=self._counts(clause))
+            np.maximum(nearest, known[clause.text], out=nearest, where=self._counts(clause))
         stems = [list(map(tongue_of("").stem, sentence)) for sentence in sentences]
         record, by_place = UnitRecord((text,)), self._denied | self._family  # phrases count neither of the two
         for place, needed, words, phrase in self._words:
@@ -255,17 +255,17 @@ class _Spoken:
                 span = window_of(sentence, words, there, tongue_of("")) if needed.issubset(there) else None
                 counts = span and self._counts(Clause.of(sentence, *span, phrase.text))[place]
                 if counts and (by_place[place] or phrase.holds(record)):
-                    found[place] = max(found[place], 1.0)
-        return np.split(found, self._ends)
+                    nearest[place] = max(nearest[place], 1.0)
+        return np.split(nearest, self._ends)
 
     def _counts(self, clause: Clause) -> NDArray[np.bool_]:
         """Return for each value whether its attribute counts such a clause."""
-        found: NDArray[np.bool_] = (
+        counted: NDArray[np.bool_] = (
             (self._denied | (not clause.denied))
             & (self._family | (not clause.another))
             & (self._past | (not clause.former))
         )
-        return found
+        return counted
 
 
 def _fit_functions(values: Sequence[CodedValue], whole: Whole, scale: int) -> NDArray[np.float64]:

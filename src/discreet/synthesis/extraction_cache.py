@@ -35,18 +35,18 @@ class ExtractionCache:
 
     def of(self, texts: Sequence[str], on_progress: Callable[[int], None]) -> list[Any]:
         """Return the result of each text; call `on_progress` with the number of texts that are done."""
-        known = self._known()
-        fresh = sorted({text for text in texts if digest(text) not in known})
+        entries = self._known()
+        fresh = sorted({text for text in texts if digest(text) not in entries})
         done = len(texts) - len(fresh)
         on_progress(done)
-        for place, found in self._read(fresh):
+        for place, extracted in self._read(fresh):
             name = digest(fresh[place])
-            line = json.dumps([*self._about, name, found])
-            known[name] = json.loads(line)[-1]
+            line = json.dumps([*self._about, name, extracted])
+            entries[name] = json.loads(line)[-1]
             self._keep(line)
             done += 1
             on_progress(done)
-        return [known[digest(text)] for text in texts]
+        return [entries[digest(text)] for text in texts]
 
     def _keep(self, line: str) -> None:
         try:
@@ -59,7 +59,7 @@ class ExtractionCache:
             ) from error
 
     def _known(self) -> dict[str, Any]:
-        found: dict[str, Any] = dict(self._others)
+        entries: dict[str, Any] = dict(self._others)
         self._file.seek(0)
         for line in filter(None, self._file.read().split("\n")):
             try:
@@ -67,8 +67,8 @@ class ExtractionCache:
             except (ValueError, TypeError, RecursionError):
                 continue
             if about == self._about and isinstance(name, str):
-                found[name] = value
-        return found
+                entries[name] = value
+        return entries
 
 
 @contextmanager

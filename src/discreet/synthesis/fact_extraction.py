@@ -65,8 +65,8 @@ def facts_of(written: str, whole: bool = True) -> list[Fact]:
         written: sentences such as "The diagnosis is Brindle Ear."
         whole: whether the text is complete. The last fact of an incomplete text is ignored.
     """
-    found = [fact for sentence in _sentences(written) for fact in _facts(sentence)]
-    return list(dict.fromkeys(fact for fact in (found if whole else found[:-1]) if fact[1]))
+    facts = [fact for sentence in _sentences(written) for fact in _facts(sentence)]
+    return list(dict.fromkeys(fact for fact in (facts if whole else facts[:-1]) if fact[1]))
 
 
 def found_in(text: str, facts: Iterable[tuple[str, str]]) -> tuple[Fact, ...]:
@@ -76,8 +76,8 @@ def found_in(text: str, facts: Iterable[tuple[str, str]]) -> tuple[Fact, ...]:
     denies.
     """
     there, said = set(words_of(text)), sentences_of(text)
-    found = ((kind, value) for kind, value in facts if there.issuperset(words_of(value)))
-    return tuple(fact for fact in found if not is_denied_in(said, fact[1]))
+    pairs = ((kind, value) for kind, value in facts if there.issuperset(words_of(value)))
+    return tuple(fact for fact in pairs if not is_denied_in(said, fact[1]))
 
 
 def sentences(facts: Sequence[Fact]) -> str:

@@ -44,12 +44,12 @@ class Done:
     def parse(text: str) -> "Done":
         """Return the reading that a file names; an empty one if it is damaged."""
         try:
-            found = json.loads(text)
-            name = str(found["file"])
+            fields = json.loads(text)
+            name = str(fields["file"])
             sound = name == Path(name).name and name.startswith("statements-")
-            schema = Codebook.parse(found["schema"]) if found.get("schema") else None
-            assumed = tuple(str(one) for one in found.get("assumed", ()))
-            about, end, covered = tuple(found["about"]), int(found["end"]), frozenset(found["covered"])
+            schema = Codebook.parse(fields["schema"]) if fields.get("schema") else None
+            assumed = tuple(str(one) for one in fields.get("assumed", ()))
+            about, end, covered = tuple(fields["about"]), int(fields["end"]), frozenset(fields["covered"])
             return Done(name, about, end, covered, schema, assumed) if sound else Done()
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return Done()
@@ -115,15 +115,19 @@ class ReadStatements:
         if not self.covers(unit, text):
             return None
         line = self._lines.get(digest(text), "[]")
-        found = self._values.get(line)
-        if found is None:  # the codes of many texts are the same line
-            found = dict.fromkeys((name.replace(" ", "_") for name in self._coded), ())
+        values = self._values.get(line)
+        if values is None:  # the codes of many texts are the same line
+            values = dict.fromkeys((name.replace(" ", "_") for name in self._coded), ())
             for one in _parse(line):
                 name = one.attribute.replace(" ", "_")
-                if one.value in self._coded.get(one.attribute, ()) and not one.negated and one.value not in found[name]:
-                    found[name] = (*found[name], one.value)
-            self._values[line] = found
-        return found
+                if (
+                    one.value in self._coded.get(one.attribute, ())
+                    and not one.negated
+                    and one.value not in values[name]
+                ):
+                    values[name] = (*values[name], one.value)
+            self._values[line] = values
+        return values
 
     def of(self, unit: str, text: str) -> tuple[TextStatement, ...]:
         """Return the statements of a unit's text; none if the reading does not cover it.
@@ -134,11 +138,11 @@ class ReadStatements:
         if not self.covers(unit, text):
             return ()
         read = (_as_written(one, text) for one in self.named(digest(text)))
-        found = tuple(one for one in read if stands_in(one.value, one.number, text))
-        if self.done.schema is not None or not found:
-            return found
+        statements = tuple(one for one in read if stands_in(one.value, one.number, text))
+        if self.done.schema is not None or not statements:
+            return statements
         sentences = sentences_of(text)
-        return tuple(replace(one, negated=is_denied_in(sentences, one.value)) for one in found)
+        return tuple(replace(one, negated=is_denied_in(sentences, one.value)) for one in statements)
 
 
 def name_of(unit: str, text: str) -> str:

@@ -118,8 +118,8 @@ class Readings:
     def version(self) -> object:
         """A value that changes with each reading and each erasure."""
         with suppress(OSError):
-            found = (self._folder / DONE).stat()
-            return found.st_ino, found.st_mtime_ns, found.st_size
+            status = (self._folder / DONE).stat()
+            return status.st_ino, status.st_mtime_ns, status.st_size
         return None
 
     def load(self) -> ReadStatements:

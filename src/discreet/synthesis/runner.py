@@ -111,15 +111,15 @@ def make_corpus(
     check_output_path(out, workshop.folder.parent, force=force)
     check_output_path(receipt_path(out), workshop.folder.parent, force=force)
     with workshop.alone(), use_ray(workshop.model, ray) as model:
-        made = replace(workshop, model=model)._make(parameters, only_new, told)
-        if parameters.task and made.texts and not made.kept:
+        corpus = replace(workshop, model=model)._make(parameters, only_new, told)
+        if parameters.task and corpus.texts and not corpus.kept:
             raise UsageError(
-                f"With this task none of the {len(made.texts)} texts would be in the corpus. They are paid and kept in "
+                f"With this task none of the {len(corpus.texts)} texts would be in the corpus. They are paid and kept in "
                 "the vault: run the command again with another --task, or without one, and nothing is paid again."
             )
-        made.write(out)
-        workshop.finish(made)
-    return made
+        corpus.write(out)
+        workshop.finish(corpus)
+    return corpus
 
 
 def receipt_path(path: Path) -> Path:
@@ -239,8 +239,8 @@ class SynthesisRunner:
             known = self._done() if only_new else set()
             read = [text for text in self.store.texts() if text.tag not in known]
             plan.check_size(len({text.unit for text in read}), self.model.vocabulary_size)
-            asked, tags = self._asked(parameters, only_new), [text.tag for text in read]
-            return journal.begin(asked, uuid.uuid4().hex, tags, self._steps(plan)), plan, read
+            request, tags = self._asked(parameters, only_new), [text.tag for text in read]
+            return journal.begin(request, uuid.uuid4().hex, tags, self._steps(plan)), plan, read
         started = journal.begun(self._asked(parameters, only_new))
         check_task(self.model, parameters.task)  # which may be another one now
         names = set(started["documents"])

@@ -52,17 +52,17 @@ def propose_schema(model: ScoringModel, texts: Sequence[str]) -> Codebook:
         kinds: dict[str, None] = {}
         for kind, value in facts:
             if kind and len(kind.split()) <= LONGEST_NAME and _stands_in(value, some[place]):
-                known = next((one for one in values if matches(one, kind) and matches(kind, one)), kind)
-                values[known].append(value)
-                kinds[known] = None
+                same_kind = next((one for one in values if matches(one, kind) and matches(kind, one)), kind)
+                values[same_kind].append(value)
+                kinds[same_kind] = None
         stated.update(list(kinds))
     common = [kind for kind, count in stated.most_common() if count >= LEAST_SHARE * number]
-    made = [one for kind in common if (one := _attribute(kind, values[kind]))]
-    if not made:
+    attributes = [one for kind in common if (one := _attribute(kind, values[kind]))]
+    if not attributes:
         raise BadData(
             f"The model found no attribute that a tenth of the {number} texts state. Write a schema yourself."
         )
-    return Codebook(attributes=tuple(_distinct(made)[:MOST_PROPOSED]))
+    return Codebook(attributes=tuple(_distinct(attributes)[:MOST_PROPOSED]))
 
 
 def _attribute(kind: str, values: Sequence[str]) -> Attribute | None:

@@ -91,8 +91,8 @@ class UnitReader:
             (self.model.name, self.machine, kept, text_tokens, BEFORE if rank is ranked_keywords else rank.__name__),
             lambda fresh: rank(self.model, fresh, kept, text_tokens),
         )
-        found = cache.of(texts, lambda done: on_progress("keywords", done, len(texts)))
-        return [tuple((word, float(nats)) for word, nats in ranked[:most]) for ranked in found]
+        keywords = cache.of(texts, lambda done: on_progress("keywords", done, len(texts)))
+        return [tuple((word, float(nats)) for word, nats in ranked[:most]) for ranked in keywords]
 
     def _read_facts(
         self, texts: Sequence[str], parameters: SynthesisAlgorithm[Any], file: TextIO, on_progress: _Progress

@@ -118,10 +118,10 @@ class LostRanks(BrokenStore):
 
     def nearest_units(self, vector: Vector, count: int) -> list[Passage]:
         best = self._best(vector)
-        found = super().nearest_units(vector, count)
+        nearest = super().nearest_units(vector, count)
         return [
             near
-            for near, last in zip(found, [None, *found], strict=False)
+            for near, last in zip(nearest, [None, *nearest], strict=False)
             if last is None or best[near.unit][0] != best[last.unit][0]
         ]
 

@@ -108,5 +108,5 @@ class CoderSuite:
 
 def _codes(coder: Coder, texts: Sequence[str], book: Codebook) -> list[list[Found]]:
     """Return the codes of each text, by its position."""
-    found = dict(coder.code(texts, book))
-    return [list(found[place]) for place in range(len(texts))]
+    codes = dict(coder.code(texts, book))
+    return [list(codes[place]) for place in range(len(texts))]

@@ -101,12 +101,12 @@ class ExactSearch(StoreFixtures):
         fill(store, entries)
         other = reopen(store)
         before, scored = store.scored(direction(query)).nearest(99), store.scored(direction(query))
-        found = list[Hit]()
+        hits = list[Hit]()
         for low, high, added, unit in zip(EDGES, [None, *EDGES], later, gone, strict=False):
-            found += scored.above(low) if high is None else scored.between(low, high)
+            hits += scored.above(low) if high is None else scored.between(low, high)
             fill(other, added)
             other.remove_unit(unit)
-        assert [hit.unit for hit in found] == [hit.unit for hit in before]
+        assert [hit.unit for hit in hits] == [hit.unit for hit in before]
         assert store.nearest_units(direction(query), 99) == other.nearest_units(direction(query), 99)
 
     def test_erased_bytes_are_in_no_file(

@@ -62,8 +62,8 @@ class LoaderSuite:
     def test_records_are_complete_and_in_order(self, loader: Loader, tmp_path: Path) -> None:
         """Check that every record is read, with its text and its unit, and in the order of the file."""
         wanted = self.records_for(loader)
-        found = self.read(loader, tmp_path / "notes", wanted)
-        assert [shown(one) for one in found] == [shown_as(one, loader) for one in wanted]
+        records = self.read(loader, tmp_path / "notes", wanted)
+        assert [shown(one) for one in records] == [shown_as(one, loader) for one in wanted]
 
     def test_records_name_their_file(self, loader: Loader, tmp_path: Path) -> None:
         """Check that `source` is the name of the file in the vault; `where` begins with it."""
@@ -79,8 +79,8 @@ class LoaderSuite:
         every = dict(zip((one["unit"] for one in wanted), self.read(loader, tmp_path / "all", wanted), strict=True))
         for size in range(1, len(wanted)):
             for chosen in combinations(wanted, size):
-                found = self.read(loader, tmp_path / "some", chosen)
-                assert [shown(one) for one in found] == [shown(every[one["unit"]]) for one in chosen]
+                records = self.read(loader, tmp_path / "some", chosen)
+                assert [shown(one) for one in records] == [shown(every[one["unit"]]) for one in chosen]
 
     def test_missing_unit_stays_missing(self, loader: Loader, tmp_path: Path) -> None:
         """Check that a record without a unit gets none from its neighbours."""
@@ -102,8 +102,8 @@ class LoaderSuite:
         self.write(path, self.records_for(loader))
         for damaged in damages(path.read_bytes()):
             path.write_bytes(damaged)
-            found, message = self.read_damaged(loader, path)
-            messages = [message, *(f"{one.where} {one.reason}" for one in found if isinstance(one, BadRecord))]
+            records, message = self.read_damaged(loader, path)
+            messages = [message, *(f"{one.where} {one.reason}" for one in records if isinstance(one, BadRecord))]
             assert not any(CANARY in one for one in messages)
 
     def read_damaged(self, loader: Loader, path: Path) -> tuple[list[Record | BadRecord], str]:
@@ -118,20 +118,20 @@ class LoaderSuite:
         path = tmp_path / f"empty{loader.suffixes[0]}"
         path.write_bytes(b"")
         try:
-            found = list(loader.read(FoundFile(path, path.name), OPTIONS))
+            records = list(loader.read(FoundFile(path, path.name), OPTIONS))
         except BadData:
             return
-        assert all(isinstance(one, BadRecord) for one in found)
+        assert all(isinstance(one, BadRecord) for one in records)
 
     def test_missing_file_is_reported(self, loader: Loader, tmp_path: Path) -> None:
         """Check that a missing file gives an OSError or a `BadRecord`."""
         path = tmp_path / f"gone{loader.suffixes[0]}"
         try:
-            found = list(loader.read(FoundFile(path, path.name), OPTIONS))
+            records = list(loader.read(FoundFile(path, path.name), OPTIONS))
         except OSError:
             return
-        assert found
-        assert all(isinstance(one, BadRecord) for one in found)
+        assert records
+        assert all(isinstance(one, BadRecord) for one in records)
 
 
 def shown(record: Record | BadRecord) -> object:

@@ -204,11 +204,11 @@ class ModelSuite:
         voting = _voting(model)
         tokens = get_appended(voting)
         for begin in find_starts(voting):
-            decoding, found = begin(lay_out(voting, TEXTS)), []
+            decoding, outputs = begin(lay_out(voting, TEXTS)), []
             for token in tokens:
                 decoding.append_each([token] * len(TEXTS))
-                found.append(read_rows(decoding))
-            assert found == follow(begin(lay_out(voting, TEXTS)), tokens)
+                outputs.append(read_rows(decoding))
+            assert outputs == follow(begin(lay_out(voting, TEXTS)), tokens)
 
     def test_row_depends_on_its_prompt_alone(self, model: Completer) -> None:
         """Other prompts of a batch, and the order, do not change a row, at any step."""
@@ -228,12 +228,12 @@ class ModelSuite:
         voting = _voting(model)
         own, *others = get_appended(voting)
         for begin in find_starts(voting):
-            found = []
+            outputs = []
             for other in others:
                 decoding = begin(lay_out(voting, TEXTS))
                 decoding.append_each([own] + [other] * (len(TEXTS) - 1))
-                found.append(read_rows(decoding)[0])
-            assert len(set(found)) == 1
+                outputs.append(read_rows(decoding)[0])
+            assert len(set(outputs)) == 1
 
     def test_padding_has_no_influence(self, model: Completer) -> None:
         """Other tokens in the padding do not change a row: the model ignores them."""

@@ -56,18 +56,18 @@ def find_starts(model: VotingModel) -> list[Begin]:
 
 def read_rows(decoding: Decoding) -> list[bytes]:
     """Return all outputs of each row."""
-    found: list[Any] = [decoding.best()]
-    found += [getattr(decoding, output)() for output in ("logits", "states") if hasattr(decoding, output)]
-    return [b"".join(output[row].tobytes() for output in found) for row in range(len(found[0]))]
+    outputs: list[Any] = [decoding.best()]
+    outputs += [getattr(decoding, output)() for output in ("logits", "states") if hasattr(decoding, output)]
+    return [b"".join(output[row].tobytes() for output in outputs) for row in range(len(outputs[0]))]
 
 
 def follow(decoding: Decoding, tokens: Sequence[int]) -> list[list[bytes]]:
     """Continue all rows by tokens; return the outputs after each token."""
-    found = []
+    outputs = []
     for token in tokens:
         decoding.append(token)
-        found.append(read_rows(decoding))
-    return found
+        outputs.append(read_rows(decoding))
+    return outputs
 
 
 def is_independent(read: Callable[[Sequence[str]], Sequence[R]], texts: Sequence[str]) -> bool:

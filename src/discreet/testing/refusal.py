@@ -124,13 +124,13 @@ def filled(make_store: MakeStore) -> Store:
 def check_refused(question: Callable[[], object]) -> None:
     """Check that a call raises a `StoreError` that says what is wrong, and names no unit and no text."""
     try:
-        found = question()
+        answer = question()
     except StoreError as refusal:
         message = str(refusal)
         assert len(message.split()) >= 5, f"The refusal does not say what is wrong: {message!r}"
         assert not [name for name in NAMES if name in message], "The refusal names a unit."
     else:
-        raise AssertionError(f"The search of the store is not exact, and it was not refused: {type(found).__name__}.")
+        raise AssertionError(f"The search of the store is not exact, and it was not refused: {type(answer).__name__}.")
 
 
 class _OneDirection:

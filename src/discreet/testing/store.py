@@ -127,7 +127,7 @@ class StoreSuite(Refusal, ExactSearch):
         fill(store, entries)
         scored = store.scored(direction(query))
         bins = [scored.above(edges[0]), *(scored.between(low, high) for high, low in pairwise(edges))]
-        assert [hit for found in bins for hit in found] == scored.above(edges[-1])
+        assert [hit for hits in bins for hit in hits] == scored.above(edges[-1])
         every = scored.nearest(99)
         assert every == scored.above(-2)
         assert store.passages(scored.above(0.1)) == store.units_above(direction(query), 0.1)
@@ -165,11 +165,11 @@ class StoreSuite(Refusal, ExactSearch):
         """Check that a hit of an erased unit does not return its new documents."""
         store = make_store()
         fill(store, [(1, "a", [1])])
-        found = store.scored(direction(1)).nearest(1)
+        nearest = store.scored(direction(1)).nearest(1)
         store.remove_unit("a")
         fill(store, [(2, "a", [2])])
-        assert store.passages(found) == [None]
-        assert "a" not in repr(found[0]).replace("Hit", "")
+        assert store.passages(nearest) == [None]
+        assert "a" not in repr(nearest[0]).replace("Hit", "")
 
     def test_empty_store_finds_nothing(self, make_store: MakeStore) -> None:
         """Check that a store without documents finds no unit; a unit without text is counted."""

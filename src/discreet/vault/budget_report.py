@@ -81,8 +81,8 @@ class BudgetReport:
     def shown(self) -> "BudgetShown":
         """Return the report as it leaves."""
         questions = tuple(question.shown() for question in self.questions)
-        known = vars(self.public()) | {"questions": questions, "log": self.start}
-        return show_as(BudgetShown, self, **known)
+        fields = vars(self.public()) | {"questions": questions, "log": self.start}
+        return show_as(BudgetShown, self, **fields)
 
     def describe(self) -> dict[str, Any]:
         """Return the report as plain data, with the keys of `discreet budget --json`."""
@@ -168,14 +168,16 @@ def report(
         if one and (questions or start.earlier_questions)
     }
     if algorithm.spec.payment is Payment.EACH_UNIT:
-        asked = None
+        of_questions = None
         if start.earlier_questions:  # the list lacks what they cost; corpora, which all units pay, are no questions
-            asked = int(most.loss_nano[-1] - ledger.spent().loss_nano[-1]) if most.loss_nano[-1] < CUT else UNKNOWN
-        found = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read, asked)
+            of_questions = (
+                int(most.loss_nano[-1] - ledger.spent().loss_nano[-1]) if most.loss_nano[-1] < CUT else UNKNOWN
+            )
+        budget_report = by_units(ledger, unit, questions, count_units(), plan, algorithm.units_read, of_questions)
     else:
-        found = by_corpus(budget, ledger.spent(), unit, questions, plan)
-    found = replace(found, odometer=odometer.epsilon, part=odometer.part, still=still)
-    return replace(found, accountant=budget.accountant, start=start)
+        budget_report = by_corpus(budget, ledger.spent(), unit, questions, plan)
+    budget_report = replace(budget_report, odometer=odometer.epsilon, part=odometer.part, still=still)
+    return replace(budget_report, accountant=budget.accountant, start=start)
 
 
 def _plan(algorithm: Algorithm, budget: Budget) -> Plan | None:

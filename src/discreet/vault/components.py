@@ -239,10 +239,10 @@ class DerivedData:
         The system unlocks it if the process is killed. An unlocked mark makes the next opening remove derived data.
         """
         mark = self._folder / f"{_MARK}.{secrets.token_hex(8)}"
-        made = mark.with_name(f".{mark.name}")
-        with made.open("w") as file:
+        new_mark = mark.with_name(f".{mark.name}")
+        with new_mark.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            made.rename(mark)  # locked before another process can see it
+            new_mark.rename(mark)  # locked before another process can see it
             yield mark
 
 

@@ -124,10 +124,10 @@ def public_texts_of(path: Path, store: Store) -> list[str]:
         raise UsageError(f"There is no file at {path}. Name a JSONL file with a public 'text' on every line.") from None
     except OSError as error:
         raise not_a_corpus(path, error) from error
-    found = len({stored.text for stored in store.texts()} & set(texts))
-    if found:
+    stored_texts = len({stored.text for stored in store.texts()} & set(texts))
+    if stored_texts:
         raise BadData(
-            f"{path} holds {found} documents of the vault, word for word. A codebook is public, so it comes from "
+            f"{path} holds {stored_texts} documents of the vault, word for word. A codebook is public, so it comes from "
             "other, public texts. Nothing was read."
         )
     return texts

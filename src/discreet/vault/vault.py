@@ -84,8 +84,8 @@ def make_folder(path: Path, settings: VaultConfig, failure_share: float) -> None
             raise UsageError(f"There is already something at {path}. Choose a new folder for the vault.")
         path.parent.mkdir(parents=True, exist_ok=True)
         # Made beside `path` and renamed: after a crash there is a whole vault or none.
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".vault-") as made:
-            folder = Path(made) / "vault"
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".vault-") as temporary:
+            folder = Path(temporary) / "vault"
             folder.mkdir(mode=0o700)
             (folder / "store").mkdir()
             (folder / EMPTY).touch()
@@ -347,8 +347,8 @@ class Vault(VaultDocuments, VaultReading):
 
     def price(self, question: str | Request, algorithm: Algorithm | None = None, *, reuse: bool = True) -> float:
         """Return the highest epsilon that a question may cost a unit: public. Load no model. Raise errors as `ask`."""
-        found = self.pipeline.estimate(*self._decided(question, algorithm), AskOptions(reuse=reuse))
-        return 0.0 if found.released else found.epsilon
+        estimate = self.pipeline.estimate(*self._decided(question, algorithm), AskOptions(reuse=reuse))
+        return 0.0 if estimate.released else estimate.epsilon
 
     def estimate(self, question: str | Request, algorithm: Algorithm | None = None) -> Price:
         """Return the price of a question with the sum of its charges, also if it was released; else as `price`."""
@@ -457,12 +457,12 @@ class Vault(VaultDocuments, VaultReading):
     def _decided(self, question: str | Request, algorithm: Algorithm | None) -> tuple[str, Algorithm]:
         """Return the question that is asked, and its algorithm: the given one, if there is one."""
         if algorithm is None:
-            found = self.decide(question)
-            return found.question, found.algorithm
-        asked = str(question)
-        if not is_request(asked):
-            return asked, algorithm
-        request = parse_request(asked)
+            decision = self.decide(question)
+            return decision.question, decision.algorithm
+        text = str(question)
+        if not is_request(text):
+            return text, algorithm
+        request = parse_request(text)
         return request.question if request.kind == FACT else str(request), algorithm
 
     def default_algorithm(self, question: str = "") -> MuRAGAda | Consensus:

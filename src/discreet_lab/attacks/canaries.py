@@ -98,13 +98,13 @@ def make_canaries(count: int, seed: int, taken: Iterable[str] = ()) -> list[Cana
         seed: the seed of the canaries.
         taken: the units of the vault, whose names are not used.
     """
-    noise, used, made = InsecureSeededNoise(seed), set(taken), list[Canary]()
-    while len(made) < 2 * count:
+    noise, used, canaries = InsecureSeededNoise(seed), set(taken), list[Canary]()
+    while len(canaries) < 2 * count:
         name = f"{_word(noise)} {_word(noise)}"
         if name.casefold() not in used:
             used.add(name.casefold())
-            made.append(_invented(f"canary-{len(made):03}", name, noise, planted=len(made) % 2 == 0))
-    return made
+            canaries.append(_invented(f"canary-{len(canaries):03}", name, noise, planted=len(canaries) % 2 == 0))
+    return canaries
 
 
 def _word(noise: Noise) -> str:

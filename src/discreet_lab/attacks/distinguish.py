@@ -79,15 +79,15 @@ def distinguish(
             "fewer dimensions."
         )
     choose = InsecureSeededNoise(seed)
-    known = _embeddings(choose, rows - 1, dimension, gamma, longest)
+    embeddings = _embeddings(choose, rows - 1, dimension, gamma, longest)
     candidates = _embeddings(choose, 2, dimension, gamma, longest)
     # Each candidate is a sum of known documents. Its projection is the same sum of their observed rows.
-    sums = candidates @ np.linalg.pinv(known)  # (2, rows - 1)
+    sums = candidates @ np.linalg.pinv(embeddings)  # (2, rows - 1)
     said = [0, 0]
     for kind, truth in enumerate(candidates):
         for _ in range(trials):
             matrix = sigma * choose.normals(dimension, k)
-            off = np.linalg.norm(sums @ (known @ matrix) - truth @ matrix, axis=1)
+            off = np.linalg.norm(sums @ (embeddings @ matrix) - truth @ matrix, axis=1)
             said[kind] += bool(off[0] < off[1])
     least = lower_bound(said[0], said[1], trials)
     return Distinguished(said[0], said[1], trials, least, refuted=least > PAPER_EPSILON)

@@ -138,11 +138,11 @@ def _prompt(record: Any) -> AttackPrompt:
 
 def sensitive_strings(texts: Iterable[str]) -> dict[str, set[str]]:
     """Return all e-mail addresses, links and phone numbers in texts, by kind."""
-    found: dict[str, set[str]] = {kind: set() for kind in KINDS}
+    strings: dict[str, set[str]] = {kind: set() for kind in KINDS}
     for text in texts:
         for kind, pattern in _PATTERNS.items():
-            found[kind].update(pattern.findall(text))
-    return found
+            strings[kind].update(pattern.findall(text))
+    return strings
 
 
 def extracted(

@@ -39,24 +39,24 @@ def interrogate(suspects: Sequence[Suspect], number: int) -> list[Pairs]:
     halves = [_halves(suspect) for suspect in suspects]
     having = _having(suspects)
     own = [_rarest(keywords(asked) - keywords(known), having) for asked, known in halves]
-    found = []
+    results = []
     for place, (suspect, (_, known)) in enumerate(zip(suspects, halves, strict=True)):
         others = [word for turn in range(1, len(own)) for word in own[(place + turn) % len(own)][:2]]
         false = [word for word in dict.fromkeys(others) if word not in keywords(suspect.text)]
         asked = [both for pair in zip(own[place], false, strict=False) for both in zip(pair, (YES, NO), strict=True)]
-        found.append([(RECORD.format(known=known, word=word), answer) for word, answer in asked])
-    return _first(found, number)
+        results.append([(RECORD.format(known=known, word=word), answer) for word, answer in asked])
+    return _first(results, number)
 
 
 def mask(suspects: Sequence[Suspect], number: int) -> list[Pairs]:
     """Return the questions about each person for so many of its rarest words, each of which stands in it once."""
-    having, found = _having(suspects), []
+    having, results = _having(suspects), []
     for suspect in suspects:
         words = suspect.text.split()[:LONGEST]
         times = Counter(key for word in words for key in keywords(word))
         places = {key: place for place, word in enumerate(words) for key in keywords(word) if times[key] == 1}
-        found.append([(_masked(words, places[word]), word) for word in _rarest(places, having)])
-    return _first(found, number)
+        results.append([(_masked(words, places[word]), word) for word in _rarest(places, having)])
+    return _first(results, number)
 
 
 def share_right(answers: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
@@ -81,8 +81,8 @@ def read_by_rule(prompt: str, _: int) -> str:
         return "Yes." if asked.group(1) in keywords(record) else "No."
     known, _sep, after = question.partition("missing word: ")[2].partition(" ____ ")
     beside = (re.escape(" ".join(words.split()[part])) for words, part in ((known, slice(-2, None)), (after, slice(1))))
-    found = re.search(r"{} (\S+) {}".format(*beside), record) if known else None
-    return found.group(1) if found else "unknown"
+    match = re.search(r"{} (\S+) {}".format(*beside), record) if known else None
+    return match.group(1) if match else "unknown"
 
 
 def _halves(suspect: Suspect) -> tuple[str, str]:

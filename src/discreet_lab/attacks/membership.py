@@ -138,8 +138,11 @@ def measure_membership(scores: ArrayLike, inside: Sequence[Sequence[bool]]) -> M
         scores: shape (people, copies of the vault).
         inside: for each person, whether each copy has them. Of two copies, each person is in one.
     """
-    found, where = np.asarray(scores, dtype=np.float64), np.asarray(inside, dtype=np.bool_)
-    ins, outs = found[where].tolist(), found[~where].tolist()  # for two copies both are in the order of people
+    by_suspect, where = np.asarray(scores, dtype=np.float64), np.asarray(inside, dtype=np.bool_)
+    ins, outs = (
+        by_suspect[where].tolist(),
+        by_suspect[~where].tolist(),
+    )  # for two copies both are in the order of people
     auc = Auc.of_pairs(ins, outs) if where.shape[1] == 2 else Auc.of(ins, outs)
     few = {rate: true_positives(ins, outs, rate) for rate in FALSE_POSITIVES}
     return Membership(auc, few, curve(ins, outs), ins, outs)

@@ -82,15 +82,15 @@ class Questions:
     @staticmethod
     def of(attack: Attack, trial: Trial, canaries: Sequence[Canary], own: Sequence[tuple[str, str]]) -> "Questions":
         """Return the questions. `own` are the vault's documents (unit, text) in the first copy."""
-        known = sensitive_strings(text for _, text in own)
+        own_strings = sensitive_strings(text for _, text in own)
         return Questions(
             WAYS[attack.way](trial.suspects, attack.questions)
             if attack.way != S2MIA
             else [suspect.parts(attack.questions, attack.form) for suspect in trial.suspects],
             trial.inside,
             [question for canary in canaries if canary.planted for question in canary.questions],
-            list(_prompts(own, known) if attack.prompts is None else attack.prompts),
-            known,
+            list(_prompts(own, own_strings) if attack.prompts is None else attack.prompts),
+            own_strings,
             attack.way == S2MIA,
         )
 
@@ -125,8 +125,8 @@ class Questions:
         # A secret counts as out if any answer contains it, regardless of the question.
         counted = came_out(canaries, [*secrets, *about, *said])
         private = [said.private for said in answers if said.private is not None]
-        asked = each, len(self.canaries), len(self.prompts)
-        return Result(target, one, many, counted, out, asked, sum(private) if private else None)
+        numbers = each, len(self.canaries), len(self.prompts)
+        return Result(target, one, many, counted, out, numbers, sum(private) if private else None)
 
 
 def _prompts(documents: Sequence[tuple[str, str]], known: Mapping[str, set[str]]) -> Iterator[AttackPrompt]:

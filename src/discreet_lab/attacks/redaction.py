@@ -67,8 +67,8 @@ class Redactor:
         """Return the texts with marks for the strings that were found. Call `on_progress` after each text."""
         redacted = []
         for text in texts:
-            found = self._analyzer.analyze(text=text, language="en")
-            redacted.append(_without(text, [(one.start, one.end, one.entity_type) for one in found]))
+            entities = self._analyzer.analyze(text=text, language="en")
+            redacted.append(_without(text, [(one.start, one.end, one.entity_type) for one in entities]))
             on_progress()
         return redacted
 

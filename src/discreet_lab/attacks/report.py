@@ -258,8 +258,8 @@ def membership_rows(findings: Findings) -> list[tuple[str, ...]]:
     rows = []
     for result in findings.results:
         one, many = (
-            [*(_area(measured.auc) for measured in found.values()), _below_one(ceiling(result, questions))]
-            for found, questions in ((result.one, 1), (result.many, result.asked[0]))
+            [*(_area(measured.auc) for measured in measures.values()), _below_one(ceiling(result, questions))]
+            for measures, questions in ((result.one, 1), (result.many, result.asked[0]))
         )
         private = "-" if result.private is None else f"{result.private} of {result.questions}"
         private += ", fewer than half" * result.seldom
@@ -321,17 +321,17 @@ def summary(findings: Findings) -> str:
 
 def warnings(findings: Findings) -> list[str]:
     """Return the warnings that a reader of the figures needs."""
-    found = []
+    lines = []
     if not findings.left_out:
-        found.append(
+        lines.append(
             "The others come from a file: they may differ from members in more than being outside. The algorithm "
             "non-rag reads no document, so a difference that it shows is no leak."
         )
-    found += [
+    lines += [
         f"{label} reveals more about members than its epsilon allows. That is a bug of discreet: please report it."
         for label in exceeded(findings.compared)
     ]
-    return found
+    return lines
 
 
 def page(findings: Findings, name: str) -> str:
@@ -368,6 +368,6 @@ def open_template() -> "Template":
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
         raise MissingPart("A report needs jinja2", "eval") from error
-    found = PackageLoader("discreet_lab.attacks", "")
+    loader = PackageLoader("discreet_lab.attacks", "")
     options = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
-    return Environment(loader=found, **options).get_template("report.html")  # type: ignore[arg-type]
+    return Environment(loader=loader, **options).get_template("report.html")  # type: ignore[arg-type]

@@ -89,11 +89,11 @@ def run_attack(vault: Vault, attack: Attack, on_progress: Told = lambda *_: None
         attack, trial, canaries, _texts([each for each in copies[0].kept if each.unit not in secret], [])
     )
     redacted = _redacted(redactor, _texts(documents, planted), on_progress) if redactor else None
-    asked = [_asked(vault, attack, copies[0], [*questions.about, *questions.rest], redacted, on_progress)]
-    asked += [_asked(vault, attack, copy, questions.about, redacted, _again(on_progress)) for copy in copies[1:]]
+    answers = [_asked(vault, attack, copies[0], [*questions.about, *questions.rest], redacted, on_progress)]
+    answers += [_asked(vault, attack, copy, questions.about, redacted, _again(on_progress)) for copy in copies[1:]]
     results = [
         questions.judged(vault, _named([target for target, _ in same]), [said for _, said in same], canaries)
-        for same in zip(*asked, strict=True)
+        for same in zip(*answers, strict=True)
     ]
     return Findings(
         results,
@@ -119,18 +119,20 @@ def _asked(
     """Return the targets in a temporary copy of the vault, each with its answers."""
     with ExitStack() as stack:
         folder = stack.enter_context(private_folder())
-        made = stack.enter_context(copied(vault, folder / "copy", copy.kept, copy.planted))
-        targets = list(_targets(vault, made, attack, copy.noise, folder, on_progress))
+        vault_copy = stack.enter_context(copied(vault, folder / "copy", copy.kept, copy.planted))
+        targets = list(_targets(vault, vault_copy, attack, copy.noise, folder, on_progress))
         decides = attack.as_asked and vault.components.readings.complete
         if decides or any(target.algorithm and target.algorithm.spec.needs_readings for target in targets):
-            read_again(vault, made, lambda done, size: on_progress("reading", done, size))
+            read_again(vault, vault_copy, lambda done, size: on_progress("reading", done, size))
         if redacted is not None:
             hidden = [(unit, redacted[text]) for unit, text in copy.texts]
-            found = finder(stack.enter_context(rewritten(vault, folder / "redacted", hidden)))
-            targets = [replace(target, find=found) if target.name == REDACTED else target for target in targets]
+            redacted_finder = finder(stack.enter_context(rewritten(vault, folder / "redacted", hidden)))
+            targets = [
+                replace(target, find=redacted_finder) if target.name == REDACTED else target for target in targets
+            ]
         count = count_step("asking", len(texts) * len(targets), on_progress)
-        choose = as_asked(made) if decides else None
-        said = ask_all(made, targets, texts, attack.options, attack.seed, count, choose)
+        choose = as_asked(vault_copy) if decides else None
+        said = ask_all(vault_copy, targets, texts, attack.options, attack.seed, count, choose)
         return list(zip(targets, said, strict=True))
 
 

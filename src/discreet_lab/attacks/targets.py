@@ -89,8 +89,8 @@ def algorithms_called(
     name: str, epsilons: Sequence[float], options: dict[str, Any], vault: Vault, *, as_asked: bool = False
 ) -> list[Target]:
     """Return the targets of an algorithm, one for each epsilon; a single one if it has no epsilon."""
-    made = {make_algorithm(name, {**options, "epsilon": epsilon}, strict=False): epsilon for epsilon in epsilons}
-    return [target_of(name, algorithm, epsilon, vault, as_asked=as_asked) for algorithm, epsilon in made.items()]
+    algorithms = {make_algorithm(name, {**options, "epsilon": epsilon}, strict=False): epsilon for epsilon in epsilons}
+    return [target_of(name, algorithm, epsilon, vault, as_asked=as_asked) for algorithm, epsilon in algorithms.items()]
 
 
 def target_of(name: str, algorithm: Algorithm, epsilon: float, vault: Vault, *, as_asked: bool = False) -> Target:
@@ -201,16 +201,16 @@ def _voted(
     on_progress: Callable[[int], None],
     choose: Choose | None,
 ) -> dict[Algorithm, TargetAnswers]:
-    asked = [KnownQuestion(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
-    outcomes = run_answers(copy, asked, algorithms, 1, lambda: on_progress(1), choose=choose)
-    found = {}
+    known_questions = [KnownQuestion(f"{seed}|{number}", text, ()) for number, text in enumerate(questions)]
+    outcomes = run_answers(copy, known_questions, algorithms, 1, lambda: on_progress(1), choose=choose)
+    votes = {}
     for algorithm, groups in outcomes.items():
         answers = [answer for answer, *_ in groups]
         private = sum(bool(answer.released or answer.private_tokens) for answer in answers)
-        found[algorithm] = TargetAnswers(
+        votes[algorithm] = TargetAnswers(
             [answer.answer for answer in answers], private if algorithm.spec.private else None
         )
-    return found
+    return votes
 
 
 def read_all(
@@ -223,7 +223,7 @@ def read_all(
     """Return the answers of plain RAG to many questions, in batches. Up to rounding they equal single answers."""
     answers = []
     for start in range(0, len(questions), ROWS):
-        asked = [(question, find(question)) for question in questions[start : start + ROWS]]
-        answers += [draft.text for draft in reader.read_all(asked, model)]
-        on_progress(len(asked))
+        with_records = [(question, find(question)) for question in questions[start : start + ROWS]]
+        answers += [draft.text for draft in reader.read_all(with_records, model)]
+        on_progress(len(with_records))
     return answers

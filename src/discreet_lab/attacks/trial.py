@@ -83,8 +83,8 @@ def _check(vault: Vault, members: list[Suspect], others: list[Suspect], document
     Raises:
         BadData: if a member is missing, or another document is in the vault.
     """
-    known = vault.store.digests([canonical_name(suspect.id) for suspect in members])
-    missing = sum(canonical_name(suspect.id) not in known for suspect in members)
+    stored = vault.store.digests([canonical_name(suspect.id) for suspect in members])
+    missing = sum(canonical_name(suspect.id) not in stored for suspect in members)
     if missing:
         raise BadData(f"{missing} documents that are marked as members are not in the vault. Correct their ids.")
     inside = {text for document in documents for text in document.texts}

@@ -70,7 +70,7 @@ def _comparisons(results: Sequence[Result]) -> Iterator[Comparison]:
         for measured, questions in ((result.one, 1), *several):
             price = result.target.price(questions)
             if price is not None:
-                yield from (Comparison(result.target.label, found, price) for found in measured.values())
+                yield from (Comparison(result.target.label, measure, price) for measure in measured.values())
 
 
 def _doubt(comparisons: int) -> float:

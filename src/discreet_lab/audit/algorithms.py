@@ -208,11 +208,11 @@ class AlgorithmCase:
             vault.code(lambda *_: None, coder=WordCoder())
         records = UnitRecords(vault.store, vault.components.readings, vault.components.codes)
         vault.components.corpus = self.corpus(vault.store, vault.embedder, vault.corpus.secret, records)
-        found: list[Key] = []
+        transcripts: list[Key] = []
         for _ in range(draws):
-            found.append(self._transcript(vault, pair, model, noise))
+            transcripts.append(self._transcript(vault, pair, model, noise))
             on_progress(1)
-        return found
+        return transcripts
 
     def _transcript(self, vault: Vault, pair: VaultPair, model: ToyModel, noise: Noise) -> str:
         """Return all that an analyst sees, as JSON."""
@@ -261,7 +261,7 @@ def settings(epsilon: float) -> dict[str, AuditSetting]:
     token = DPVoteRAG(voters=3, private_tokens=1, max_tokens=1)
     about_it = 0.05  # the similarity: a document without a common word with the question has 0
     widely: dict[str, Any] = {"highest": 0.9, "lowest": about_it}
-    found: dict[str, AuditSetting] = {
+    by_name: dict[str, AuditSetting] = {
         "dp-vote-rag": _alone(DPVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
         "dp-sparse-vote-rag": _alone(DPSparseVoteRAG(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
         "dp-rag-pure": _alone(DPRAGPure(epsilon=epsilon, **votes), converted),  # type: ignore[arg-type]
@@ -287,14 +287,14 @@ def settings(epsilon: float) -> dict[str, AuditSetting]:
         "murag-ada-read": _by_curve(MuRAGAda(inner=Consensus(readings=True), **widely), both, read=True),
     }
     listed, crowd = audited_list(both)
-    found[listed.name] = AuditSetting(listed, both, crowd, replacing=False, read=True)
+    by_name[listed.name] = AuditSetting(listed, both, crowd, replacing=False, read=True)
     counted = {
         name: AuditSetting(one, failing, CROWD, replacing=False, coded=True, see=large_rows)
         if isinstance(one, Themes)
         else AuditSetting(one, failing, CROWD, replacing=False)
         for name, one in audited_statistics().items()
     }
-    return found | counted
+    return by_name | counted
 
 
 def _all_voting(epsilon: float, similarity: float, candidates: tuple[str, ...] = ()) -> AuditSetting:
@@ -305,8 +305,8 @@ def _all_voting(epsilon: float, similarity: float, candidates: tuple[str, ...] =
     voters, rounds = algorithm.count_votes(granted, VOCABULARY)
     selection = voters.mechanisms(rounds.epsilon, rounds.delta, rounds.change, VOCABULARY)[0]
     assert isinstance(selection, CountedSelection)
-    known = selection.with_candidates(candidates)
-    votes = known.candidate_votes_needed(0.5) if candidates else known.votes_needed(0.5)
+    with_candidates = selection.with_candidates(candidates)
+    votes = with_candidates.candidate_votes_needed(0.5) if candidates else with_candidates.votes_needed(0.5)
     return AuditSetting(algorithm, granted, max(0, votes - 2), replacing=False)
 
 

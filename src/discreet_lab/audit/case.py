@@ -101,14 +101,14 @@ def run(
         confidence: the probability that no bound is above the true loss.
         on_progress: receives the number of further draws that were made.
     """
-    found = []
+    findings = []
     for case in cases:
         claimed, delta = case.claim
         first, second = case.sample(draws or case.draws, noise, on_progress)
         bound = epsilon_at_least(first, second, delta, (1 - confidence) / len(cases))
         fault = case.find_fault(first, second) if isinstance(case, Fallible) else ""
-        found.append(AuditFinding(case.name, case.inputs, claimed, delta, bound, len(first), confidence, fault))
-    return found
+        findings.append(AuditFinding(case.name, case.inputs, claimed, delta, bound, len(first), confidence, fault))
+    return findings
 
 
 def claim_of(cost: Cost) -> tuple[float, float]:

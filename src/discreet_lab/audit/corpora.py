@@ -108,20 +108,20 @@ class CorpusCase:
     def _corpora(self, vault: Vault, draws: int, noise: Noise, on_progress: ProgressCallback) -> list[Key]:
         model = ToyModel(WORDS.split(), default="who knows", size=VOCABULARY)
         vault = Vault.open(vault.path, model=model, embedder=vault.embedder, store=vault.store)
-        found: list[Key] = []
+        keys: list[Key] = []
         for _ in range(draws):
-            found.append(self._corpus(vault, noise))
+            keys.append(self._corpus(vault, noise))
             on_progress(1)
-        return found
+        return keys
 
     def _corpus(self, vault: Vault, noise: Noise) -> str:
         """Return all that leaves the vault, as JSON."""
         ledger = MemoryLedger(_granted(self.method), simulation=True)
         shop = vault.workshop(noise, ledger)
-        made = shop.make(self.method)
-        shop.finish(made)
-        texts = [[text.text, text.keyword, text.kept] for text in made.texts]
-        return json.dumps([texts, made.receipt.describe(), made.plan, ledger.budget.left(ledger.spent())])
+        corpus = shop.make(self.method)
+        shop.finish(corpus)
+        texts = [[text.text, text.keyword, text.kept] for text in corpus.texts]
+        return json.dumps([texts, corpus.receipt.describe(), corpus.plan, ledger.budget.left(ledger.spent())])
 
 
 def corpus_cases(epsilon: float, names: Sequence[str] = ()) -> list[CorpusCase]:
@@ -145,15 +145,15 @@ def corpora(epsilon: float) -> dict[str, tuple[SynthesisAlgorithm[Any], int]]:
     # A temperature so high that the toy model's texts differ.
     evolving = AugPE(**price, about="a cure", texts=3, variations=5, generations=2, tokens=3, temperature=9.0)
     alone = DPSynth(**price, subsets=1, tokens=2, text_tokens=16)
-    found: dict[str, tuple[SynthesisAlgorithm[Any], int]] = {
+    by_name: dict[str, tuple[SynthesisAlgorithm[Any], int]] = {
         "dp-synrag": (synrag, _plan(synrag).counts.threshold - 1),
         "dp-facts": (facts, _plan(facts).counts.threshold - 1),
         # One unit fewer than outweigh the toy model's own answer.
         "dp-synth": (alone, round(LOUD / (2 * _plan(alone).clip)) - 1),
         "aug-pe": (evolving, 4),
     }
-    assert set(found) == set(METHODS)
-    return found
+    assert set(by_name) == set(METHODS)
+    return by_name
 
 
 def _plan(method: SynthesisAlgorithm[Any]) -> Any:

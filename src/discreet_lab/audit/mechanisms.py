@@ -107,8 +107,8 @@ def mechanism_cases(epsilon: float, names: Sequence[str] = ()) -> list[Mechanism
 
 def all_of_it(outcome: Any) -> Key:
     """Return the whole outcome."""
-    found: Key = outcome
-    return found
+    key: Key = outcome
+    return key
 
 
 def near(*expected: int) -> Callable[[Sequence[int]], Key]:
@@ -143,33 +143,33 @@ def _flip(epsilon: float, change: Change) -> Pairs:
 
 
 def _observed(epsilon: float, change: Change) -> Pairs:
-    made = ObservedSelection.calibrated(epsilon, FAILURE, change)
-    high = math.ceil(made.bottom + 10 * made.scale)  # so high that the bottom has no effect
-    first, second = _votes(high + _lean(made.scale), high, change)
-    yield "a vote turns to the weaker value", made, first, second, all_of_it
+    mechanism = ObservedSelection.calibrated(epsilon, FAILURE, change)
+    high = math.ceil(mechanism.bottom + 10 * mechanism.scale)  # so high that the bottom has no effect
+    first, second = _votes(high + _lean(mechanism.scale), high, change)
+    yield "a vote turns to the weaker value", mechanism, first, second, all_of_it
     alone = () if change.relation is Relation.ADD_REMOVE else (1,)
-    yield "a value that one neighbour alone has", made, alone, (2,), all_of_it
+    yield "a value that one neighbour alone has", mechanism, alone, (2,), all_of_it
 
 
 def _limited(epsilon: float, change: Change) -> Pairs:
     scale = vote_scale(change, epsilon)
     high = math.ceil(scale * (math.log(1 / FAILURE) + 12))
     first, second = _votes(high + _lean(scale), high, change)
-    made = LimitedDomain.calibrated(epsilon, FAILURE, change, max(len(first), len(second)))
-    yield "a vote turns to the weaker value", made, first, second, all_of_it
+    mechanism = LimitedDomain.calibrated(epsilon, FAILURE, change, max(len(first), len(second)))
+    yield "a vote turns to the weaker value", mechanism, first, second, all_of_it
     alone = () if change.relation is Relation.ADD_REMOVE else (1,)
-    made = LimitedDomain.calibrated(epsilon, FAILURE, change, 1)
-    yield "a value that one neighbour alone has", made, alone, (2,), all_of_it
+    mechanism = LimitedDomain.calibrated(epsilon, FAILURE, change, 1)
+    yield "a value that one neighbour alone has", mechanism, alone, (2,), all_of_it
 
 
 def _threshold(epsilon: float, change: Change) -> Pairs:
-    made = ThresholdChoice.calibrated(epsilon, 2, 0, change)
-    short = _lean(made.scale, 1)  # the first threshold lacks so many shares; the second has exactly enough
-    made = ThresholdChoice(2, short + 1, made.scale)
+    mechanism = ThresholdChoice.calibrated(epsilon, 2, 0, change)
+    short = _lean(mechanism.scale, 1)  # the first threshold lacks so many shares; the second has exactly enough
+    mechanism = ThresholdChoice(2, short + 1, mechanism.scale)
     first = (0,) + (1,) * short
     yield (
         "a share passes both thresholds, or none",
-        made,
+        mechanism,
         (*first, 2) if change.relation is Relation.REPLACE else first,
         (*first, 0),
         all_of_it,
@@ -177,34 +177,34 @@ def _threshold(epsilon: float, change: Change) -> Pairs:
 
 
 def _share(epsilon: float, change: Change) -> Pairs:
-    made = ShareChoice.calibrated(epsilon, (1.0, 1.0, 1.0), 0.05, change)
+    mechanism = ShareChoice.calibrated(epsilon, (1.0, 1.0, 1.0), 0.05, change)
     # A twentieth of the weight is wanted. No share passes the first threshold; one too many pass the second. A share
     # that passes both makes the first one, which is behind, better, and the second one worse.
-    second = _lean(made.scale, 2)
+    second = _lean(mechanism.scale, 2)
     common = (1,) * second + (2,) * (20 * (second - 1) - second - 1)
     kept = common if change.relation is Relation.REPLACE else (*common, 2)
-    yield "a share passes all thresholds", made, (*common, 2), (*kept, 0), all_of_it
+    yield "a share passes all thresholds", mechanism, (*common, 2), (*kept, 0), all_of_it
 
 
 def _gap(epsilon: float, change: Change) -> Pairs:
-    made = GapChoice.calibrated(epsilon, 1, 2, change)
-    behind = _lean(made.scale)
+    mechanism = GapChoice.calibrated(epsilon, 1, 2, change)
+    behind = _lean(mechanism.scale)
     if change.relation is Relation.REPLACE:  # the gap after the first grows by 2, the gap after the second falls by 2
         common = [frozenset("ab")] * (behind + 1) + [frozenset("c")] * 2 + [frozenset("a")]
-        yield "both gaps move by two", made, (*common, frozenset("b")), (*common, frozenset("ac")), all_of_it
+        yield "both gaps move by two", mechanism, (*common, frozenset("b")), (*common, frozenset("ac")), all_of_it
     else:
         common = [frozenset("ab")] * (behind + 1) + [frozenset("c")]
-        yield "both gaps move by one", made, common, (*common, frozenset("ac")), all_of_it
+        yield "both gaps move by one", mechanism, common, (*common, frozenset("ac")), all_of_it
 
 
 def _aggregated(epsilon: float, change: Change) -> Pairs:
     clip = epsilon / (4 if change.relation is Relation.REPLACE else 2)
-    made = AggregatedLogits(clip, np.array([LEAN - epsilon / 2, 0.0]))
+    mechanism = AggregatedLogits(clip, np.array([LEAN - epsilon / 2, 0.0]))
     against, of = (np.array(side, dtype=np.int32) * round(clip * ONE) for side in ((1, -1), (-1, 1)))
     if change.relation is Relation.REPLACE:
-        yield "a document turns to the rarer token", made, [against], [of], all_of_it
+        yield "a document turns to the rarer token", mechanism, [against], [of], all_of_it
     else:
-        yield "a document is for the rarer token", made, [], [of], all_of_it
+        yield "a document is for the rarer token", mechanism, [], [of], all_of_it
 
 
 # -- counts and sums with noise --------------------------------------------------------------------------------------
@@ -222,26 +222,32 @@ def _gaussian_count(epsilon: float, change: Change) -> Pairs:
 
 def _histogram(epsilon: float, change: Change) -> Pairs:
     first, second = _votes(6, 3, change)
-    made = NoisyHistogram.calibrated(epsilon, 2, change)
-    yield "one more for the second value", made, first, second, near(second.count(0), 3)
+    mechanism = NoisyHistogram.calibrated(epsilon, 2, change)
+    yield "one more for the second value", mechanism, first, second, near(second.count(0), 3)
 
 
 def _gaussian_histogram(epsilon: float, change: Change) -> Pairs:
     first, second = _votes(6, 3, change)
-    made = GaussianHistogram.calibrated(rho_of(epsilon), 2, change)
-    yield "one more for the second value", made, first, second, near(second.count(0), 3)
+    mechanism = GaussianHistogram.calibrated(rho_of(epsilon), 2, change)
+    yield "one more for the second value", mechanism, first, second, near(second.count(0), 3)
 
 
 def _keywords(epsilon: float, change: Change) -> Pairs:
-    made = KeywordCounts.calibrated(rho_of(epsilon), FAILURE, 2, change).of_units(2)  # four words occur
-    many = [("a", "b")] * math.ceil(made.threshold + 8 * made.sigma)
+    mechanism = KeywordCounts.calibrated(rho_of(epsilon), FAILURE, 2, change).of_units(2)  # four words occur
+    many = [("a", "b")] * math.ceil(mechanism.threshold + 8 * mechanism.sigma)
     if change.relation is Relation.REPLACE:
         many += [("c", "d")] * len(many)
-        yield "a unit with other words, of those that many have", made, [*many, ("a", "b")], [*many, ("c", "d")], _lead
+        yield (
+            "a unit with other words, of those that many have",
+            mechanism,
+            [*many, ("a", "b")],
+            [*many, ("c", "d")],
+            _lead,
+        )
     else:
-        yield "a unit with words that many have", made, many, [*many, ("a", "b")], _lead
+        yield "a unit with words that many have", mechanism, many, [*many, ("a", "b")], _lead
     alone = [("x",)] if change.relation is Relation.REPLACE else []
-    yield "a word that one neighbour alone has", made, alone, [("y", "z")], lambda counts: tuple(counts)
+    yield "a word that one neighbour alone has", mechanism, alone, [("y", "z")], lambda counts: tuple(counts)
 
 
 def _lead(counts: dict[str, int]) -> int:
@@ -250,12 +256,12 @@ def _lead(counts: dict[str, int]) -> int:
 
 
 def _stable(epsilon: float, change: Change) -> Pairs:
-    made = StableSet.calibrated(rho_of(epsilon), FAILURE)
-    gap = gap_to_pass(0.35, made.sigma, FAILURE)
+    mechanism = StableSet.calibrated(rho_of(epsilon), FAILURE)
+    gap = gap_to_pass(0.35, mechanism.sigma, FAILURE)
     first = [frozenset("a")] * gap
-    yield "the gap falls", made, first, first[1:] + [frozenset("b")] * len(_one(change)), all_of_it
+    yield "the gap falls", mechanism, first, first[1:] + [frozenset("b")] * len(_one(change)), all_of_it
     second = [frozenset("b")] if change.relation is Relation.REPLACE else []
-    yield "another set, which is not stable", made, [frozenset("a")], second, all_of_it
+    yield "another set, which is not stable", mechanism, [frozenset("a")], second, all_of_it
 
 
 def _one(change: Change) -> tuple[int, ...]:
@@ -263,21 +269,21 @@ def _one(change: Change) -> tuple[int, ...]:
 
 
 def _sum(epsilon: float, change: Change) -> Pairs:
-    made = NoisySum.calibrated(rho_of(epsilon), 2, 100, change)
+    mechanism = NoisySum.calibrated(rho_of(epsilon), 2, 100, change)
     vector = np.array([60, 80])
     first = [-vector] if change.relation is Relation.REPLACE else []
     # Bins of an eighth of the noise's scale are fine enough.
-    step = made.sigma * made.length / 8
-    yield "a vector as long as may be", made, first, [vector], lambda total: int((total @ (0.6, 0.8)) // step)
+    step = mechanism.sigma * mechanism.length / 8
+    yield "a vector as long as may be", mechanism, first, [vector], lambda total: int((total @ (0.6, 0.8)) // step)
 
 
 def _vectors(epsilon: float, change: Change) -> Pairs:
     matrix = np.array([[18, -8], [24, 6]], dtype=np.int64)
     vector = np.array([60, 80], dtype=np.int64)  # the matrix lengthens this vector most, along its first column
-    made = NoisyVectors.calibrated(rho_of(epsilon), matrix, 2, 100, change)
+    mechanism = NoisyVectors.calibrated(rho_of(epsilon), matrix, 2, 100, change)
     first = [(0, -vector)] if change.relation is Relation.REPLACE else []
-    step = made.sigma * made.reach / 8
-    yield "a vector as long as may be", made, first, [(0, vector)], lambda rows: int(rows[0, 0] // step)
+    step = mechanism.sigma * mechanism.reach / 8
+    yield "a vector as long as may be", mechanism, first, [(0, vector)], lambda rows: int(rows[0, 0] // step)
 
 
 # -- the sparse vector -----------------------------------------------------------------------------------------------
@@ -314,14 +320,14 @@ def _sparse(epsilon: float, change: Change) -> Pairs:
     early, late = (True,) * SILENT + (False,), (False,) * SILENT + (True,)
     other = late if change.relation is Relation.REPLACE else None
     for fires in ("below", "above"):
-        made = SparseVector.calibrated(epsilon, 0, change, fires)
-        away = max(1, round(0.8 * made.threshold_scale))
+        mechanism = SparseVector.calibrated(epsilon, 0, change, fires)
+        away = max(1, round(0.8 * mechanism.threshold_scale))
         threshold = 2 * away
-        made = SparseVector(threshold, made.threshold_scale, made.query_scale, fires)
+        mechanism = SparseVector(threshold, mechanism.threshold_scale, mechanism.query_scale, fires)
         silent = threshold + away - 1 if fires == "below" else threshold - away
         common = [(place < silent,) * SILENT + (place < threshold,) for place in range(threshold + away)]
         first, second = ([*common, unit] if unit else common for unit in (early, other))
-        yield f"a share that turns around; fires {fires}", Stream(made), first, second, all_of_it
+        yield f"a share that turns around; fires {fires}", Stream(mechanism), first, second, all_of_it
 
 
 MECHANISMS: dict[str, Callable[[float, Change], Pairs]] = {

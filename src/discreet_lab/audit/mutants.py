@@ -85,8 +85,8 @@ class BrokenOrder(StableSet):
 
     def draw(self, shares: Sequence[Words], noise: Noise) -> tuple[str, ...] | None:
         """Return the words in the order of the counts."""
-        found = super().draw(shares, noise)
-        return found and tuple(word for word, _ in by_count(shares)[: self.size])
+        released = super().draw(shares, noise)
+        return released and tuple(word for word, _ in by_count(shares)[: self.size])
 
 
 class BrokenDomain(KeywordCounts):
@@ -410,14 +410,14 @@ def _algorithm_twins(epsilon: float) -> Iterator[AlgorithmCase]:
     coins = _named(FULL, "a coin that follows from the unit's name")
     seats = AuditSetting(replace(three, rows=SEATS), failing)
     yield AlgorithmCase("murag-all-vote", seats, coins, corpus=BrokenCoins, draws=3000)
-    known = settings(epsilon)
+    sound = settings(epsilon)
     for name, mistake, pair, corpus in (
         ("list", "values renamed after more common ones", NAMED_ONCE, BrokenNames),
         ("trend", "periods from the first date of the vault", FIRST, BrokenDates),
         ("murag-ada-read", "the statement that most units make", SAID, BrokenReading),
         ("themes", "a rare code that is dropped", RARE, BrokenRare),
     ):
-        yield AlgorithmCase(name, replace(known[name], crowd=0), _named(pair, mistake), corpus=corpus)
+        yield AlgorithmCase(name, replace(sound[name], crowd=0), _named(pair, mistake), corpus=corpus)
 
 
 def _alone(algorithm: Consensus, granted: Budget) -> AuditSetting:
@@ -453,28 +453,28 @@ def _corpus_twins(epsilon: float) -> Iterator[CorpusCase]:
 def twins_of_mechanisms(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
     """Return mutants of each named mechanism (all if none): one with too little noise, and those with a mistake."""
     loudest = {case.name: case for case in reversed(mechanism_cases(epsilon, names))}
-    found: list[Case] = [Quiet(case, QUIET) for case in reversed(loudest.values())]
-    return found + [c for c in (*_mechanism_twins(epsilon), *vote_twins(epsilon)) if not names or c.name in names]
+    twins: list[Case] = [Quiet(case, QUIET) for case in reversed(loudest.values())]
+    return twins + [c for c in (*_mechanism_twins(epsilon), *vote_twins(epsilon)) if not names or c.name in names]
 
 
 def twins_of_algorithms(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
     """Return mutants of each named algorithm (all if none is named)."""
-    found: list[Case] = [
+    twins: list[Case] = [
         Quiet(AlgorithmCase(name, setting, PAIRS[LOUDEST.get(name, 1)], draws=2000), STILL)
         for name, setting in settings(epsilon).items()
         if not names or name in names
     ]
-    return found + [case for case in _algorithm_twins(epsilon) if not names or case.name in names]
+    return twins + [case for case in _algorithm_twins(epsilon) if not names or case.name in names]
 
 
 def twins_of_corpora(epsilon: float, names: Sequence[str] = ()) -> list[Case]:
     """Return mutants of each named method of synthesis (all if none is named)."""
-    found: list[Case] = [
+    twins: list[Case] = [
         Quiet(CorpusCase(name, method, crowd, CORPUS_PAIRS[LOUDEST.get(name, 0)]), STILL)
         for name, (method, crowd) in corpora(epsilon).items()
         if not names or name in names
     ]
-    return found + [case for case in _corpus_twins(epsilon) if not names or case.name in names]
+    return twins + [case for case in _corpus_twins(epsilon) if not names or case.name in names]
 
 
 LOUDEST = {

@@ -41,12 +41,12 @@ def cells(finding: AuditFinding, *, twin: bool = False) -> tuple[str, ...]:
 def table(findings: Sequence[AuditFinding], *, twin: bool = False) -> Table:
     """Return the rows as a table for a terminal."""
     # Without lines between columns, no word of a heading and no verdict is cut in a terminal of 80 characters.
-    made = Table(box=SIMPLE_HEAD, padding=0)
+    rich_table = Table(box=SIMPLE_HEAD, padding=0)
     for heading in HEADINGS:
-        made.add_column(heading, overflow="fold", min_width=max(map(len, heading.split())))
+        rich_table.add_column(heading, overflow="fold", min_width=max(map(len, heading.split())))
     for finding in findings:
-        made.add_row(*cells(finding, twin=twin))
-    return made
+        rich_table.add_row(*cells(finding, twin=twin))
+    return rich_table
 
 
 def remarkable(findings: Sequence[AuditFinding], *, twin: bool = False) -> list[str]:

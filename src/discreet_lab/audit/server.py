@@ -77,9 +77,9 @@ class _Loop(asyncio.SelectorEventLoop):
     def run_in_executor(self, *work: Any) -> Any:  # type: ignore[override]
         """Begin work in a thread; until it is done, the clock stands."""
         self.working += 1
-        found = super().run_in_executor(*work)
-        found.add_done_callback(lambda _: setattr(self, "working", self.working - 1))
-        return found
+        future = super().run_in_executor(*work)
+        future.add_done_callback(lambda _: setattr(self, "working", self.working - 1))
+        return future
 
 
 class _Selector(selectors.SelectSelector):
@@ -124,8 +124,8 @@ class ServerCase:
     def sample(self, draws: int, noise: Noise, on_progress: ProgressCallback) -> tuple[Sequence[Key], Sequence[Key]]:
         """Return the transcripts of so many rounds with each of the two vaults. The noise is the server's own."""
         folder, runner = tempfile.TemporaryDirectory(prefix="d-"), asyncio.Runner(loop_factory=_Loop)
-        with folder as made, (self.broken or _sound)(), runner:
-            return runner.run(self._run(Path(made), draws, on_progress))
+        with folder as temporary, (self.broken or _sound)(), runner:
+            return runner.run(self._run(Path(temporary), draws, on_progress))
 
     async def _run(self, folder: Path, draws: int, on_progress: ProgressCallback) -> tuple[list[Key], list[Key]]:
         found: tuple[list[Key], list[Key]] = ([], [])
@@ -199,20 +199,20 @@ class _Client:
     async def round(self, number: int) -> tuple[Key, ...]:
         """Return the transcript of a round: requests before, beside and after a question of the model."""
         self._begun = _now()
-        asked = f"Which disease makes thumbs numb in case {number}?"
+        question = f"Which disease makes thumbs numb in case {number}?"
         statistic = f'count: "asthma", among "thumbs" and not "case {number}"'
         beside = asyncio.gather(
-            self._chat(self._ana, asked, model="v:cheap"),
+            self._chat(self._ana, question, model="v:cheap"),
             self._chat(self._ana, "Which is the most important disease?"),
-            self._chat(self._ben, asked, model="v:nothing"),
+            self._chat(self._ben, question, model="v:nothing"),
             self._later(SENT, lambda: self._chat(self._ben, statistic, discreet={"epsilon": PRICE})),
-            self._later(SENT, lambda: self._estimate(asked)),
+            self._later(SENT, lambda: self._estimate(question)),
             self._later(SENT, lambda: self._get("/v1/receipts?limit=1")),
         )
         await asyncio.sleep(1.5 * SENT)
         waiting = self._queue.waiting
         seen = await beside
-        after = await self._estimate(asked), await self._chat(self._ana, asked, model="v:cheap")
+        after = await self._estimate(question), await self._chat(self._ana, question, model="v:cheap")
         listed = await self._chat(self._ana, "list: kind", discreet={"epsilon": OF_LIST, "anew": True})
         return (waiting, *seen, *after, listed, await self._get("/v1/budget"))
 

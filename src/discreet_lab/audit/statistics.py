@@ -54,7 +54,7 @@ class WordCoder:
 
 def audited_statistics() -> dict[str, Statistic]:
     """Return each statistic that sees something in these vaults, by its name."""
-    found: tuple[Statistic, ...] = (
+    statistics: tuple[Statistic, ...] = (
         Count(condition="cough", uses=USES),
         Share(condition="cough", uses=USES),
         Compare(groups=("fever", "say"), condition="cough", uses=USES),
@@ -62,7 +62,7 @@ def audited_statistics() -> dict[str, Statistic]:
         Trend(by="year", date_field=DATE, since=f"{YEAR + 1}", until=f"{YEAR + 1}", uses=USES),
         Themes(attribute=CODE, uses=USES),
     )
-    return {statistic.name: statistic for statistic in found}
+    return {statistic.name: statistic for statistic in statistics}
 
 
 def audited_list(budget: Budget) -> tuple[ListValues, int]:

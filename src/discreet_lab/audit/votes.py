@@ -28,45 +28,63 @@ LED, RARE = 30, 1e-5
 
 def optimal_selection_pairs(epsilon: float, change: Change) -> Pairs:
     """Yield the pairs of optimal selection: near the line, with a candidate, and an answer of one unit."""
-    made: OptimalSelection[str] = OptimalSelection.calibrated(epsilon, FAILURE, change)
+    selection: OptimalSelection[str] = OptimalSelection.calibrated(epsilon, FAILURE, change)
     replaced = change.relation is Relation.REPLACE
     # Both outcomes are frequent there.
-    line = made.votes_needed(0.25) or 1
+    line = selection.votes_needed(0.25) or 1
     common = ("a",) * line + ("b",) * (line - 1)
-    yield "a vote more at the line", made, (*common, "a") if replaced else common, (*common, "b"), list_of
-    known: OptimalSelection[str] = OptimalSelection.calibrated(epsilon, FAILURE, change, ("a", "b"))
-    near = known.candidate_votes_needed(0.1) or 1
+    yield "a vote more at the line", selection, (*common, "a") if replaced else common, (*common, "b"), list_of
+    with_candidates: OptimalSelection[str] = OptimalSelection.calibrated(epsilon, FAILURE, change, ("a", "b"))
+    near = with_candidates.candidate_votes_needed(0.1) or 1
     common = ("a",) * near + ("b",) * near
-    yield "a vote more for a candidate", known, (*common, "a") if replaced else common, (*common, "b"), list_of
-    yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), list_of
+    yield (
+        "a vote more for a candidate",
+        with_candidates,
+        (*common, "a") if replaced else common,
+        (*common, "b"),
+        list_of,
+    )
+    yield "an answer that one neighbour alone has", selection, ("x",) if replaced else (), ("y",), list_of
 
 
 def counted_selection_pairs(epsilon: float, change: Change) -> Pairs:
     """Yield the pairs of counted selection: near the line, and an answer of one unit."""
-    made: CountedSelection[str] = CountedSelection.calibrated(epsilon, FAILURE, change)
+    selection: CountedSelection[str] = CountedSelection.calibrated(epsilon, FAILURE, change)
     replaced = change.relation is Relation.REPLACE
-    line = made.votes_needed(0.9)
+    line = selection.votes_needed(0.9)
     common = ("a",) * line + ("b",) * line
-    yield "a vote more above the line", made, (*common, "a") if replaced else common, (*common, "b"), counts_of
-    known = made.with_candidates(("a", "b"))
-    near = known.candidate_votes_needed(0.5)
+    yield "a vote more above the line", selection, (*common, "a") if replaced else common, (*common, "b"), counts_of
+    with_candidates = selection.with_candidates(("a", "b"))
+    near = with_candidates.candidate_votes_needed(0.5)
     common = ("a",) * near + ("b",) * near
-    yield "a vote more for a candidate", known, (*common, "a") if replaced else common, (*common, "b"), counts_of
-    yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), counts_of
+    yield (
+        "a vote more for a candidate",
+        with_candidates,
+        (*common, "a") if replaced else common,
+        (*common, "b"),
+        counts_of,
+    )
+    yield "an answer that one neighbour alone has", selection, ("x",) if replaced else (), ("y",), counts_of
 
 
 def order_selection_pairs(epsilon: float, change: Change) -> Pairs:
     """Yield the pairs of order selection: near the line, with a candidate, and an answer of one unit."""
-    made = order_selection_of(epsilon, change)
+    selection = order_selection_of(epsilon, change)
     replaced = change.relation is Relation.REPLACE
-    line = made.votes_needed(0.25) or 1
+    line = selection.votes_needed(0.25) or 1
     common = ("a",) * line + ("b",) * (line - 1)
-    yield "a vote more at the line", made, (*common, "a") if replaced else common, (*common, "b"), list_of
-    known = made.with_candidates(("a", "b"))
-    near = known.candidate_votes_needed(0.1) or 1
+    yield "a vote more at the line", selection, (*common, "a") if replaced else common, (*common, "b"), list_of
+    with_candidates = selection.with_candidates(("a", "b"))
+    near = with_candidates.candidate_votes_needed(0.1) or 1
     common = ("a",) * near + ("b",) * near
-    yield "a vote more for a candidate", known, (*common, "a") if replaced else common, (*common, "b"), list_of
-    yield "an answer that one neighbour alone has", made, ("x",) if replaced else (), ("y",), list_of
+    yield (
+        "a vote more for a candidate",
+        with_candidates,
+        (*common, "a") if replaced else common,
+        (*common, "b"),
+        list_of,
+    )
+    yield "an answer that one neighbour alone has", selection, ("x",) if replaced else (), ("y",), list_of
 
 
 def order_selection_of(epsilon: float, change: Change) -> OrderSelection[str]:
@@ -81,29 +99,29 @@ def order_selection_of(epsilon: float, change: Change) -> OrderSelection[str]:
 
 def leader_selection_pairs(epsilon: float, change: Change) -> Pairs:
     """Yield the pairs of leader selection: one answer at the line, two that compete there, and two candidates."""
-    made, line = leader_at_the_line(epsilon)
+    selection, line = leader_at_the_line(epsilon)
     alone = ("a",) * line
     came = ("b",) if change.relation is Relation.REPLACE else ()
-    yield "a vote more at the line", made, (*alone, "a"), (*alone, *came), all_of_it
+    yield "a vote more at the line", selection, (*alone, "a"), (*alone, *came), all_of_it
     both = ("a", "b") * line
-    yield "a vote more for one of two rivals", made, (*both, "a"), (*both, *came), all_of_it
-    known, near = candidates_at_the_line(epsilon)
+    yield "a vote more for one of two rivals", selection, (*both, "a"), (*both, *came), all_of_it
+    with_candidates, near = candidates_at_the_line(epsilon)
     both = ("a", "b") * near
-    yield "a vote more for one of two candidates", known, (*both, "a"), (*both, *came), all_of_it
+    yield "a vote more for one of two candidates", with_candidates, (*both, "a"), (*both, *came), all_of_it
 
 
 def leader_at_the_line(epsilon: float) -> tuple[LeaderSelection, int]:
     """Return a leader selection, and the most votes that are released less than half the time."""
-    made = LeaderSelection(min(epsilon, LARGEST_EPSILON), RARE, LED)
+    selection = LeaderSelection(min(epsilon, LARGEST_EPSILON), RARE, LED)
     most = (LED - 1) // 2
-    return made, max((votes for votes in range(1, most + 1) if made.chance(votes) < 0.5), default=1)
+    return selection, max((votes for votes in range(1, most + 1) if selection.chance(votes) < 0.5), default=1)
 
 
 def candidates_at_the_line(epsilon: float) -> tuple[LeaderSelection, int]:
     """Return a leader selection with two candidates, and the most votes of one below a probability of one half."""
-    made = LeaderSelection(min(epsilon, LARGEST_EPSILON), RARE, LED, ("a", "b"))
+    selection = LeaderSelection(min(epsilon, LARGEST_EPSILON), RARE, LED, ("a", "b"))
     most = (LED - 1) // 2
-    return made, max((votes for votes in range(1, most + 1) if made.candidate_chance(votes) < 0.5), default=1)
+    return selection, max((votes for votes in range(1, most + 1) if selection.candidate_chance(votes) < 0.5), default=1)
 
 
 def all_of_it(released: str | None) -> Key:
@@ -123,17 +141,17 @@ def list_of(released: Any) -> Key:
 
 def thresholded_counts_pairs(epsilon: float, change: Change) -> Pairs:
     """Yield the pairs of thresholded counts: answers that many have, and answers of one unit."""
-    made = ThresholdedCounts.calibrated(rho_of(epsilon), FAILURE, change, 2)
-    many = [("a", "b")] * math.ceil(made.threshold + 8 * made.sigma)
+    mechanism = ThresholdedCounts.calibrated(rho_of(epsilon), FAILURE, change, 2)
+    many = [("a", "b")] * math.ceil(mechanism.threshold + 8 * mechanism.sigma)
     own: list[tuple[str, str]] = []
     if change.relation is Relation.REPLACE:
         many, own = many + [("c", "d")] * len(many), [("c", "d")]
-    yield "a unit with answers that many have", made, [*many, *own], [*many, ("a", "b")], lead_of
-    known = made.with_candidates(("a", "b", "c", "d"))
-    near = [("a", "b"), ("c", "d")] * known.candidate_votes_needed(0.5)
-    yield "a unit with candidates at the line", known, [*near, *own], [*near, ("a", "b")], lead_of
+    yield "a unit with answers that many have", mechanism, [*many, *own], [*many, ("a", "b")], lead_of
+    with_candidates = mechanism.with_candidates(("a", "b", "c", "d"))
+    near = [("a", "b"), ("c", "d")] * with_candidates.candidate_votes_needed(0.5)
+    yield "a unit with candidates at the line", with_candidates, [*near, *own], [*near, ("a", "b")], lead_of
     alone = [("x", "w")] if own else []
-    yield "answers that one neighbour alone has", made, alone, [("y", "z")], names_of
+    yield "answers that one neighbour alone has", mechanism, alone, [("y", "z")], names_of
 
 
 def lead_of(released: tuple[CountedAnswer, ...]) -> Key:

@@ -46,8 +46,8 @@ class Neighbours:
         scores += self.squares
         places = np.argpartition(scores, max(0, count - 1), axis=1)[:, :count] if count else np.empty((len(vectors), 0))
         places = np.sort(places.astype(np.intp), axis=1)
-        found = np.take_along_axis(scores, places, axis=1)
-        order = np.argsort(found, axis=1, kind="stable")
+        nearest_scores = np.take_along_axis(scores, places, axis=1)
+        order = np.argsort(nearest_scores, axis=1, kind="stable")
         own = np.einsum("ij,ij->i", vectors, vectors)[:, None]
-        distances = np.maximum(np.take_along_axis(found, order, axis=1) + own, 0)
+        distances = np.maximum(np.take_along_axis(nearest_scores, order, axis=1) + own, 0)
         return np.asarray(distances, np.float32), np.take_along_axis(places, order, axis=1)

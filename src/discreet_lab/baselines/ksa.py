@@ -49,5 +49,5 @@ class KSA(KeywordConfig, Algorithm):
         documents = corpus.top_units(query.text, self.voters, self.units_per_voter)
         answers, _ = self.start_voters(query.text, documents, model).answers()
         said = self.new_words(query.text, answers)
-        found = account.unpaid().release(LargestGap(self.fewest_keywords, self.most_keywords), said)
-        return self.answer_with(found, query.text, model)
+        words = account.unpaid().release(LargestGap(self.fewest_keywords, self.most_keywords), said)
+        return self.answer_with(words, query.text, model)

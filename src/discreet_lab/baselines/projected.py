@@ -38,8 +38,8 @@ class Opened:
 
     def draw(self, shares: Sequence[Any], noise: Noise) -> Any:
         """Return the one share."""
-        (made,) = shares
-        return made
+        (share,) = shares
+        return share
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,12 +45,12 @@ class ProjectedTexts:
     def nearest(self, vector: Vectors, units: int) -> list[Passage]:
         """Return the passages nearest to a question's vector, at most one of each unit (line 7)."""
         _, ranked = self.keys.nearest(self.transform.questions(vector[None]), len(self.passages))
-        found: dict[str, Passage] = {}
+        passages: dict[str, Passage] = {}
         for number in ranked[0].tolist():
-            if len(found) == units:
+            if len(passages) == units:
                 break
-            found.setdefault(self.passages[number].unit, self.passages[number])
-        return list(found.values())
+            passages.setdefault(self.passages[number].unit, self.passages[number])
+        return list(passages.values())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,27 +40,27 @@ def choose_sizes(quick: bool, unequal: bool) -> tuple[int, ...]:
 def hospital(sizes: tuple[int, ...]) -> list[Document]:
     """Return the notes of so many patients of each disease, in the order of `DISEASES`."""
     wanted = [*sizes, *(0 for _ in DISEASES[len(sizes) :])]
-    kept, found = [0] * len(DISEASES), []
+    kept, patients = [0] * len(DISEASES), []
     for number, document in enumerate(documents(max(sizes) * len(DISEASES))):
         disease = number % len(DISEASES)
         if kept[disease] < wanted[disease]:
             kept[disease] += 1
-            found.append(document)
-    return found
+            patients.append(document)
+    return patients
 
 
 def hospital_questions(sizes: tuple[int, ...]) -> list[KnownQuestion]:
     """Return two questions about each disease: for its treatment, and for its name."""
-    found = []
+    questions = []
     for disease, size in zip(DISEASES, sizes, strict=False):
         first, second, third, _ = disease.symptoms
-        asked = f"I have {first}, {second} and {third}. What is the disease?"
+        text = f"I have {first}, {second} and {third}. What is the disease?"
         treated = f"What is the treatment for {disease.name}?"
-        found += [
+        questions += [
             KnownQuestion(f"{disease.name}, treatment", treated, (disease.treatment,), size, "treatment"),
-            KnownQuestion(f"{disease.name}, name", asked, (disease.name,), size, "diagnosis"),
+            KnownQuestion(f"{disease.name}, name", text, (disease.name,), size, "diagnosis"),
         ]
-    return found
+    return questions
 
 
 def mails(count: int, seed: int = 3) -> Iterator[Document]:

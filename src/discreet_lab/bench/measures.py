@@ -36,8 +36,8 @@ def columns_on(columns: Sequence[str], data: Data) -> tuple[str, ...]:
     """Return the measured columns on data of a kind: references are compared by likeness, not by a match."""
     if data is not Data.DIALOGUES or "accuracy" not in columns:
         return tuple(columns)
-    found = [one for name in columns for one in (FOR_REFERENCES if name == "accuracy" else (name,)) if one != MARGIN]
-    return tuple(dict.fromkeys(found))
+    names = [one for name in columns for one in (FOR_REFERENCES if name == "accuracy" else (name,)) if one != MARGIN]
+    return tuple(dict.fromkeys(names))
 
 
 def measured(
@@ -47,7 +47,7 @@ def measured(
     encoder: str = PACKAGED,
 ) -> dict[str, Any]:
     """Return the means of each column over questions, each with answers of several seeds."""
-    found: dict[str, Any] = {}
+    row: dict[str, Any] = {}
     for name in columns:
         if name == MARGIN:
             continue
@@ -56,10 +56,10 @@ def measured(
             for question, group in zip(questions, outcomes, strict=True)
         ]
         mean, margin = mean_and_margin(groups)
-        found[name] = mean
-        if MARGIN in columns and MARGIN not in found:  # of the first measure
-            found[MARGIN] = margin
-    return {name: found[name] for name in columns}
+        row[name] = mean
+        if MARGIN in columns and MARGIN not in row:  # of the first measure
+            row[MARGIN] = margin
+    return {name: row[name] for name in columns}
 
 
 def _value(name: str, question: KnownQuestion, outcome: ScoredAnswer, encoder: str) -> float:

@@ -77,17 +77,17 @@ def open_given(
             'VAULT QUESTIONS.jsonl, {"question", "answers"} a line.'
         )
     vault = Vault.open(path, model=open_model(model) if model else None)
-    asked = read_stream(questions, limit) if questions and needs_questions(table) else []
+    stream = read_stream(questions, limit) if questions and needs_questions(table) else []
     about = f"{vault.store.count_documents():,} documents of {vault.store.count_units():,} units"
-    if asked and questions is not None:
+    if stream and questions is not None:
         about += f"; {questions.name}"
-    kind = kind_of(asked) if asked else kind_of_texts(vault) if table.data is Data.MAILS else table.data
+    kind = kind_of(stream) if stream else kind_of_texts(vault) if table.data is Data.MAILS else table.data
     with contextlib.ExitStack() as stack:
         if embedder:
             texts = [(document.unit, "\n".join(document.texts)) for document in documents_of(vault)]
             folder = stack.enter_context(private_folder())
             vault = stack.enter_context(rewritten(vault, folder / "vault", texts, embedder))
-        yield OpenedData(vault, asked, kind, about)
+        yield OpenedData(vault, stream, kind, about)
 
 
 @contextmanager
@@ -100,16 +100,16 @@ def open_demo(
         vault = Vault.create(folder / "vault", epsilon=20.0, delta=DELTA, model=model or PACKAGED, embedder=used)
         with contextlib.closing(vault.store):
             if table.data is Data.MAILS:
-                kind, asked, made = Data.MAILS, [], list(mails(limit + table.settings["held_out"]))
-                about = f"{len(made)} made-up mails"
+                kind, chosen, documents = Data.MAILS, [], list(mails(limit + table.settings["held_out"]))
+                about = f"{len(documents)} made-up mails"
             else:
                 sizes = choose_sizes(quick, bool(table.settings.get("unequal")))
-                kind, made = Data.PATIENTS, hospital(sizes)
-                asked = choose_questions(hospital_questions(sizes), limit) if needs_questions(table) else []
-                about = f"{DEMO}: {len(made)} patients of {len(sizes)} diseases"
-            count = count_step("building a vault", len(made), on_progress)
-            vault.add_documents(made, lambda _, more: count(more))
-            yield OpenedData(vault, asked, kind, about)
+                kind, documents = Data.PATIENTS, hospital(sizes)
+                chosen = choose_questions(hospital_questions(sizes), limit) if needs_questions(table) else []
+                about = f"{DEMO}: {len(documents)} patients of {len(sizes)} diseases"
+            count = count_step("building a vault", len(documents), on_progress)
+            vault.add_documents(documents, lambda _, more: count(more))
+            yield OpenedData(vault, chosen, kind, about)
 
 
 def choose_questions(questions: list[KnownQuestion], limit: int) -> list[KnownQuestion]:
@@ -121,8 +121,8 @@ def choose_questions(questions: list[KnownQuestion], limit: int) -> list[KnownQu
 
 def kind_of(questions: list[KnownQuestion]) -> Data:
     """Return the kind of data that questions are, by the "kind" of each: that of all of them, if they have one."""
-    found = {KINDS.get(question.kind, Data.FACTS) for question in questions}
-    return found.pop() if len(found) == 1 else Data.FACTS
+    kinds = {KINDS.get(question.kind, Data.FACTS) for question in questions}
+    return kinds.pop() if len(kinds) == 1 else Data.FACTS
 
 
 def kind_of_texts(vault: Vault) -> Data:
@@ -137,8 +137,8 @@ def read_stream(path: Path, limit: int | None) -> list[KnownQuestion]:
     if not path.is_file() or '"hops"' not in path.read_text(encoding="utf-8", errors="replace"):
         return read_questions(path, limit)
     chains = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    asked = [question for chain in chains for question in chain["questions"]]
-    return [KnownQuestion(q["id"], q["question"], tuple(q["answers"]), kind=CHAINED) for q in asked][:limit]
+    in_order = [question for chain in chains for question in chain["questions"]]
+    return [KnownQuestion(q["id"], q["question"], tuple(q["answers"]), kind=CHAINED) for q in in_order][:limit]
 
 
 def asked_again(questions: list[KnownQuestion], number: int) -> list[KnownQuestion]:

@@ -70,19 +70,19 @@ class BenchResult:
     @property
     def differs(self) -> str:
         """Why ours differs: what this run shows, and then what is so in every run."""
-        paper, found = self.table.paper, list[str]()
+        paper, reasons = self.table.paper, list[str]()
         if self.model != "none" and paper.models and not any(_is(self.model, one) for one in paper.models):
-            found.append(f"the model is {self.model}, and the paper's are {', '.join(paper.models)}")
+            reasons.append(f"the model is {self.model}, and the paper's are {', '.join(paper.models)}")
         if paper.delta is not None and (other := [one for one in self.deltas if one != paper.delta]):
-            found.append(f"delta is {' and '.join(f'{one:g}' for one in other)}, and the paper's is {paper.delta:g}")
+            reasons.append(f"delta is {' and '.join(f'{one:g}' for one in other)}, and the paper's is {paper.delta:g}")
         if paper.embedder and self.embedder != "none" and not _is(self.embedder, paper.embedder):
-            found.append(f"the embedder is {self.embedder}, and the paper's is {paper.embedder}")
+            reasons.append(f"the embedder is {self.embedder}, and the paper's is {paper.embedder}")
         if 0 < self.questions < paper.questions:
-            found.append(f"there are {self.questions} questions, and the paper has {paper.questions}")
+            reasons.append(f"there are {self.questions} questions, and the paper has {paper.questions}")
         if self.quick:
-            found.append("the run is quick, with few values and questions and short answers")
+            reasons.append("the run is quick, with few values and questions and short answers")
         own = [self.table.ours] if self.preset != "paper" else self._taken_in_place
-        text = "; ".join(filter(None, [*found, *own])) or "nothing that is known"
+        text = "; ".join(filter(None, [*reasons, *own])) or "nothing that is known"
         return f"{text[0].upper()}{text[1:]}."
 
     @property
@@ -131,10 +131,10 @@ class BenchResult:
 
     def source(self) -> dict[str, Any]:
         """Return data, model, embedder, seed and version."""
-        asked = f"; {self.questions} question{'s' * (self.questions > 1)}" if self.questions else ""
+        number = f"; {self.questions} question{'s' * (self.questions > 1)}" if self.questions else ""
         runs = f"; {self.seeds} runs" if self.seeds > 1 else ""
         return {
-            "data": f"{self.data}{asked}{runs}{'; quick' if self.quick else ''}",
+            "data": f"{self.data}{number}{runs}{'; quick' if self.quick else ''}",
             "model": self.model,
             "embedder": self.embedder,
             "seed": self.seed,
@@ -144,12 +144,12 @@ class BenchResult:
     def shown(self) -> "BenchShown":
         """Return the result as it leaves."""
         table = {name: getattr(self.table, name) for name in ("where", "shows", "found")}
-        known = (
+        fields = (
             table
             | self.source()
             | {"table": self.table.name, "differs": self.differs, "paper": self.table.paper.shown()}
         )
-        return show_as(BenchShown, self, **known, schema=1, kind=str(self.kind), notice=NOTICE)
+        return show_as(BenchShown, self, **fields, schema=1, kind=str(self.kind), notice=NOTICE)
 
     def to_pandas(self) -> Any:
         """Return a `pandas.DataFrame` with the rows.
@@ -229,27 +229,27 @@ def name_of(table: BenchTable, one: Any) -> str:
 def with_figures(table: BenchTable, rows: Sequence[Row], kind: Data) -> list[Row]:
     """Return the rows with the paper's figures, each right after our own, and whether they are within our margin."""
     reported = table.reported_on(kind)
-    found = []
+    rows_with_figures = []
     for row in rows:
-        made: Row = {}
+        with_paper: Row = {}
         for name, value in row.items():
-            made[name] = value
-            made |= {name_of(table, one): one.figure(row) for one in reported if one.column == name}
+            with_paper[name] = value
+            with_paper |= {name_of(table, one): one.figure(row) for one in reported if one.column == name}
             if name == "margin":
                 figures = [one.figure(row) for one in reported if one.column == table.columns[0]]
-                made |= {"beside": said} if (said := beside(row[table.columns[0]], value, figures)) else {}
-        found.append(made)
-    return found
+                with_paper |= {"beside": said} if (said := beside(row[table.columns[0]], value, figures)) else {}
+        rows_with_figures.append(with_paper)
+    return rows_with_figures
 
 
 def beside(ours: float, margin: float | None, papers: Sequence[Any]) -> str:
     """Return whether a paper's figures are within the margin of ours, in words; "" without figures or a margin."""
-    found = [one for one in papers if isinstance(one, int | float)]
-    if not found or margin is None or math.isnan(margin):
+    numbers = [one for one in papers if isinstance(one, int | float)]
+    if not numbers or margin is None or math.isnan(margin):
         return ""
-    within = sum(abs(one - ours) <= margin for one in found)
-    if 0 < within < len(found):
-        return f"{within} of {len(found)} within the margin"
+    within = sum(abs(one - ours) <= margin for one in numbers)
+    if 0 < within < len(numbers):
+        return f"{within} of {len(numbers)} within the margin"
     return "within the margin" if within else "outside the margin"
 
 
@@ -262,8 +262,8 @@ def tell_other_kind(table: BenchTable, kind: Data) -> str:
 
 
 def _range(row: Row, names: Sequence[str]) -> str:
-    found = [row[name] for name in names if row.get(name) is not None]
-    return f"{show(min(found))} to {show(max(found))}" if found else show(None)
+    values = [row[name] for name in names if row.get(name) is not None]
+    return f"{show(min(values))} to {show(max(values))}" if values else show(None)
 
 
 def show(value: Any) -> str:

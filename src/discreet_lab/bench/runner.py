@@ -112,18 +112,18 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             "discreet bench --list for the tables that take one."
         )
     begin = time.perf_counter()
-    with _opened(table, options, on_progress) as found:
+    with _opened(table, options, on_progress) as data:
         run = BenchRun(
             table=table,
             values=values,
-            data=found.kind,
+            data=data.kind,
             limit=options.limit_of(table),
             seed=options.seed,
             seeds=1 if options.quick or table.experiment in WITHOUT_VAULT else table.seeds,
             plugins=options.plugins,
-            questions=found.questions,
+            questions=data.questions,
             on_progress=on_progress,
-            opened=found.vault,
+            opened=data.vault,
             quick=options.quick,
             encoder=options.encoder,
             given={name: one[-1] for name, one in options.given.items() if name not in values},
@@ -133,16 +133,16 @@ def run_table(table: BenchTable, options: BenchOptions, on_progress: OnProgress 
             preset=options.preset,
         )
         rows = _experiment(table.experiment)(run)
-        run.notes += [said] if (said := tell_other_kind(table, found.kind)) else []
-        used = found.vault if found.vault is not None and "model" in found.vault.components.built else None
+        run.notes += [said] if (said := tell_other_kind(table, data.kind)) else []
+        used = data.vault if data.vault is not None and "model" in data.vault.components.built else None
         return BenchResult(
             table=table,
-            rows=with_figures(table, rows, found.kind),
-            data=found.described,
-            kind=found.kind,
+            rows=with_figures(table, rows, data.kind),
+            data=data.described,
+            kind=data.kind,
             model=used.model.name if used else "none",
-            embedder=found.vault.settings.embedder if found.vault is not None else "none",
-            questions=len(found.questions),
+            embedder=data.vault.settings.embedder if data.vault is not None else "none",
+            questions=len(data.questions),
             seed=options.seed,
             seeds=run.seeds,
             quick=options.quick,
@@ -159,11 +159,11 @@ def _opened(table: BenchTable, options: BenchOptions, on_progress: OnProgress) -
     if table.experiment in WITHOUT_VAULT:
         yield _without_vault(table, options, limit)
     elif options.vault is not None:
-        with open_given(table, options.vault, options.questions, limit, options.model, options.embedder) as found:
-            yield _again(table, found, limit)
+        with open_given(table, options.vault, options.questions, limit, options.model, options.embedder) as data:
+            yield _again(table, data, limit)
     else:
-        with open_demo(table, limit, options.model, options.quick, on_progress, options.embedder) as found:
-            yield _again(table, found, limit)
+        with open_demo(table, limit, options.model, options.quick, on_progress, options.embedder) as data:
+            yield _again(table, data, limit)
 
 
 def _without_vault(table: BenchTable, options: BenchOptions, limit: int) -> OpenedData:
@@ -171,8 +171,8 @@ def _without_vault(table: BenchTable, options: BenchOptions, limit: int) -> Open
         return OpenedData(None, [], Data.NONE, "none: arithmetic alone")
     if options.questions is None:
         return OpenedData(None, hospital_questions(EQUAL), Data.PATIENTS, DEMO)
-    asked = read_stream(options.questions, limit)
-    return OpenedData(None, asked, kind_of(asked), options.questions.name)
+    stream = read_stream(options.questions, limit)
+    return OpenedData(None, stream, kind_of(stream), options.questions.name)
 
 
 def _again(table: BenchTable, found: OpenedData, limit: int) -> OpenedData:
@@ -185,7 +185,7 @@ def _again(table: BenchTable, found: OpenedData, limit: int) -> OpenedData:
 
 def _experiment(name: str) -> Callable[[BenchRun], list[Row]]:
     module, function = EXPERIMENTS[name]
-    found: Callable[[BenchRun], list[Row]] = getattr(
+    experiment: Callable[[BenchRun], list[Row]] = getattr(
         import_module(f"discreet_lab.bench.experiments.{module}"), function
     )
-    return found
+    return experiment

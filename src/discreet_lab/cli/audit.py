@@ -118,25 +118,25 @@ def audit(
     noise = SystemNoise() if seed is None else InsecureSeededNoise(seed)
     outcomes = sum(2 * (draws or case.draws) for case in cases)
     with doing(f"Drawing outcomes for {len(cases)} audits", outcomes) as drawn:
-        found = _run(cases, noise, draws, drawn, added)
+        findings = _run(cases, noise, draws, drawn, added)
     source = "the operating system's noise" if seed is None else f"seeded noise ({seed}), which is for tables like this"
-    bad = [finding for finding in found if finding.violated != twins or (finding.fault and not twins)]
+    bad = [finding for finding in findings if finding.violated != twins or (finding.fault and not twins)]
     if as_json:
-        print_json(_shown(found, source, twins=twins))
+        print_json(_shown(findings, source, twins=twins))
     else:
         if as_markdown:
-            print(markdown(found, twin=twins))
+            print(markdown(findings, twin=twins))
         else:
-            out.print(table(found, twin=twins))
-            for line in remarkable(found, twin=twins):
+            out.print(table(findings, twin=twins))
+            for line in remarkable(findings, twin=twins):
                 out.print(line, markup=False, soft_wrap=True)
-        out.print(_summary(found, bad, source, twins=twins), markup=False)
+        out.print(_summary(findings, bad, source, twins=twins), markup=False)
     return 1 if bad else 0
 
 
 def _cases(names: Sequence[str], epsilon: float | None, *, twins: bool) -> list[Case]:
-    known = {"mechanisms": list(MECHANISMS), "algorithms": list(settings(1.0)), "corpora": list(METHODS)}
-    known |= {"server": list(SERVERS)}
+    names_of = {"mechanisms": list(MECHANISMS), "algorithms": list(settings(1.0)), "corpora": list(METHODS)}
+    names_of |= {"server": list(SERVERS)}
     kinds: dict[str, Any] = {
         "mechanisms": twins_of_mechanisms if twins else mechanism_cases,
         "algorithms": twins_of_algorithms if twins else algorithm_cases,
@@ -144,15 +144,17 @@ def _cases(names: Sequence[str], epsilon: float | None, *, twins: bool) -> list[
         "server": _twins_of_servers if twins else _server_cases,
     }
     for name in names:
-        if name not in known and not any(name in each for each in known.values()):
-            raise UnknownName("mechanism or algorithm to audit", name, [*known, *chain.from_iterable(known.values())])
-    found: list[Case] = []
-    for kind, each in known.items():
-        asked = kind in names if names else kind != "server"
-        wanted = each if asked else [name for name in each if name in names]
+        if name not in names_of and not any(name in each for each in names_of.values()):
+            raise UnknownName(
+                "mechanism or algorithm to audit", name, [*names_of, *chain.from_iterable(names_of.values())]
+            )
+    cases: list[Case] = []
+    for kind, each in names_of.items():
+        is_wanted = kind in names if names else kind != "server"
+        wanted = each if is_wanted else [name for name in each if name in names]
         if wanted:
-            found += kinds[kind](epsilon or EPSILON[kind], wanted)
-    return found
+            cases += kinds[kind](epsilon or EPSILON[kind], wanted)
+    return cases
 
 
 def _server_cases(_: float, names: Sequence[str]) -> list[Case]:

@@ -153,14 +153,14 @@ def _given(table: BenchTable, plugins: Sequence[str], param: Sequence[str] | Non
     """
     own = (table.settings.get("inner"), table.settings.get("algorithm"))
     named = [*table.sweep.get("algorithm", ()), *table.sweep.get("inner", ()), *own, *plugins]
-    known = [name for name in dict.fromkeys(named) if name in ALGORITHMS]
-    if param and not known:
+    own_names = [name for name in dict.fromkeys(named) if name in ALGORITHMS]
+    if param and not own_names:
         raise UsageError(f"The table '{table.name}' has no algorithm with parameters. Leave --param out.")
-    found: dict[str, tuple[Any, ...]] = {}
+    values_of: dict[str, tuple[Any, ...]] = {}
     for text in param or ():
-        for name, value in parse_for_any(known, [text]).items():
-            found[name] = (*found.get(name, ()), value)
-    return found
+        for name, value in parse_for_any(own_names, [text]).items():
+            values_of[name] = (*values_of.get(name, ()), value)
+    return values_of
 
 
 def _inner(table: BenchTable, inner: Sequence[str] | None) -> dict[str, tuple[str, ...]]:

@@ -88,19 +88,19 @@ def projection(
     as_json: Json = False,
 ) -> None:
     """Compute the epsilon that Theorem 1 of Yao and Li claims for a random projection, and where it claims none."""
-    made = ProjectionClaim(k, gamma, norm, alpha)
+    claim_of = ProjectionClaim(k, gamma, norm, alpha)
     best = best_order(k, gamma, norm, delta)
-    low, high = 1 / made.widest, made.widest
+    low, high = 1 / claim_of.widest, claim_of.widest
     content = ProjectionShown(
-        renyi_epsilon=made.epsilon,
-        epsilon=made.converted(delta),
+        renyi_epsilon=claim_of.epsilon,
+        epsilon=claim_of.converted(delta),
         delta=delta,
-        meaningful=math.isfinite(made.epsilon),
+        meaningful=math.isfinite(claim_of.epsilon),
         ratios=(low, high),
         at_lowest_ratio=row_divergence(k, low, alpha),
         at_highest_ratio=row_divergence(k, high, alpha),
         argument_at_highest_ratio=(1 - alpha) * high + alpha,
-        orders_below=made.highest_order,
+        orders_below=claim_of.highest_order,
         best_order=OrderShown(best.alpha, best.converted(delta)),
         ratio_that_the_papers_epsilon_takes=narrowest_ratio(k, alpha, PAPER_EPSILON),
         caveat=CAVEAT,
@@ -115,15 +115,15 @@ def projection(
     if content.meaningful:
         out.print(f"  At {high:.6g} the divergence of a row is {content.at_highest_ratio:.6f}.", markup=False)
         out.print(
-            f"Claimed: ({alpha:g}, {made.epsilon:.6f})-Renyi, which Appendix B converts to "
-            f"({made.converted(delta):.6f}, {delta:g}).",
+            f"Claimed: ({alpha:g}, {claim_of.epsilon:.6f})-Renyi, which Appendix B converts to "
+            f"({claim_of.converted(delta):.6f}, {delta:g}).",
             markup=False,
         )
     else:
         out.print(
             f"  At {high:.6g} the formula takes the logarithm of {content.argument_at_highest_ratio:.6g}. It has no "
             f"value there: the divergence is infinite, and nothing is claimed. The formula has a value for orders "
-            f"below {made.highest_order:.6g}.",
+            f"below {claim_of.highest_order:.6g}.",
             markup=False,
         )
     out.print(
@@ -150,14 +150,16 @@ def distinguish(
 ) -> None:
     """Distinguish two neighbouring collections by their projected vectors, which refutes the claim."""
     with doing("Distinguishing collections"):
-        found = run_distinguish(rows, dimension, k, gamma=gamma, longest=norm, sigma=sigma, trials=trials, seed=seed)
+        outcome = run_distinguish(rows, dimension, k, gamma=gamma, longest=norm, sigma=sigma, trials=trials, seed=seed)
     if as_json:
-        print_json(found)
+        print_json(outcome)
         return
     out.print(
-        f"{found.true_positives} of {trials} true positives, {found.false_positives} of {trials} false positives: "
-        f"epsilon is at least {found.epsilon:.2f} at delta {found.delta:g} (confidence {found.confidence:g}).",
+        f"{outcome.true_positives} of {trials} true positives, {outcome.false_positives} of {trials} false positives: "
+        f"epsilon is at least {outcome.epsilon:.2f} at delta {outcome.delta:g} (confidence {outcome.confidence:g}).",
         markup=False,
     )
-    more = "The claim is refuted." if found.refuted else "These trials do not refute the claim; use more, such as 1000."
-    out.print(f"The paper claims {found.claimed:g}. {more}")
+    more = (
+        "The claim is refuted." if outcome.refuted else "These trials do not refute the claim; use more, such as 1000."
+    )
+    out.print(f"The paper claims {outcome.claimed:g}. {more}")

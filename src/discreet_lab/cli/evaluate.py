@@ -85,22 +85,26 @@ def evaluate(
     given = {"max_tokens": max_tokens, "epsilon": tuple(epsilon) if epsilon else None}
     options = parse_for_any(names, param, given)
     algorithms = _make_algorithms(names, options)
-    asked = read_questions(questions, limit)
+    known_questions = read_questions(questions, limit)
     texts = opened.public_context.texts if public else None
     decided = not (algorithm or plugin or model) and reads_before(opened, param)
     choose = as_asked(opened) if decided else None
     tokens = open_token_embedder(encoder) if encoder else None
     opened = with_model(opened, model)
-    with doing("Answering questions", len(asked) * len(algorithms) * seeds) as advance:
+    with doing("Answering questions", len(known_questions) * len(algorithms) * seeds) as advance:
         rows = run_experiment(
-            opened, asked, algorithms, seeds, output, lambda: advance(1), texts, choose=choose, encoder=tokens
+            opened, known_questions, algorithms, seeds, output, lambda: advance(1), texts, choose=choose, encoder=tokens
         )
     notice = "For the custodian only: these answers were not paid for. The vault's budget was not touched."
     if choose:
-        by_readings = sum(opened.default_algorithm(question.question).spec.needs_readings for question in asked)
-        notice += f" Questions that name an attribute: {by_readings} of {len(asked)}, answered by what was read."
+        by_readings = sum(
+            opened.default_algorithm(question.question).spec.needs_readings for question in known_questions
+        )
+        notice += (
+            f" Questions that name an attribute: {by_readings} of {len(known_questions)}, answered by what was read."
+        )
     if as_json:
-        print_json(Evaluation(notice, len(asked), seeds, [row.shown() for row in rows]))
+        print_json(Evaluation(notice, len(known_questions), seeds, [row.shown() for row in rows]))
     else:
         out.print(table(rows), markup=False, highlight=False, soft_wrap=True)
         err.print(notice)
@@ -110,5 +114,5 @@ def _make_algorithms(names: Sequence[str], options: Mapping[str, Any]) -> list[A
     """Return each algorithm at each epsilon, without those that are equal."""
     epsilon = options.get("epsilon")
     epsilons = epsilon if isinstance(epsilon, tuple) else (epsilon,)
-    made = [make_algorithm(name, {**options, "epsilon": one}, strict=False) for name in names for one in epsilons]
-    return list(dict.fromkeys(made))
+    algorithms = [make_algorithm(name, {**options, "epsilon": one}, strict=False) for name in names for one in epsilons]
+    return list(dict.fromkeys(algorithms))

@@ -106,9 +106,9 @@ class _KeptTokens:
         return self._tokens.get(_digest(row, path))
 
     def add(self, said: Sequence[tuple[Key, Path, int]]) -> None:
-        found = {_digest(row, path): token for row, path, token in said}
-        self._tokens |= found
-        os.write(self._file, np.array(list(found.items()), self._RECORD).tobytes())
+        tokens = {_digest(row, path): token for row, path, token in said}
+        self._tokens |= tokens
+        os.write(self._file, np.array(list(tokens.items()), self._RECORD).tobytes())
 
 
 def _digest(row: Key, path: Path) -> bytes:

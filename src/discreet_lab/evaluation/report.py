@@ -41,8 +41,8 @@ def _with_margin(row: AccuracyRow) -> str:
 
 def likeness_cells(row: AccuracyRow, likeness: Likeness) -> tuple[str, ...]:
     """Return a row as text, in the order of `LIKENESS`."""
-    found = (likeness.f1, likeness.rouge_1, likeness.rouge_l, likeness.levenshtein, row.released)
-    return (*cells(row)[:2], *(f"{value:.3f}" for value in found), f"{row.seconds:.2f}")
+    numbers = (likeness.f1, likeness.rouge_1, likeness.rouge_l, likeness.levenshtein, row.released)
+    return (*cells(row)[:2], *(f"{value:.3f}" for value in numbers), f"{row.seconds:.2f}")
 
 
 def table(rows: Sequence[AccuracyRow]) -> str:

@@ -186,16 +186,18 @@ def _answer(
     noise = InsecureSeededNoise(zlib.crc32(f"{question.id}|{outcome.setting.label}|{seed}".encode()))
     used = ledger if algorithm.spec.payment is Payment.EACH_UNIT else None
     try:
-        found = vault.simulate(question.question, algorithm, noise=noise, model=model, ledger=used, history=history)
-        outcome.free += bool(found.receipt and found.receipt.payment == "nobody" and found.receipt.reused)
+        answer = vault.simulate(question.question, algorithm, noise=noise, model=model, ledger=used, history=history)
+        outcome.free += bool(answer.receipt and answer.receipt.payment == "nobody" and answer.receipt.reused)
     except BudgetExhausted:
         outcome.unpaid += 1
         ledger.admitted = frozenset()
         inner = getattr(algorithm, "inner", None)
-        found = vault.simulate(question.question, NonRAG(prefix=getattr(inner, "prefix", "")), noise=noise, model=model)
-    outcome.scores.append(score(found.text_or_public, question.answers, question.kind))
-    outcome.texts.append(found.text_or_public)
-    outcome.private += found.private_tokens
+        answer = vault.simulate(
+            question.question, NonRAG(prefix=getattr(inner, "prefix", "")), noise=noise, model=model
+        )
+    outcome.scores.append(score(answer.text_or_public, question.answers, question.kind))
+    outcome.texts.append(answer.text_or_public)
+    outcome.private += answer.private_tokens
 
 
 def precisions(took_part: Sequence[bytes], nearest: Sequence[bytes], all_read: bool) -> tuple[float, float | None]:

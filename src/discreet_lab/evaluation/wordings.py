@@ -54,13 +54,13 @@ def kind_of(text: str) -> str:
 def judge(router: Router, wording: Mapping[str, Any]) -> Literal["right", "other", "refused", "fact"]:
     """Return what becomes of a wording: the right request, another one, a refusal, or a question for voters."""
     try:
-        found = router.understand(wording["text"])
-        if found is None:
+        understood = router.understand(wording["text"])
+        if understood is None:
             router.decide(wording["text"], lambda question, choices: Consensus())
             return "fact"
     except DiscreetError:
         return "refused"
-    return "right" if is_right(found, wording["request"]) else "other"
+    return "right" if is_right(understood, wording["request"]) else "other"
 
 
 def is_right(found: Request, requests: Sequence[str]) -> bool:
@@ -147,8 +147,8 @@ def train_kinds(told: Iterable[Mapping[str, Any]], *, strength: float = 20.0, st
     places = {name: place for place, name in enumerate(names)}
     matrix = np.zeros((len(rows), len(names)), dtype=np.float32)
     for row, own in enumerate(rows):
-        found = [places[name] for name in own if name in places]
-        matrix[row, found] = 1 / math.sqrt(max(1, len(found)))
+        columns = [places[name] for name in own if name in places]
+        matrix[row, columns] = 1 / math.sqrt(max(1, len(columns)))
     wanted = np.array([KINDS.index(group_of(one["kind"])) for one in some])
     weights, bias = _descend(matrix, np.eye(len(KINDS), dtype=np.float32)[wanted], 1 / strength, steps)
     whole = np.rint(weights * SCALE).astype(int)

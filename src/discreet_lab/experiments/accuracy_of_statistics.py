@@ -80,11 +80,11 @@ class Asked:
 
 def demo_notes() -> list[Note]:
     """The notes of the demonstration."""
-    found = []
+    notes = []
     for number, document in enumerate(documents()):
         disease = DISEASES[number % len(DISEASES)]
-        found.append(Note(disease.name, frozenset(one for one in disease.symptoms if one in document.text)))
-    return found
+        notes.append(Note(disease.name, frozenset(one for one in disease.symptoms if one in document.text)))
+    return notes
 
 
 def stated_notes(path: Path) -> list[Note]:
@@ -140,27 +140,27 @@ def measure(vault: Vault, notes: Sequence[Note], kind: str, price: float | None,
     budget = STREAM if price is None else ALONE
     errors, near, covered, of_table, recall, seconds = [], 0, 0, 0, list[float](), list[float]()
     understood, released = 0, 0
-    for place, asked in enumerate(questions(notes, kind, number)):
-        statistic = statistic_for(vault, asked, kind, given)
+    for place, question in enumerate(questions(notes, kind, number)):
+        statistic = statistic_for(vault, question, kind, given)
         if statistic is None:
             continue
         understood += 1
         started = time.perf_counter()
-        answer = vault.simulate(asked.text, statistic, noise=InsecureSeededNoise(place), ledger=_ledger(budget))
+        answer = vault.simulate(question.text, statistic, noise=InsecureSeededNoise(place), ledger=_ledger(budget))
         seconds.append(time.perf_counter() - started)
         released += bool(answer.table)
         if kind == "list":
-            wanted, got = {content(one) for one in asked.values}, {content(one) for one in answer.released}
+            wanted, got = {content(one) for one in question.values}, {content(one) for one in answer.released}
             recall += [len(wanted & got) / len(wanted)] if wanted else []
             continue
         exact = replace(statistic, epsilon=EXACT, uses=None)
-        table = vault.simulate(asked.text, exact, noise=InsecureSeededNoise(0), ledger=_ledger(ALONE))
+        table = vault.simulate(question.text, exact, noise=InsecureSeededNoise(0), ledger=_ledger(ALONE))
         if not answer.table or not table.table:
             continue
-        for figure, noiseless, true in zip(answer.table, table.table, asked.truth, strict=False):
-            errors.append(abs(figure.value - true) / asked.size)
+        for figure, noiseless, true in zip(answer.table, table.table, question.truth, strict=False):
+            errors.append(abs(figure.value - true) / question.size)
             width = (figure.high - figure.low) / 2
-            near += abs(figure.value - true) <= 0.05 * asked.size + width
+            near += abs(figure.value - true) <= 0.05 * question.size + width
             covered += figure.low - 1e-9 <= true <= figure.high + 1e-9
             of_table += figure.low - 1e-9 <= noiseless.value <= figure.high + 1e-9
     shown = max(1, len(errors))

@@ -231,8 +231,8 @@ def attack_answers(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     ):
         write_table(headings, rows, path)
         print()
-    asked = "{} questions about each person, {} about canaries, {} for extraction".format(*findings.results[0].asked)
-    print(f"{report.summary(findings)} {asked}.", end=" ")
+    summary = "{} questions about each person, {} about canaries, {} for extraction".format(*findings.results[0].asked)
+    print(f"{report.summary(findings)} {summary}.", end=" ")
     name = "rule" if given.rule else model_name(given.model) + ", float32" * given.float32
     print(f"{name}, minilm+words, {given.tokens} tokens, {given.voters} voters, seed {given.seed}")
 
@@ -276,13 +276,13 @@ def copies(vault: Vault, others: int, accomplices: int) -> Iterator[Copies]:
     """The two copies, both read."""
     with ExitStack() as stack:
         folder = stack.enter_context(private_folder())
-        made = []
+        vault_copies = []
         for name, number in (("without", accomplices), ("with", accomplices + 1)):
             planted = [Document(f"q{one}", f"accomplice {one}", VOTE_NOTE) for one in range(number)]
             copy = stack.enter_context(copied(vault, folder / name, documents_of(vault)[:others], planted))
             read_again(vault, copy, lambda done, size: None)
-            made.append(copy)
-        yield made[0], made[1]
+            vault_copies.append(copy)
+        yield vault_copies[0], vault_copies[1]
 
 
 def stating(copy: Vault) -> int:
@@ -318,9 +318,9 @@ def accomplices_of(rounds: VotingBudget) -> int:
 def drawn_score(copy: Vault, attacked: Attacked, seed: int) -> float:
     """The score of one draw."""
     ledger = MemoryLedger(copy.ledger.budget, simulation=True)
-    found = score(copy.simulate(QUESTION, attacked.algorithm, noise=attacked.noise(1000 * seed), ledger=ledger))
+    drawn_value = score(copy.simulate(QUESTION, attacked.algorithm, noise=attacked.noise(1000 * seed), ledger=ledger))
     print(".", end="", file=sys.stderr)
-    return found
+    return drawn_value
 
 
 def votes_row(pair: Copies, attacked: Attacked, accomplices: int, draws: int, seed: int) -> list[str]:
@@ -449,8 +449,8 @@ class BareSummary(Summary):
             corpus, account, lambda units: self.of_each(units, lambda _, record: self.values(record) or None)
         )
         told = NoThreshold(values.words, values.sigma, values.delta, values.of)
-        found = paid.release(told, able.map(lambda member: member.value))
-        return GeneratedAnswer("", "end", 0, released=tuple(found))
+        statements = paid.release(told, able.map(lambda member: member.value))
+        return GeneratedAnswer("", "end", 0, released=tuple(statements))
 
 
 def sets() -> list[tuple[str, ...]]:

@@ -128,9 +128,9 @@ def fuzz_inputs(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> in
     for name in names:
         start = time.monotonic()
         count = -(-given.inputs * TARGETS[name].share // shares)
-        found = of_target(name, count, given.seed, given.seconds, given.crashes)
-        totals.update(found)
-        crashed += write_row(table, name, found, time.monotonic() - start)
+        counts = of_target(name, count, given.seed, given.seconds, given.crashes)
+        totals.update(counts)
+        crashed += write_row(table, name, counts, time.monotonic() - start)
     write_row(table, "all", totals, time.monotonic() - begun)
     print(f"\nSeed {given.seed}. " + ("Nothing crashed." if not crashed else f"Inputs that crashed: {given.crashes}"))
     return int(crashed > 0)
@@ -151,13 +151,13 @@ def write_row(table: TableWriter, name: str, found: Counter[str], seconds: float
 
 def of_target(name: str, count: int, seed: int, seconds: float, crashes: Path) -> Counter[str]:
     """What came of so many inputs; a process that dies is one of them, and another one goes on."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     deadline = time.monotonic() + (seconds or float("inf"))
     forking = multiprocessing.get_context("forkserver")
     forking.set_forkserver_preload(["discreet_lab.experiments.fuzz_targets"])
     with tempfile.TemporaryDirectory() as folder:
         told, said = Path(folder) / "told", Path(folder) / "said"
-        while (left := count - found.total()) > 0 and time.monotonic() < deadline:
+        while (left := count - counts.total()) > 0 and time.monotonic() < deadline:
             told.touch()
             child = forking.Process(target=fuzz_target, args=(name, left, seed + 1, told, crashes, said))
             child.start()
@@ -167,15 +167,15 @@ def of_target(name: str, count: int, seed: int, seconds: float, crashes: Path) -
                 child.join()
             elif child.exitcode:
                 last = said.read_text(errors="replace").strip().splitlines()[-1:]
-                found[f"{CRASH}the process ended with {child.exitcode}: {last}"] += 1
+                counts[f"{CRASH}the process ended with {child.exitcode}: {last}"] += 1
             lines = told.read_text().splitlines()
-            found.update(lines)
+            counts.update(lines)
             told.write_text("")
             seed += 1
-            if len(lines) < FEWEST and found.total() < count:  # it cannot even begin
+            if len(lines) < FEWEST and counts.total() < count:  # it cannot even begin
                 print(f"{name} was given up: its process died after {len(lines)} inputs.", file=sys.stderr)
                 break
-    return found
+    return counts
 
 
 def fuzz_target(name: str, count: int, seed: int, told: Path, crashes: Path, said: Path) -> None:
@@ -238,9 +238,9 @@ def bending(target: "Target", by_bytes: Callable[[bytes, int], bytes]) -> Callab
         if random.random() < ANEW:
             data = random.choice(target.seeds)
         if random.random() < BY_FORMAT:
-            made = target.mutate(data, random)
-            if len(made) <= longest:
-                return made
+            bent_data = target.mutate(data, random)
+            if len(bent_data) <= longest:
+                return bent_data
         return by_bytes(data, longest)
 
     return bent

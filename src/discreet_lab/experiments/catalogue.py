@@ -89,10 +89,10 @@ EXPERIMENTS = {
 
 def printed_tables() -> dict[tuple[str, str], list[str]]:
     """Return the tables of the documentation that each part prints; none outside of a checkout."""
-    found: dict[tuple[str, str], list[str]] = {}
+    printed: dict[tuple[str, str], list[str]] = {}
     provenance = json.loads(PROVENANCE.read_text(encoding="utf-8")) if PROVENANCE.exists() else {}
     for table, told in provenance.items():
         for name, word in set(COMMAND.findall("\n".join(told.get("commands", ())))):
             if name in EXPERIMENTS and word in EXPERIMENTS[name].parts:
-                found.setdefault((name, word), []).append(table)
-    return found
+                printed.setdefault((name, word), []).append(table)
+    return printed

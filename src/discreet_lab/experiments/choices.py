@@ -37,11 +37,11 @@ def probabilities(weights: Weights, epsilon: float) -> Weights:
 
 def hard(answers: Sequence[str], choices: Sequence[str]) -> Weights:
     """Return the vote of each answer for the choice that it names; none for an answer that names none."""
-    found = np.zeros((len(answers), len(choices)))
+    votes = np.zeros((len(answers), len(choices)))
     for row, answer in enumerate(answers):
         if (named := choice(answer, tuple(choices))) is not None:
-            found[row, named] = 1
-    return found
+            votes[row, named] = 1
+    return votes
 
 
 def soft(logarithms: Weights) -> Weights:
@@ -55,16 +55,16 @@ def likelihoods(model: ScoringModel, laid_out: Layout, texts: Sequence[str], cho
     words = [model.encode(f" {one}") for one in choices]
     prompts = [laid_out.prompt(model.encode(text)[: laid_out.document_tokens]) for text in texts]
     decoding = model.start(laid_out.shared, prompts, max(map(len, words)))
-    found = np.zeros((len(texts), len(choices)))
+    totals = np.zeros((len(texts), len(choices)))
     for column, tokens in enumerate(words):
         for token in tokens:
             logits = decoding.logits().astype(np.float64)
             largest = logits.max(axis=1, keepdims=True)
-            found[:, column] += logits[:, token] - largest[:, 0] - np.log(np.exp(logits - largest).sum(axis=1))
+            totals[:, column] += logits[:, token] - largest[:, 0] - np.log(np.exp(logits - largest).sum(axis=1))
             decoding.append(token)
-        found[:, column] /= len(tokens)
+        totals[:, column] /= len(tokens)
         decoding.truncate(0)
-    return found
+    return totals
 
 
 def compare_choices(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
@@ -86,13 +86,13 @@ def compare_choices(parser: argparse.ArgumentParser, arguments: Sequence[str]) -
     rows = records(given.data / "documents.jsonl")
     documents = [Document(row["id"], row["unit"], row["text"]) for row in rows]
     vault = vault_at(given.vault, given.model, lambda made: made.add_documents(documents), epsilon=20, delta=1e-6)
-    asked = [one for one in read_questions(given.data / "questions.jsonl", None) if one.kind == given.kind]
-    choices = sorted({one.answers[0] for one in asked})
-    step = max(1, len(asked) // given.limit)
-    found: dict[str, list[tuple[Weights, int]]] = {"hard votes": [], "one vote": [], "soft scores": []}
+    chosen = [one for one in read_questions(given.data / "questions.jsonl", None) if one.kind == given.kind]
+    choices = sorted({one.answers[0] for one in chosen})
+    step = max(1, len(chosen) // given.limit)
+    by_way: dict[str, list[tuple[Weights, int]]] = {"hard votes": [], "one vote": [], "soft scores": []}
     model: Any = vault.model
     voter = Consensus(choices=tuple(choices), voters=given.voters)
-    for question in asked[::step][: given.limit]:
+    for question in chosen[::step][: given.limit]:
         passages = vault.components.baseline_corpus.unsealed_passages(question.question, given.voters)
         texts, right = [passage.text for passage in passages], choices.index(question.answers[0])
         same: Any = {"document_tokens": DOCUMENT_TOKENS, "max_tokens": TOKENS}
@@ -106,11 +106,11 @@ def compare_choices(parser: argparse.ArgumentParser, arguments: Sequence[str]) -
             said += [one.text for one in write_answers(model, told.shared, prompts, TOKENS, all_steps=False)]
             logarithms.append(likelihoods(model, scored, block, choices))
         weights = soft(np.concatenate(logarithms))
-        found["hard votes"].append((hard(said, choices), right))
-        found["one vote"].append((np.eye(len(choices))[weights.argmax(axis=1)], right))
-        found["soft scores"].append((weights, right))
+        by_way["hard votes"].append((hard(said, choices), right))
+        by_way["one vote"].append((np.eye(len(choices))[weights.argmax(axis=1)], right))
+        by_way["soft scores"].append((weights, right))
     table = TableWriter(["votes", "epsilon", "released the right one", "margin", "without noise"], given.csv)
-    for name, cases in found.items():
+    for name, cases in by_way.items():
         best = np.mean([weights.sum(axis=0).argmax() == right for weights, right in cases])
         for epsilon in given.epsilon:
             each = [probabilities(weights, epsilon)[right] for weights, right in cases]

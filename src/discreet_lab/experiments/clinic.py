@@ -241,10 +241,10 @@ class Clinic:
     @cached_property
     def people(self) -> dict[int, tuple[ClinicNote, ...]]:
         """The notes of each patient, by the patient's number."""
-        found: dict[int, list[ClinicNote]] = {}
+        notes_of: dict[int, list[ClinicNote]] = {}
         for note in self.notes:
-            found.setdefault(note.patient.number, []).append(note)
-        return {number: tuple(notes) for number, notes in sorted(found.items())}
+            notes_of.setdefault(note.patient.number, []).append(note)
+        return {number: tuple(notes) for number, notes in sorted(notes_of.items())}
 
     def write_csv(self, path: Path, day: str = "%d.%m.%Y") -> None:
         """Write the notes as the clinic exports them: German columns, dates such as 31.01.2026, no truth.
@@ -266,13 +266,13 @@ def make_clinic(seed: int = 31) -> Clinic:
     draw = random.Random(seed)
     ill, sexes, ages = _spread_illnesses(draw)
     germans = set(draw.sample(range(PATIENTS), GERMANS))
-    made: list[ClinicNote] = []
+    notes: list[ClinicNote] = []
     for place, number in enumerate(_note_numbers(draw)):
         language = "de" if place in germans else "en"
         patient = ClinicPatient(1001 + place, sexes[place], ages[place], language)
-        made += _write_notes(draw, patient, _draw_things(draw, ill[place]), number)
-    made.sort(key=lambda note: (note.day, note.patient.number))
-    return Clinic(tuple(made))
+        notes += _write_notes(draw, patient, _draw_things(draw, ill[place]), number)
+    notes.sort(key=lambda note: (note.day, note.patient.number))
+    return Clinic(tuple(notes))
 
 
 def _note_numbers(draw: random.Random) -> list[int]:
@@ -306,15 +306,15 @@ def _spread_illnesses(draw: random.Random) -> tuple[list[list[str]], list[str], 
 
 def _draw_things(draw: random.Random, ill: Sequence[str]) -> dict[str, dict[str, bool]]:
     """Return what a patient has: for each illness, its symptoms and drugs; those without one are under ""."""
-    found: dict[str, dict[str, bool]] = {"": {}}
+    things: dict[str, dict[str, bool]] = {"": {}}
     for name in ill:
         illness = ILLNESSES[name]
-        found[name] = {one: True for one, part in illness.drugs.items() if draw.random() < part}
-        found[""] |= {one: False for one, part in illness.symptoms.items() if draw.random() < part}
-    found[""] |= {one: False for one, part in EVERYWHERE.items() if draw.random() < part}
-    if "fever" in found[""] and draw.random() < 0.5:
-        found[""]["paracetamol"] = True
-    return found
+        things[name] = {one: True for one, part in illness.drugs.items() if draw.random() < part}
+        things[""] |= {one: False for one, part in illness.symptoms.items() if draw.random() < part}
+    things[""] |= {one: False for one, part in EVERYWHERE.items() if draw.random() < part}
+    if "fever" in things[""] and draw.random() < 0.5:
+        things[""]["paracetamol"] = True
+    return things
 
 
 def _some(draw: random.Random, places: Sequence[int], part: float) -> set[int]:

@@ -75,12 +75,12 @@ class ClinicQuestion:
 def read_questions() -> list[ClinicQuestion]:
     """Return the questions, in the order in which they are asked."""
     lines = Path(__file__).with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()
-    found = []
+    questions = []
     for number, line in enumerate(lines, 1):
         given = json.loads(line)
         given |= {name: tuple(given.get(name, ())) for name in ("requests", "answers")}
-        found.append(ClinicQuestion(number=number, **given))
-    return found
+        questions.append(ClinicQuestion(number=number, **given))
+    return questions
 
 
 def holds(condition: Condition, notes: Notes) -> bool:
@@ -137,8 +137,8 @@ def shares(clinic: Clinic, of: Condition, groups: Sequence[Condition]) -> TrueNu
 
 def months(clinic: Clinic, of: str) -> TrueNumbers:
     """Return how many individuals have a note of each month that states a thing."""
-    found = {(f"{note.day:%Y-%m}", note.patient.number) for note in clinic.notes if of in note.states}
-    return TrueNumbers("months", dict(sorted(Counter(month for month, _ in found).items())))
+    pairs = {(f"{note.day:%Y-%m}", note.patient.number) for note in clinic.notes if of in note.states}
+    return TrueNumbers("months", dict(sorted(Counter(month for month, _ in pairs).items())))
 
 
 def quarters(clinic: Clinic, of: str, since: str) -> TrueNumbers:

@@ -125,15 +125,15 @@ class Judge:
         if invented:
             first = ", ".join(invented[0].released)
             return Verdict(INVENTED, f"{len(invented)} of {len(answers)} answers, such as {first}")
-        found = [self._of_answer(question, truth, decision, one) for one in answers]
-        wrong = [one for one in found if one.name == WRONG]
-        if len(wrong) > MISSED * len(found):
-            return Verdict(WRONG, f"{wrong[0].why}, {len(wrong)} of {len(found)}")
+        verdicts = [self._of_answer(question, truth, decision, one) for one in answers]
+        wrong = [one for one in verdicts if one.name == WRONG]
+        if len(wrong) > MISSED * len(verdicts):
+            return Verdict(WRONG, f"{wrong[0].why}, {len(wrong)} of {len(verdicts)}")
         held = [one.holds for draw in answers for one in match(truth, draw.table)] if truth else []
         if held.count(False) > MISSED * len(held):
             return Verdict(WRONG, f"{held.count(False)} of {len(held)} {MISSES}")
-        ((most, _),) = Counter(one.name for one in found).most_common(1)
-        return next(one for one in found if one.name == most)
+        ((most, _),) = Counter(one.name for one in verdicts).most_common(1)
+        return next(one for one in verdicts if one.name == most)
 
     def is_right(self, question: ClinicQuestion, algorithm: Algorithm) -> bool:
         """Return whether a statistic is one of the right requests of a question, or one with their synonyms and codes.
@@ -156,10 +156,10 @@ class Judge:
         """Return the request or the question that a refusal offers and that is right; "" if there is none."""
         for offer in offers(str(error)):
             try:
-                found = self.vault.decide(offer)
+                decision = self.vault.decide(offer)
             except DiscreetError:
                 continue
-            if self.is_right(question, found.algorithm):
+            if self.is_right(question, decision.algorithm):
                 return offer
         return ""
 
@@ -218,9 +218,9 @@ class Judge:
             things = {thing for one in named if (thing := _thing(one.name, truth.values))}
             if 4 * len(things) < 3 * len(named):
                 return Verdict(WRONG, f"{len(named) - len(things)} of {len(named)} values are other things")
-            found = len(things & {*list(truth.values)[:FIRST]})
-            useful = found >= min(FEW, len(truth.values))
-            return Verdict(USEFUL if useful else NOTHING, f"{found} of the first {FIRST} values")
+            right = len(things & {*list(truth.values)[:FIRST]})
+            useful = right >= min(FEW, len(truth.values))
+            return Verdict(USEFUL if useful else NOTHING, f"{right} of the first {FIRST} values")
         if not pairs:
             return Verdict(WRONG, "no such number")
         if sum(one.holds for one in pairs) < (MOST if truth.kind == "months" else 1) * len(pairs):
@@ -278,8 +278,8 @@ def match(truth: TrueNumbers, table: Iterable[Figure]) -> Iterator[Pair]:
 
 def offers(message: str) -> list[str]:
     """Return the requests that a message offers, in their text form, each cut where it may end, and the questions."""
-    found = [one.strip() for line in _OFFER.findall(message) for one in (line, *_cuts(line))]
-    return list(dict.fromkeys(found))
+    lines = [one.strip() for line in _OFFER.findall(message) for one in (line, *_cuts(line))]
+    return list(dict.fromkeys(lines))
 
 
 def _cuts(line: str) -> Iterator[str]:

@@ -69,8 +69,8 @@ def make_test_set(book: str, number: int = TEXTS, seed: int = 0) -> tuple[CodedT
 def read_test_set(book: str) -> tuple[CodedText, ...]:
     """Return the packaged test set of a packaged codebook."""
     lines = (files("discreet") / "books" / f"{book}.jsonl").read_text(encoding="utf-8").splitlines()
-    found = map(json.loads, lines)
-    return tuple(CodedText(one["text"], {name: tuple(some) for name, some in one["codes"].items()}) for one in found)
+    records = map(json.loads, lines)
+    return tuple(CodedText(one["text"], {name: tuple(some) for name, some in one["codes"].items()}) for one in records)
 
 
 def write_test_sets(folder: Path) -> None:
@@ -115,7 +115,7 @@ def code_dialogues(path: Path, whole: bool = False) -> tuple[CodedText, ...]:
         whole: whether a text has the doctor's answer. If not, it is what the patient writes.
     """
     patterns = {name: re.compile(rf"\b(?:{'|'.join(some)})") for name, some in _stocks()["dialogues"].items()}
-    found = []
+    coded = []
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for line in map(json.loads, file):
             text = line["text"] if whole else _ANSWERS.sub("", line["text"])
@@ -126,8 +126,8 @@ def code_dialogues(path: Path, whole: bool = False) -> tuple[CodedText, ...]:
                 for name, pattern in patterns.items()
                 if any(not _DENIED.search(low[: one.start()]) for one in pattern.finditer(low))
             )
-            found.append(CodedText(text, {"complaint": holds}, line["unit"]))
-    return tuple(found)
+            coded.append(CodedText(text, {"complaint": holds}, line["unit"]))
+    return tuple(coded)
 
 
 def code_clinic(clinic: Clinic) -> tuple[CodedText, ...]:

@@ -160,8 +160,8 @@ def _judge_model(judged: Texts) -> list[str]:
     """Return the row of dialogues that the packaged language model codes."""
     book = _with_values(find_book("medical-visit"), SYSTEMS)
     attribute = book.coded[0]
-    found = dict(by_model(open_model("smollm2-135m"), book).read([one.text for one in judged]))
-    named = [{value for _, value, negated, *_ in found[place] if not negated} for place in range(len(judged))]
+    codes_of = dict(by_model(open_model("smollm2-135m"), book).read([one.text for one in judged]))
+    named = [{value for _, value, negated, *_ in codes_of[place] if not negated} for place in range(len(judged))]
     coded = np.array([[name in own for name in attribute.names] for own in named], dtype=np.int64)
     stated = np.array([[name in one.codes[attribute.name] for name in attribute.names] for one in judged], np.int64)
     return ["chatdoctor", attribute.name, f"{len(judged):,}", "the model", *_figures(coded, stated)]
@@ -194,11 +194,11 @@ def _codes(attribute: Attribute, likenesses: Sequence[Likeness], texts: Texts) -
 
 
 def _figures(coded: Counts, stated: Counts) -> list[str]:
-    both, found, true = int((coded & stated).sum()), int(coded.sum()), int(stated.sum())
+    both, stated_codes, true = int((coded & stated).sum()), int(coded.sum()), int(stated.sum())
     error = 100 * float(np.abs(coded.mean(axis=0) - stated.mean(axis=0)).mean())
     return [
-        f"{2 * both / max(1, found + true):.2f}",
-        f"{both / max(1, found):.2f}",
+        f"{2 * both / max(1, stated_codes + true):.2f}",
+        f"{both / max(1, stated_codes):.2f}",
         f"{both / max(1, true):.2f}",
         f"{error:.1f}",
     ]

@@ -95,12 +95,12 @@ def run_alone(work: Callable[..., Found], *arguments: Any) -> Found:
     process.start()
     send.close()
     try:
-        found: Found = receive.recv()
+        result: Found = receive.recv()
     except EOFError:
         process.join()
         raise RuntimeError(f"The process of {work.__name__} ended with {process.exitcode} and found nothing.") from None
     process.join()
-    return found
+    return result
 
 
 def _send(pipe: Any, work: Callable[..., Any], *arguments: Any) -> None:

@@ -34,8 +34,8 @@ def write_exports(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     """Write the exports of four custodians: a clinic's table, a FHIR bundle, a folder of HR and a mail box."""
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=31)
-    asked = parser.parse_args(arguments)
-    folder, draw, clinic = asked.folder, Random(asked.seed), make_clinic(asked.seed)
+    options = parser.parse_args(arguments)
+    folder, draw, clinic = options.folder, Random(options.seed), make_clinic(options.seed)
     folder.mkdir(parents=True, exist_ok=True)
     clinic.write_csv(folder / "clinic.csv")
     resources = [
@@ -96,12 +96,12 @@ def time_files(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Non
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     add_csv_option(parser)
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder, "files")
         files.mkdir()
-        write_mixed(files, asked.files, asked.seed)
-        table = TableWriter(("kind", "files", "records", "seconds", "CPU seconds", "files a minute"), asked.csv)
+        write_mixed(files, options.files, options.seed)
+        table = TableWriter(("kind", "files", "records", "seconds", "CPU seconds", "files a minute"), options.csv)
         by_kind = defaultdict(list)
         for file in find_files([files]).files:
             by_kind[file.path.suffix[1:]].append(file)
@@ -114,9 +114,9 @@ def time_files(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Non
         begun, worked = time.perf_counter(), _processor()
         added = vault.add(files, units=UnitRules(pattern="{unit}_*"))
         table = TableWriter(
-            ("added", "files", "documents", "seconds", "CPU seconds", "files a minute"), name_part(asked.csv, "added")
+            ("added", "files", "documents", "seconds", "CPU seconds", "files a minute"), name_part(options.csv, "added")
         )
-        table.write(_timed("all", asked.files, added.added, begun, worked))
+        table.write(_timed("all", options.files, added.added, begun, worked))
         print(f"\nUnits: {vault.store.count_units():,}. Refused: {len(added.bad)}. Peak: {peak(resource.RUSAGE_SELF)}.")
 
 
@@ -136,21 +136,21 @@ def time_scans(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Non
     """Read pictures of pages of 20 lines by OCR. Print the seconds a page, and the part of words that is right."""
     parser.add_argument("--pages", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args(arguments)
-    draw = Random(asked.seed)
+    options = parser.parse_args(arguments)
+    draw = Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
-        written = {f"{page}.pdf": [say(draw, 9) for _ in range(20)] for page in range(asked.pages)}
+        written = {f"{page}.pdf": [say(draw, 9) for _ in range(20)] for page in range(options.pages)}
         for name, lines in written.items():
             Path(folder, name).write_bytes(samples.scanned(*lines))
         begun, worked = time.perf_counter(), _processor()
-        found = [*read_records([Path(folder)], ReadingOptions(ocr=True))]
+        records = [*read_records([Path(folder)], ReadingOptions(ocr=True))]
         took, used = time.perf_counter() - begun, _processor() - worked
     right = 0
-    for one in found:
+    for one in records:
         if isinstance(one, Record):
             both = " ".join(written[one.source]).split(), str(one.values["text"]).split()
             right += sum(block.size for block in SequenceMatcher(None, *both, autojunk=False).get_matching_blocks())
     words = sum(len(line.split()) for lines in written.values() for line in lines)
-    each = f"{took / asked.pages:.1f} s and {used / asked.pages:.1f} CPU seconds a page"
-    print(f"{asked.pages} pages: {each}, with the start of the process.")
+    each = f"{took / options.pages:.1f} s and {used / options.pages:.1f} CPU seconds a page"
+    print(f"{options.pages} pages: {each}, with the start of the process.")
     print(f"Words that are right, in their order: {right:,} of {words:,}.")

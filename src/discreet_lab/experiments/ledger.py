@@ -87,12 +87,12 @@ def postgres_engine(url: str, name: str) -> Engine:
 
 def of_ledger(folder: Path, url: str, known: list[bytes]) -> Ask:
     """A ledger whose units have all paid before."""
-    made: Any = (
+    own_ledger: Any = (
         PostgresLedger.create(url, f"vault_{secrets.token_hex(8)}", BUDGET)
         if url
         else SqliteLedger.create(folder / "ledger.sqlite", BUDGET)
     )
-    ledger: LogLedger = made
+    ledger: LogLedger = own_ledger
     for part, start in enumerate(range(0, len(known), 100_000)):
         ledger.reserve("before", part, SPENT, known[start : start + 100_000])
         ledger.settle("before", part, SPENT)
@@ -119,18 +119,18 @@ def question_times(ask: Ask, known: list[bytes], draw: random.Random, seconds: f
 
 def both_programs(database: str, number: int, seconds: float, url: str) -> list[dict[str, Any]]:
     """Two rows of the table: by hand and by the ledger, in turns, since the disk is not the same all the time."""
-    known, draw = units(number), random.Random(1)
+    keys, draw = units(number), random.Random(1)
     at_first = _peak()
     with tempfile.TemporaryDirectory() as folder:
-        asks: dict[str, Ask] = {"discreet": of_ledger(Path(folder), url, known)}
+        asks: dict[str, Ask] = {"discreet": of_ledger(Path(folder), url, keys)}
         of_the_ledger = _peak() - at_first
         path = Path(folder) / "rows.sqlite"
         engine = postgres_engine(url, f"rows_{secrets.token_hex(8)}") if url else sqlite_engine(path)
-        asks["plain SQL"] = of_plain_sql(engine, known)
+        asks["plain SQL"] = of_plain_sql(engine, keys)
         filled, times = _peak(), defaultdict[str, list[float]](list)
         for turn in range(9):
             for what, ask in asks.items():
-                found = question_times(ask, known, draw, seconds / 9)
+                found = question_times(ask, keys, draw, seconds / 9)
                 # The first turn is not counted: it moves the log of filling the tables into the file.
                 times[what] += found if turn else []
         memory = {"filling_mib": of_the_ledger, "asking_mib": _peak() - filled}

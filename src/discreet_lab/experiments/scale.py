@@ -52,10 +52,10 @@ def of_vault(folder: Path, count: int) -> Found:
     """Return the costs of questions, of opening and of an erasure in a vault with `count` records."""
     path = folder / "vault"
     run_alone(make_vault, path, count)
-    found: Found = {}
+    figures: Found = {}
     for kind in KINDS:
-        found |= run_alone(ask_in_turn, path, kind)
-    return found | run_alone(remove_unit, path, count)
+        figures |= run_alone(ask_in_turn, path, kind)
+    return figures | run_alone(remove_unit, path, count)
 
 
 def make_vault(path: Path, count: int) -> Found:
@@ -104,8 +104,8 @@ def ask_in_turn(path: Path, kind: str) -> Found:
         question, algorithm = asked(kind, number)
         vault.ask(question, algorithm)
         times.append(time.process_time() - start)
-    found = {"vault: open, ms": 1e3 * opened} if kind == "search" else {}
-    return found | {
+    figures = {"vault: open, ms": 1e3 * opened} if kind == "search" else {}
+    return figures | {
         f"ask: {kind}, the first of a process, ms": 1e3 * times[0],
         f"ask: {kind}, the next one, ms": 1e3 * times[1],
         f"ask: {kind}, after a commit, ms": 1e3 * times[2],
@@ -207,16 +207,16 @@ def of_codes(folder: Path, count: int) -> Found:
         "a table by ward": replace(table, by="ward", groups=WARDS),
         "a count of one value": Count(condition=f"complaint = '{COMPLAINTS[0]}'"),
     }
-    found: Found = {}
+    figures: Found = {}
     for name, statistic in asked.items():
         times = []
         for number in range(4):
             account = UnitAccount(ledger, f"{name} {number}")
             times.append(seconds_by(partial(statistic.run, Query("q"), corpus, NO_MODEL, account)))
-        found |= {} if found else {"codes: the first question of a process, ms": 1e3 * times[0]}
-        found[f"codes: {name}, ms"] = 1e3 * statistics.median(times[1:])
+        figures |= {} if figures else {"codes: the first question of a process, ms": 1e3 * times[0]}
+        figures[f"codes: {name}, ms"] = 1e3 * statistics.median(times[1:])
     store.close()
-    return found
+    return figures
 
 
 def _sick(draw: random.Random) -> str:
@@ -238,19 +238,19 @@ def of_store(folder: Path, count: int) -> Found:
     def search() -> None:
         store.nearest_units(query, 80)
 
-    found: Found = {}
+    figures: Found = {}
     opening, first = [], []
     for _ in range(5):
         opening.append(seconds_by(lambda: globals().update(opened=EmbeddedStore(folder, DIMENSION))))
         store = globals().pop("opened")
         first.append(seconds_by(search))
         store.close()
-    found["store: open, ms"] = 1e3 * statistics.median(opening)
-    found["store: first search of a process, ms"] = 1e3 * statistics.median(first)
+    figures["store: open, ms"] = 1e3 * statistics.median(opening)
+    figures["store: first search of a process, ms"] = 1e3 * statistics.median(first)
     store = EmbeddedStore(folder, DIMENSION)
     search()
-    found["store: search, 80 units, ms"] = 1e3 * statistics.median(seconds_by(search) for _ in range(5))
-    found["store: add a document, ms"] = 1e3 * statistics.median(
+    figures["store: search, 80 units, ms"] = 1e3 * statistics.median(seconds_by(search) for _ in range(5))
+    figures["store: add a document, ms"] = 1e3 * statistics.median(
         seconds_by(lambda n=n: add(f"batch {n}", BATCH)) / BATCH  # type: ignore[misc]
         for n in range(5)
     )
@@ -259,42 +259,42 @@ def of_store(folder: Path, count: int) -> Found:
     for n in range(5):
         add(f"one {n}", 1)
         after.append(seconds_by(search))
-    found["store: first search after a commit, ms"] = 1e3 * statistics.median(after)
-    found["store: erase a unit, ms"] = 1e3 * seconds_by(lambda: store.remove_unit(f"unit {count // 2}"))
-    found["store: memory, MiB"] = private_memory()
+    figures["store: first search after a commit, ms"] = 1e3 * statistics.median(after)
+    figures["store: erase a unit, ms"] = 1e3 * seconds_by(lambda: store.remove_unit(f"unit {count // 2}"))
+    figures["store: memory, MiB"] = private_memory()
     for name, label in ((TEXTS, "texts"), (VECTORS, "vectors"), (Path(VECTORS).with_suffix(HEADS), "rows")):
-        found[f"store: {label} on disk, MiB"] = (folder / name).stat().st_size / 2**20
+        figures[f"store: {label} on disk, MiB"] = (folder / name).stat().st_size / 2**20
     store.close()
-    return found
+    return figures
 
 
 def of_ledger(folder: Path, count: int) -> Found:
     """Return the costs of a ledger in which `count` units have paid."""
     draw, path = random.Random(count), folder / "ledger.sqlite"
-    known = [draw.randbytes(16) for _ in range(count)]
+    keys = [draw.randbytes(16) for _ in range(count)]
     ledger = SqliteLedger.create(path, BUDGET)
     for part, start in enumerate(range(0, count, 100_000)):
-        ledger.reserve("before", part, SPENT, known[start : start + 100_000])
+        ledger.reserve("before", part, SPENT, keys[start : start + 100_000])
         ledger.settle("before", part, SPENT)
     ledger = SqliteLedger(path)  # as another process does, which has no balances in memory
     ledger.questions()  # which waits for the check
-    found: Found = {}
+    figures: Found = {}
     for percent in (1, 10):
-        times = [ask(ledger, f"{percent}-{n}", draw.sample(known, count * percent // 100)) for n in range(5)]
+        times = [ask(ledger, f"{percent}-{n}", draw.sample(keys, count * percent // 100)) for n in range(5)]
         for what, values in zip(("reserve", "settle"), zip(*times, strict=True), strict=True):
-            found[f"ledger: {what}, {percent} % of the units, ms"] = 1e3 * statistics.median(values)
-        found[f"ledger: payers of a question, {percent} % of the units, kB on disk"] = (
+            figures[f"ledger: {what}, {percent} % of the units, ms"] = 1e3 * statistics.median(values)
+        figures[f"ledger: payers of a question, {percent} % of the units, kB on disk"] = (
             payers_size(ledger, percent) / 1e3
         )
     with ledger.reading() as read:
-        found["ledger: check of all rows, ms"] = 1e3 * seconds_by(
+        figures["ledger: check of all rows, ms"] = 1e3 * seconds_by(
             lambda: replay.LogReplay(Units).check(read.connection)
         )
     ledger.place.engine.dispose()  # the log is moved into the file
-    found["ledger: on disk, MiB"] = path.stat().st_size / 2**20
-    found["ledger: open, ms"] = 1e3 * seconds_by(lambda: SqliteLedger(path), time.thread_time)
-    found["ledger: is checked beside"] = float(path.stat().st_size >= replay.LARGE)
-    return found | run_alone(of_payers, path, draw.sample(known, min(count, 100_000)))
+    figures["ledger: on disk, MiB"] = path.stat().st_size / 2**20
+    figures["ledger: open, ms"] = 1e3 * seconds_by(lambda: SqliteLedger(path), time.thread_time)
+    figures["ledger: is checked beside"] = float(path.stat().st_size >= replay.LARGE)
+    return figures | run_alone(of_payers, path, draw.sample(keys, min(count, 100_000)))
 
 
 def of_payers(path: Path, known: list[bytes]) -> Found:
@@ -302,15 +302,15 @@ def of_payers(path: Path, known: list[bytes]) -> Found:
     before, draw = private_memory(), random.Random(len(known))
     ledger = SqliteLedger(path)
     ledger.questions()  # which waits for the check
-    asked = [ask(ledger, f"all-{n}", known) for n in range(5)]
-    found = {
-        "ledger: 100,000 payers (10,000 of 10,000), reserve and settle, ms": 1e3 * statistics.median(map(sum, asked))
+    times = [ask(ledger, f"all-{n}", known) for n in range(5)]
+    figures = {
+        "ledger: 100,000 payers (10,000 of 10,000), reserve and settle, ms": 1e3 * statistics.median(map(sum, times))
     }
     payers = [[*draw.sample(known, 70), *(draw.randbytes(16) for _ in range(10))] for _ in range(64)]
-    asked = [ask(ledger, f"new-{n}", paying) for n, paying in enumerate(payers)]
-    found["ledger: 80 payers, 10 of them new, reserve and settle, ms"] = 1e3 * statistics.median(map(sum, asked))
-    found["ledger: memory of a process, MiB"] = private_memory() - before
-    return found
+    times = [ask(ledger, f"new-{n}", paying) for n, paying in enumerate(payers)]
+    figures["ledger: 80 payers, 10 of them new, reserve and settle, ms"] = 1e3 * statistics.median(map(sum, times))
+    figures["ledger: memory of a process, MiB"] = private_memory() - before
+    return figures
 
 
 def ask(ledger: SqliteLedger, question: str, paying: list[bytes]) -> tuple[float, float]:
@@ -340,13 +340,13 @@ def in_a_folder(part: str, count: int) -> Found:
 
 def costs(count: int, parts: Sequence[str]) -> Found:
     """Return the costs of these parts for a number of records, from fresh processes."""
-    found: Found = {}
+    figures: Found = {}
     for part in ("store", "ledger", "codes"):
-        found |= run_alone(in_a_folder, part, count) if part in parts else {}
+        figures |= run_alone(in_a_folder, part, count) if part in parts else {}
     if "postgres" in parts:
-        found |= run_alone(of_postgres, count)
+        figures |= run_alone(of_postgres, count)
     with tempfile.TemporaryDirectory() as folder:
-        return found | (of_vault(Path(folder), count) if "vault" in parts else {})
+        return figures | (of_vault(Path(folder), count) if "vault" in parts else {})
 
 
 def exponent(counts: Sequence[int], values: Sequence[float]) -> float | None:

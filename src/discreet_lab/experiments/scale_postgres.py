@@ -48,19 +48,19 @@ def steps_of(store: PostgresStore, url: str, count: int, processes: list[psutil.
         add(f"one {time}", 1)
         store.nearest_units(query, 80)
 
-    found: Found = {}
+    figures: Found = {}
     query = fill_with_units(store, count)
     store._database.rows("analyze vector")
     name = store._database.name
-    found["pgvector: open, ms"] = cost(lambda _: PostgresStore(url, name, DIMENSION).close())
+    figures["pgvector: open, ms"] = cost(lambda _: PostgresStore(url, name, DIMENSION).close())
     store.nearest_units(query, 80)
-    found["pgvector: search, 80 units, ms"] = cost(lambda _: store.nearest_units(query, 80))
-    found["pgvector: add a document, ms"] = cost(lambda time: add(f"batch {time}", 256)) / 256
-    found["pgvector: a commit and a search, ms"] = cost(search_after_a_commit)
-    found["pgvector: erase a unit, ms"] = cost(lambda time: store.remove_unit(f"unit {time}"))
-    found["pgvector: on disk, MiB"] = int(store._database.rows(_SIZE, [name])[0][0]) / 2**20
+    figures["pgvector: search, 80 units, ms"] = cost(lambda _: store.nearest_units(query, 80))
+    figures["pgvector: add a document, ms"] = cost(lambda time: add(f"batch {time}", 256)) / 256
+    figures["pgvector: a commit and a search, ms"] = cost(search_after_a_commit)
+    figures["pgvector: erase a unit, ms"] = cost(lambda time: store.remove_unit(f"unit {time}"))
+    figures["pgvector: on disk, MiB"] = int(store._database.rows(_SIZE, [name])[0][0]) / 2**20
     store.close()
-    return found
+    return figures
 
 
 def fill_with_units(store: PostgresStore, count: int) -> Any:

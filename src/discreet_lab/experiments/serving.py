@@ -204,11 +204,11 @@ def load(
 
 def ask_all(server: Server, askers: list[KeyClient], seconds: float, kills: int = 0) -> dict[str, list[float]]:
     """Have all askers ask for so long. Return each process's memory at the start, in the middle and at the end."""
-    found: dict[str, list[float]] = {"front": [], "keeper": []}
+    times: dict[str, list[float]] = {"front": [], "keeper": []}
 
     def look() -> None:
         for name, process in (("front", server.process), ("keeper", server.keeper.process)):
-            found[name].append(resident_mib(process.pid))
+            times[name].append(resident_mib(process.pid))
 
     begun = time.monotonic()
     look()
@@ -224,7 +224,7 @@ def ask_all(server: Server, askers: list[KeyClient], seconds: float, kills: int 
     for thread in threads:
         thread.join()
     look()
-    return found
+    return times
 
 
 def kill_one(server: Server, *, front: bool) -> None:
@@ -243,12 +243,12 @@ LOST = ("interrupted", "internal_error")
 
 def check(accounts: Accounts, vault: Vault, askers: Iterable[KeyClient]) -> Checked:
     """Return whether clients, accounts and ledger know the same questions and the same charges."""
-    ledger, own, known = vault.ledger, True, list[KeyClient](askers)
+    ledger, own, clients = vault.ledger, True, list[KeyClient](askers)
     receipts = accounts.asked()
     begun = {record.id for record in ledger.questions() if record.stopped is not None}
     lost = {one["question_id"] for one in receipts if one["stopped"] in LOST}
     total, within, at_ceiling = Spending.nothing(), True, Spending.nothing()
-    for one in known:
+    for one in clients:
         meter = accounts.odometer(one.key)
         ids = [receipt["question_id"] for receipt in receipts if receipt["key"] == one.key]
         # All questions have one price, which is what those that were answered have paid.
@@ -260,7 +260,7 @@ def check(accounts: Accounts, vault: Vault, askers: Iterable[KeyClient]) -> Chec
         within = within and meter.budget.admits(meter.spending) and meter.spent <= one.cap
         total = total + meter.spending
     known_ids = {receipt["question_id"] for receipt in receipts}
-    told = [answer for one in known for answer in one.answers]
+    told = [answer for one in clients for answer in one.answers]
     return Checked(
         answers=len(told),
         receipts=len(receipts),
@@ -298,9 +298,9 @@ def measure_load(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> i
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="d-") as folder:
         how = {"kills": given.kills, "asks": given.ask, "units": given.units}
-        found = load(Path(folder), given.askers, given.minutes * 60, **how)
-    write_table(["measured", "value"], found.rows(), given.csv)
-    return int(not found.holds)
+        figures = load(Path(folder), given.askers, given.minutes * 60, **how)
+    write_table(["measured", "value"], figures.rows(), given.csv)
+    return int(not figures.holds)
 
 
 COLUMNS = ("reply", "times", "median, s", "longest, s", "quantum, s")

@@ -59,13 +59,13 @@ class Measured:
 def hospital_questions(count: int) -> list[tuple[str, str]]:
     """Return questions of two kinds: documents answer one; general knowledge the other, with fewer private tokens."""
     about = [(f"What is the treatment for {disease.name}?", "The treatment is") for disease in DISEASES]
-    known = [(f"What is {disease.symptoms[0]}? Answer in general.", "") for disease in DISEASES]
-    return [pair for both in zip(about, known, strict=True) for pair in both][:count]
+    texts = [(f"What is {disease.symptoms[0]}? Answer in general.", "") for disease in DISEASES]
+    return [pair for both in zip(about, texts, strict=True) for pair in both][:count]
 
 
 def measure_answers(vault: Vault, model: VotingModel, asked: argparse.Namespace, quantum: float) -> list[Measured]:
     """Every question, so many times, in turn."""
-    noise, found = InsecureSeededNoise(asked.seed), []
+    noise, timings = InsecureSeededNoise(asked.seed), []
     for _ in range(asked.repeats):
         for number, (question, prefix) in enumerate(hospital_questions(asked.questions)):
             algorithm = DPSparseVoteRAG(
@@ -78,8 +78,8 @@ def measure_answers(vault: Vault, model: VotingModel, asked: argparse.Namespace,
             begun = time.monotonic()
             with at_a_multiple(quantum):
                 answer = vault.simulate(question, algorithm, noise=noise, model=model)
-            found.append(Measured(number, answer.tokens, answer.private_tokens, time.monotonic() - begun))
-    return found
+            timings.append(Measured(number, answer.tokens, answer.private_tokens, time.monotonic() - begun))
+    return timings
 
 
 def correlation(first: list[float], second: list[float]) -> str:
@@ -236,9 +236,9 @@ def time_lists(asked: argparse.Namespace) -> None:
 
                     def timed(*given: Any, drawn: list[float] = drawn, kind: type[KeywordCounts] = kind) -> Any:
                         begun = time.process_time()
-                        found = (sound if kind is KeywordCounts else kind.draw)(*given)
+                        lists = (sound if kind is KeywordCounts else kind.draw)(*given)
                         drawn.append(time.process_time() - begun)
-                        return found
+                        return lists
 
                     with mock.patch.object(KeywordCounts, "draw", timed):
                         begun = time.process_time()
@@ -286,25 +286,25 @@ def time_releases(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     parser.add_argument("--quantum", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     add_csv_option(parser)
-    asked = parser.parse_args(arguments)
-    asked.repeats = asked.repeats or (9 if asked.used_up or asked.lists else 3)
-    asked.patients = asked.patients or (10_000 if asked.used_up else 240)
-    if asked.used_up or asked.lists:
-        (time_used_up if asked.used_up else time_lists)(asked)
+    options = parser.parse_args(arguments)
+    options.repeats = options.repeats or (9 if options.used_up or options.lists else 3)
+    options.patients = options.patients or (10_000 if options.used_up else 240)
+    if options.used_up or options.lists:
+        (time_used_up if options.used_up else time_lists)(options)
         return
-    model = load_model(model_name(asked.model))
+    model = load_model(model_name(options.model))
     with tempfile.TemporaryDirectory() as folder:
-        path, name = Path(folder) / "vault", model_name(asked.model)
+        path, name = Path(folder) / "vault", model_name(options.model)
         vault = Vault.create(path, epsilon=20, delta=1e-6, embedder="hashing", model=name)
-        vault.add_documents(documents(asked.patients))
+        vault.add_documents(documents(options.patients))
         measure_answers(
-            vault, model, argparse.Namespace(**{**vars(asked), "questions": 1, "repeats": 1}), 0.0
+            vault, model, argparse.Namespace(**{**vars(options), "questions": 1, "repeats": 1}), 0.0
         )  # to warm up
-        plain = measure_answers(vault, model, asked, 0.0)
-        quantum = asked.quantum or 1.5 * max(one.seconds for one in plain)
-        waited = measure_answers(vault, model, asked, quantum)
-    table = TableWriter(["question", "tokens", "private tokens", "seconds"], name_part(asked.csv, "questions"))
-    for number, (question, prefix) in enumerate(hospital_questions(asked.questions)):
+        plain = measure_answers(vault, model, options, 0.0)
+        quantum = options.quantum or 1.5 * max(one.seconds for one in plain)
+        waited = measure_answers(vault, model, options, quantum)
+    table = TableWriter(["question", "tokens", "private tokens", "seconds"], name_part(options.csv, "questions"))
+    for number, (question, prefix) in enumerate(hospital_questions(options.questions)):
         own = [one for one in plain if one.question == number]
         lists = (", ".join(f"{getattr(one, name):.4g}" for one in own) for name in ("tokens", "private", "seconds"))
         table.write([f"{question} {prefix}", *lists])
@@ -312,7 +312,7 @@ def time_releases(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> 
     print(f"\nLength goes with private tokens: {correlation(tokens, private)}.")
     print()
     columns = ["quantum", "mean seconds", "range", "with tokens", "with private tokens", "unexplained"]
-    write_table(columns, [timing_row("none", plain), timing_row(f"{quantum:.2f} s", waited)], asked.csv)
+    write_table(columns, [timing_row("none", plain), timing_row(f"{quantum:.2f} s", waited)], options.csv)
 
 
 SHORT, LONG = 0.05, 0.1
@@ -344,7 +344,7 @@ class Distinction:
 
 def judge(without: Sequence[Timing], within: Sequence[Timing], seed: int = 0) -> Distinction:
     """Return how well thresholds of the first half tell the second half apart. The halves are chosen at random."""
-    halves = [_halves(found, seed) for found in (without, within)]
+    halves = [_halves(timings, seed) for timings in (without, within)]
     (first, held), (first_in, held_in) = halves
     options = [_threshold(_column(first, place), _column(first_in, place)) for place in range(len(LOOKS))]
     place = max(range(len(LOOKS)), key=lambda one: options[one][0])
@@ -411,11 +411,11 @@ class Attacker:
 
     def _watch(self, over: threading.Event, begun: float) -> float:
         """Return after how many seconds the key's newest receipt last changed."""
-        known, changed = "", 0.0
+        last, changed = "", 0.0
         while not over.wait(PAUSE):
-            found = str(self._watcher.get("/v1/receipts?limit=1")[1])
-            if found != known:
-                known, changed = found, time.perf_counter() - begun
+            reply = str(self._watcher.get("/v1/receipts?limit=1")[1])
+            if reply != last:
+                last, changed = reply, time.perf_counter() - begun
         return changed
 
 
@@ -444,15 +444,15 @@ def plan(scenario: str, quantum: float) -> tuple[int, float]:
 def describe(scenario: str, quantum: float, timings: Sequence[Sequence[Timing]], seed: int) -> list[str]:
     """Return a row of the table."""
     without, within = timings
-    found = judge(without, within, seed)
-    medians = [sorted(_column(one, found.looks_at))[len(one) // 2] for one in timings]
-    accuracy, area = found.accuracy, found.area
+    verdict = judge(without, within, seed)
+    medians = [sorted(_column(one, verdict.looks_at))[len(one) // 2] for one in timings]
+    accuracy, area = verdict.accuracy, verdict.area
     return [
         f"{quantum:g}",
         scenario,
         f"{len(timings[0])} and {len(timings[1])}",
         ", ".join(f"{one:.0f}" for one in medians),
-        LOOKS[found.looks_at],
+        LOOKS[verdict.looks_at],
         f"{accuracy.value:.3f} ({accuracy.low:.3f} to {accuracy.high:.3f})",
         f"{area.value:.3f} ({area.low:.3f} to {area.high:.3f})",
     ]
@@ -481,11 +481,11 @@ def attack_by_time(parser: argparse.ArgumentParser, arguments: Sequence[str]) ->
     add_csv_option(parser)
     given = parser.parse_args(arguments)
     scenarios, table = given.scenarios.split(","), TableWriter(COLUMNS, given.csv)
-    with tempfile.TemporaryDirectory(prefix="d-") as made:
+    with tempfile.TemporaryDirectory(prefix="d-") as folder:
         for quantum in (0.0, given.quantum):
-            paths, slow = [Path(made) / f"{quantum:g}-{name}" for name in ("without", "with")], (SHORT, LONG)
+            paths, slow = [Path(folder) / f"{quantum:g}-{name}" for name in ("without", "with")], (SHORT, LONG)
             how: dict[str, Any] = {"slow": slow, "units": UNITS, "quantum": quantum}
             with started(paths[0], **how) as without, started(paths[1], marker=True, **how) as within:
                 for scenario in scenarios:
-                    found = collect([without, within], quantum, scenario, given.questions)
-                    table.write(describe(scenario, quantum, found, given.seed))
+                    timings = collect([without, within], quantum, scenario, given.questions)
+                    table.write(describe(scenario, quantum, timings, given.seed))

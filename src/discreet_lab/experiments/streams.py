@@ -52,7 +52,7 @@ def rule_reader() -> VotingModel:
 def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int) -> list[Setting]:
     """The baselines, and each algorithm at each budget and number of uses."""
     same: dict[str, Any] = {"max_tokens": inner.max_tokens, "prefix": inner.prefix}
-    made = [
+    settings = [
         Setting(NonRAG(**same)),
         Setting(RAG(**same)),
         Setting(VoteRAG(voters=inner.voters, document_tokens=inner.document_tokens, **same)),
@@ -60,21 +60,23 @@ def settings_of(given: Any, inner: VoterEnsemble, similarity: float, asked: int)
     ada = MuRAGAda(inner=inner)
     former = MuRAGAda(inner=inner, all_vote=False, epsilon_threshold=EPSILON_THRESHOLD, highest=0.8)
     for epsilon in given.epsilon:
-        made.append(Setting(NaiveMultiRAG(inner=inner, uses=asked), epsilon, DELTA))
+        settings.append(Setting(NaiveMultiRAG(inner=inner, uses=asked), epsilon, DELTA))
         for uses in given.uses if given.all_uses_at is None or epsilon in given.all_uses_at else given.uses[:1]:
             murag = MuRAG(inner=inner, uses=uses, similarity=similarity)
-            made += [Setting(murag, epsilon, DELTA), Setting(replace(ada, uses=uses), epsilon, DELTA)]
+            settings += [Setting(murag, epsilon, DELTA), Setting(replace(ada, uses=uses), epsilon, DELTA)]
             if given.by_support:
-                made += [Setting(replace(one, uses=uses, by_support=True), epsilon, DELTA) for one in (murag, ada)]
+                settings += [Setting(replace(one, uses=uses, by_support=True), epsilon, DELTA) for one in (murag, ada)]
             if given.by_counts and isinstance(inner, Consensus):
                 counted = replace(ada, inner=replace(inner, curve=False), uses=uses)
-                made.append(Setting(counted, epsilon, DELTA, note="by counts"))
-            made.append(Setting(replace(murag, all_vote=False), epsilon, DELTA))
+                settings.append(Setting(counted, epsilon, DELTA, note="by counts"))
+            settings.append(Setting(replace(murag, all_vote=False), epsilon, DELTA))
             if epsilon > uses * EPSILON_THRESHOLD:
-                made.append(Setting(replace(former, uses=uses), epsilon, DELTA))
+                settings.append(Setting(replace(former, uses=uses), epsilon, DELTA))
     if given.reuse:
-        made += [replace(setting, reuse=True) for setting in made if isinstance(setting.algorithm, MuRAG | MuRAGAda)]
-    named = [setting for setting in made if not given.only or setting.algorithm.name in given.only]
+        settings += [
+            replace(setting, reuse=True) for setting in settings if isinstance(setting.algorithm, MuRAG | MuRAGAda)
+        ]
+    named = [setting for setting in settings if not given.only or setting.algorithm.name in given.only]
     return [setting for setting in named if not given.all_vote or getattr(setting.algorithm, "all_vote", True)]
 
 

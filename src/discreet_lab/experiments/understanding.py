@@ -105,7 +105,7 @@ class Session:
         _copy_state(self.vault.path, state)
         if not first.exists():
             _copy_state(state, first)
-        said, asked = self._say(text, question.after)
+        said, text_asked = self._say(text, question.after)
         if said.answer and not said.epsilon and not said.answer.unable:
             state = first  # it repeats or combines what was released when all could pay
         truth, verdict, drawn = true_numbers(self.clinic, question), Verdict(""), list[Answer]()
@@ -114,7 +114,7 @@ class Session:
                 model = self.vault.model if said.decision.algorithm.spec.needs_model else None
                 fact = not isinstance(said.decision.algorithm, Statistic)
                 number = more // (SLOW if model else FEWER if fact else 1)
-                drawn += self._draw(asked, state, model, number, said.answer.unable)
+                drawn += self._draw(text_asked, state, model, number, said.answer.unable)
             verdict = self._judge.judge(question, truth, said, drawn)
             if not (verdict.name == WRONG and MISSES in verdict.why):
                 break
@@ -122,14 +122,14 @@ class Session:
 
     def _say(self, text: str, after: str) -> tuple[Said, str]:
         """Ask a question as a program does. Return what was said, and the question that stands alone."""
-        asked, decision = text, None
+        whole, decision = text, None
         try:
-            asked = complete(self.vault, text, [turn("user", after)]) if after else text
-            decision = self.vault.decide(asked)
-            self.vault.estimate(asked)
-            return Said(decision, answer=self.vault.ask(asked)), asked
+            whole = complete(self.vault, text, [turn("user", after)]) if after else text
+            decision = self.vault.decide(whole)
+            self.vault.estimate(whole)
+            return Said(decision, answer=self.vault.ask(whole)), whole
         except DiscreetError as error:
-            return Said(decision, error), asked
+            return Said(decision, error), whole
 
     def _draw(
         self, text: str, state: Path, model: VotingModel | None, number: int, unable: int | None
@@ -208,13 +208,13 @@ def ask_clinic(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Non
             _run("code", folder, "--book", given.book)
         own, other = (Path(shutil.copytree(folder, Path(made) / name)) for name in ("own", "other"))
         session = Session(Vault.open(own), other, clinic, given.draws)
-        table, asked = TableWriter(COLUMNS, given.csv), []
+        table, results = TableWriter(COLUMNS, given.csv), []
         for question in questions:
             said, verdict = session.ask(question)
-            asked.append((question, said, verdict))
+            results.append((question, said, verdict))
             table.write(row_of(question, said, verdict))
     print()
-    write_table(("what", "number"), total(asked), name_part(given.csv, "totals"))
+    write_table(("what", "number"), total(results), name_part(given.csv, "totals"))
 
 
 def row_of(question: ClinicQuestion, said: Said, verdict: Verdict) -> list[str]:
@@ -231,21 +231,21 @@ def _cell(text: str) -> str:
 
 def total(asked: Sequence[tuple[ClinicQuestion, Said, Verdict]]) -> list[list[str]]:
     """Return the totals: of each verdict, and what a useful answer costs."""
-    found = Counter(verdict.name for _, _, verdict in asked)
+    counts = Counter(verdict.name for _, _, verdict in asked)
     answerable = [(question, verdict) for question, _, verdict in asked if question.answerable]
     useful = [verdict for _, verdict in answerable if verdict.name == USEFUL]
     back = sum(verdict.name == ASKED_BACK and verdict.why.startswith(f"then {USEFUL}") for *_, verdict in asked)
     wide = sum(verdict.name == WIDE for *_, verdict in asked)
     epsilon = sum(said.epsilon for _, said, _ in asked)
-    each = epsilon / found[USEFUL] if found[USEFUL] else math.inf
+    each = epsilon / counts[USEFUL] if counts[USEFUL] else math.inf
     rows = [["questions", str(len(asked))], ["answerable", str(len(answerable))]]
-    rows += [[name, str(found[name])] for name in VERDICTS]
+    rows += [[name, str(counts[name])] for name in VERDICTS]
     missed = sum(verdict.name == WRONG and MISSES in verdict.why for *_, verdict in asked)
     rows += [
         ["wrong: intervals miss", str(missed)],
-        ["wrong: another thing", str(found[WRONG] - missed)],
+        ["wrong: another thing", str(counts[WRONG] - missed)],
         ["useful of answerable", f"{len(useful)} of {len(answerable)}"],
-        ["understood and answered, useful or too wide", f"{found[USEFUL] + wide}"],
+        ["understood and answered, useful or too wide", f"{counts[USEFUL] + wide}"],
         ["useful when asked back", str(back)],
         ["epsilon of all receipts", f"{epsilon:.1f}"],
         ["epsilon for each useful answer", f"{each:.2f}"],

@@ -225,8 +225,8 @@ def true_counts(counts: tuple[int, ...], deviations: tuple[float, ...], gaussian
     laws = (gaussian,) * len(counts) if isinstance(gaussian, bool) else gaussian
     places = np.floor(_spread(len(counts)) * _POINTS).astype(np.int64)
     noise = np.stack([_quantiles(law)[places[:, cell]] for cell, law in enumerate(laws)], axis=1)
-    found: Cells = np.asarray(counts) - np.rint(noise * np.asarray(deviations))
-    return found
+    possible: Cells = np.asarray(counts) - np.rint(noise * np.asarray(deviations))
+    return possible
 
 
 @lru_cache(maxsize=2)
@@ -236,27 +236,27 @@ def _quantiles(gaussian: bool) -> Cells:
     if gaussian:
         return np.asarray([NormalDist().inv_cdf(middle) for middle in middles])
     tail = 1 - np.abs(2 * middles - 1)
-    found: Cells = -np.sign(middles - 0.5) * np.log(tail) * math.sqrt(0.5)
-    return found
+    quantiles: Cells = -np.sign(middles - 0.5) * np.log(tail) * math.sqrt(0.5)
+    return quantiles
 
 
 @lru_cache(maxsize=16)
 def _spread(cells: int) -> Cells:
     """Return points that fill the unit cube evenly, shape (points, cells): multiples of the roots of primes."""
     roots = np.sqrt(np.asarray(_primes(cells), dtype=np.float64))
-    found: Cells = np.outer(np.arange(1, _POINTS + 1), roots) % 1.0
-    return found
+    points: Cells = np.outer(np.arange(1, _POINTS + 1), roots) % 1.0
+    return points
 
 
 def _primes(number: int) -> list[int]:
     """Return the first primes."""
-    found: list[int] = []
+    primes: list[int] = []
     candidate = 2
-    while len(found) < number:
-        if all(candidate % prime for prime in found):
-            found.append(candidate)
+    while len(primes) < number:
+        if all(candidate % prime for prime in primes):
+            primes.append(candidate)
         candidate += 1
-    return found
+    return primes
 
 
 # --- numbers that follow from the noisy counts, with their intervals and in words -------------------------------------
@@ -420,8 +420,8 @@ def added(counts: Cells, weights: Weights) -> Cells:
 
 def divide(part: Cells, whole: Cells, none: float) -> Cells:
     """Return the quotients; `none` where the whole is nothing."""
-    found: Cells = np.divide(part, whole, out=np.full_like(part, none), where=whole > 0)
-    return found
+    quotient: Cells = np.divide(part, whole, out=np.full_like(part, none), where=whole > 0)
+    return quotient
 
 
 def _room(weights: Weights, missing: float, *, most: bool) -> float:

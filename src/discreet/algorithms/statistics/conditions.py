@@ -397,8 +397,8 @@ class Not(_Condition):
             return self.negates.negates.facts(within)
         if isinstance(self.negates, AnyOf) and not self.negates.is_test:
             return frozenset().union(*(Not(negates=one).facts(within) for one in self.negates.any))
-        found = self.negates.facts(within)
-        return frozenset([(next(iter(found)) if len(found) == 1 else _as_one(found)).opposite])
+        facts = self.negates.facts(within)
+        return frozenset([(next(iter(facts)) if len(facts) == 1 else _as_one(facts)).opposite])
 
     def __str__(self) -> str:
         return f"not ({self.negates})" if isinstance(self.negates, _Group) else f"not {self.negates}"
@@ -646,10 +646,10 @@ class _Parser:
         self._text, self._at, self._language, self._depth = text, 0, language, 0
 
     def whole(self) -> Condition:
-        found = self._either()
+        condition = self._either()
         if self._rest():
             raise self._wrong("'and' or 'or'")
-        return found
+        return condition
 
     def _either(self) -> Condition:
         parts = self._joined("or", self._together)
@@ -677,16 +677,16 @@ class _Parser:
             return SameRecord(same_record=self._inside())
         if self._rest().startswith("("):
             return self._inside()
-        if found := _SAYS.match(self._text, self._at):
-            self._at = found.end()
-            return says(found["text"], found["language"] or self._language)
-        if found := _TEST.match(self._text, self._at):
-            self._at = found.end()
-            quoted = found["quoted"].replace("''", "'") if found["quoted"] is not None else None
-            value = next(one for one in (quoted, found["said"], found["bare"]) if one is not None)
+        if match := _SAYS.match(self._text, self._at):
+            self._at = match.end()
+            return says(match["text"], match["language"] or self._language)
+        if match := _TEST.match(self._text, self._at):
+            self._at = match.end()
+            quoted = match["quoted"].replace("''", "'") if match["quoted"] is not None else None
+            value = next(one for one in (quoted, match["said"], match["bare"]) if one is not None)
             if not value.strip(" '"):
                 raise self._wrong("a value (FIELD=VALUE)")
-            return where(found["name"], found["relation"], value)
+            return where(match["name"], match["relation"], value)
         raise self._wrong('a phrase in quotes, such as "fever", or a test of a field, such as age>=60 (FIELD=VALUE)')
 
     def _inside(self) -> Condition:
@@ -694,11 +694,11 @@ class _Parser:
         if not self._rest().startswith("("):
             raise self._wrong("'('")
         self._at += 1
-        found = self._either()
+        condition = self._either()
         if not self._rest().startswith(")"):
             raise self._wrong("')'")
         self._at, self._depth = self._at + 1, self._depth - 1
-        return found
+        return condition
 
     def _deeper(self) -> None:
         self._depth += 1
@@ -712,10 +712,10 @@ class _Parser:
 
     def _word(self, wanted: str) -> bool:
         self._rest()
-        found = _WORD.match(self._text, self._at)
-        if not found or found["word"].casefold() != wanted:
+        match = _WORD.match(self._text, self._at)
+        if not match or match["word"].casefold() != wanted:
             return False
-        self._at = found.end()
+        self._at = match.end()
         return True
 
     def _wrong(self, wanted: str) -> UsageError:

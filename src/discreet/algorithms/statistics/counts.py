@@ -306,14 +306,14 @@ class Compare(Share):
     def known(self) -> Known:
         """Each group, with those of it of which the condition holds and does not hold."""
         held, other = self._condition, ~self._condition
-        found: dict[Region, dict[int, int]] = {}
+        regions: dict[Region, dict[int, int]] = {}
         for place, group in enumerate(self._groups):
             inside, yes = self._inside(place), self._held(place)
-            found[narrowed(self.members, group, held).facts()] = dict.fromkeys(yes, 1)
+            regions[narrowed(self.members, group, held).facts()] = dict.fromkeys(yes, 1)
             no = [one for one in inside if one not in yes]
-            found[narrowed(self.members, group, other).facts()] = dict.fromkeys(no, 1)
-            found[narrowed(self.members, group).facts()] = dict.fromkeys(inside, 1)
-        return found
+            regions[narrowed(self.members, group, other).facts()] = dict.fromkeys(no, 1)
+            regions[narrowed(self.members, group).facts()] = dict.fromkeys(inside, 1)
+        return regions
 
     def conclude(self, counted: Counted) -> tuple[str, list[Figure]]:
         """Return the share of each group and, of two groups, their difference."""

@@ -95,8 +95,8 @@ class LabelledSample:
     @cached_property
     def _found(self) -> list[frozenset[Essence]]:
         """The known phrases that hold of each unit by rule."""
-        known = self._known.items()
-        return [frozenset(one for one, phrase in known if phrase.holds(unit.record)) for unit in self._units]
+        by_text = self._known.items()
+        return [frozenset(one for one, phrase in by_text if phrase.holds(unit.record)) for unit in self._units]
 
     @cached_property
     def _named(self) -> dict[Essence, list[int]]:
@@ -238,8 +238,8 @@ def labelled(line: Any) -> LabelledUnit:
 
 
 def _fact(phrase: Says) -> Fact:
-    (found,) = phrase.facts()
-    return found
+    (fact,) = phrase.facts()
+    return fact
 
 
 @lru_cache(maxsize=100_000)
@@ -341,10 +341,10 @@ class Widened(Counted):
 
 def minus(whole: Weights, part: Weights) -> dict[int, int]:
     """Return a sum of cells without another one."""
-    found = dict(key_of(whole))
+    rest = dict(key_of(whole))
     for cell, weight in key_of(part):
-        found[cell] = found.get(cell, 0) - weight
-    return {cell: weight for cell, weight in found.items() if weight}
+        rest[cell] = rest.get(cell, 0) - weight
+    return {cell: weight for cell, weight in rest.items() if weight}
 
 
 class _WideCount(Reckon):
@@ -356,9 +356,9 @@ class _WideCount(Reckon):
 
     def uncut(self) -> Self:
         """Return the same count, below 0 where the noise puts it there."""
-        found = super().uncut()
-        found._exact = self._exact.uncut()
-        return found
+        whole = super().uncut()
+        whole._exact = self._exact.uncut()
+        return whole
 
     def __call__(self, counts: Cells) -> Cells:
         """Return the noisy count."""
@@ -366,13 +366,13 @@ class _WideCount(Reckon):
 
     def least(self, counts: Cells, missing: float = 0.0) -> Cells:
         """Return the least true number."""
-        found = self._exact.least(counts, missing)
-        return _each(found, lambda one: one - most_wrong(one, self._checked, self._tail))
+        low = self._exact.least(counts, missing)
+        return _each(low, lambda one: one - most_wrong(one, self._checked, self._tail))
 
     def most(self, counts: Cells, missing: float = 0.0) -> Cells:
         """Return the largest true number."""
-        found = self._exact.most(counts, missing)
-        return _each(found, lambda one: one + most_missed(one, self._checked, self._tail))
+        high = self._exact.most(counts, missing)
+        return _each(high, lambda one: one + most_missed(one, self._checked, self._tail))
 
 
 class _WideShare(Reckon):
@@ -385,9 +385,9 @@ class _WideShare(Reckon):
 
     def uncut(self) -> Self:
         """Return the same share, below 0 or above 1 where the noise puts it there."""
-        found = super().uncut()
-        found._held, found._rest = self._held.uncut(), self._rest.uncut()
-        return found
+        whole = super().uncut()
+        whole._held, whole._rest = self._held.uncut(), self._rest.uncut()
+        return whole
 
     def least(self, counts: Cells, missing: float = 0.0) -> Cells:
         """Return the least true share."""
@@ -399,8 +399,8 @@ class _WideShare(Reckon):
 
     def _quotient(self, held: Cells, rest: Cells, none: float) -> Cells:
         """Return the share of one number of itself and the rest."""
-        found = divide(held, held + rest, none)
-        return np.clip(found, 0.0, 1.0) if self._cut else found
+        quotient = divide(held, held + rest, none)
+        return np.clip(quotient, 0.0, 1.0) if self._cut else quotient
 
 
 def _each(counts: Cells, change: Callable[[int], int]) -> Cells:

@@ -78,12 +78,12 @@ class Phrase:
 
         A declared category that consists of these words counts as well, alone or with the name of its field.
         """
-        if (known := record.said.get(self._key)) is None:
+        if (verdict := record.said.get(self._key)) is None:
             likely = all(word in record.plain for word in self.words)
-            known = (likely and (self._in_fields(record) or any(map(self._in_text, record.texts)))) != self.denies
+            verdict = (likely and (self._in_fields(record) or any(map(self._in_text, record.texts)))) != self.denies
             if likely:
-                record.keep(self._key, known)
-        return known
+                record.keep(self._key, verdict)
+        return verdict
 
     def among(self, records: Sequence[UnitRecord]) -> list[bool]:
         """Return of which units it holds. Most lack its words; a text that cannot be read says nothing."""
@@ -183,12 +183,12 @@ class Phrase:
 
     def _span_in_order(self, sentence: str, shouted: bool) -> Span | None:
         tokens = _TOKEN.findall(sentence)
-        found = next(filter(None, (self._end(tokens, start, shouted) for start in range(len(tokens)))), None)
-        if not found:
+        span = next(filter(None, (self._end(tokens, start, shouted) for start in range(len(tokens)))), None)
+        if not span:
             return None
         # The denial check counts words and commas, and no other signs.
         words = [place for place, one in enumerate(tokens) if one == "," or one[0].isalnum()]
-        first, last = (sum(place < end for place in words) for end in found)
+        first, last = (sum(place < end for place in words) for end in span)
         return [tokens[place].casefold() for place in words], first, last
 
     def _end(self, tokens: Sequence[str], start: int, shouted: bool) -> tuple[int, int] | None:

@@ -215,12 +215,12 @@ def population_of(population: str, tests: Sequence[str], language: str = "") -> 
     Raises:
         UsageError: if one of them is none.
     """
-    found = [parse(one) for one in tests]
-    for text, one in zip(tests, found, strict=True):
+    conditions = [parse(one) for one in tests]
+    for text, one in zip(tests, conditions, strict=True):
         if not one.is_test:
             raise UsageError(f"'{text}' is no test of a field. Write FIELD=VALUE, such as ward=3, or age>=60.")
     base = parse(population, language)
-    return narrowed(base, *found)
+    return narrowed(base, *conditions)
 
 
 def _plain(name: str, value: object, language: str) -> object:

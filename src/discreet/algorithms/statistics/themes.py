@@ -85,9 +85,9 @@ class Themes(Statistic):
         if min(self.each, self.spread, self.most) < 0:
             raise UsageError("`each`, `spread` and `most` are at least 0.")
         if self.by in MONTHS:
-            made = Periods.made(self.by, self.since, self.until)
-            object.__setattr__(self, "until", made.until)
-            object.__setattr__(self, "since", made.since)
+            periods = Periods.made(self.by, self.since, self.until)
+            object.__setattr__(self, "until", periods.until)
+            object.__setattr__(self, "since", periods.since)
         elif self.since or self.until:
             raise UsageError("`since` and `until` are of periods. Ask by month, quarter or year.")
         if self._cells[0] > MOST_CELLS:
@@ -155,10 +155,10 @@ class Themes(Statistic):
         sizes, cells = self.histograms(account.budget)
         able, paid = self.admit(corpus, account, lambda units: self.of_each(units, self._own))
         of = paid.release(sizes, able.map(lambda member: member.value[0]))
-        found = paid.release(cells, able.map(lambda member: member.value[1]))
+        counts = paid.release(cells, able.map(lambda member: member.value[1]))
         total = Counted.by(sizes, of, paid.unable)
         paid.note_payers(total.most_payers)
-        text, table = self._table(total, Counted.by(cells, found, paid.unable))
+        text, table = self._table(total, Counted.by(cells, counts, paid.unable))
         return GeneratedAnswer(text + total.note, "end", 0, table=tuple(table), counts=total)
 
     def _own(self, key: bytes, record: UnitRecord) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

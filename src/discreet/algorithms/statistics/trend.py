@@ -48,11 +48,13 @@ class Periods:
         if by not in MONTHS:
             raise UsageError(f"A trend is by {', '.join(MONTHS)}, not by '{by}'.")
         # Fixed now: the answer is kept, and a month may turn while it is made.
-        found = Periods(by, since, until or date.today().isoformat()[:7])
-        found = replace(found, since=since or found._start(found._last - USUAL_PERIODS + 1))
-        if not 1 <= found.number <= MOST_PERIODS:
-            raise UsageError(f"A trend has 1 to {MOST_PERIODS} periods, not {found.number}. Change `since` or `until`.")
-        return found
+        periods = Periods(by, since, until or date.today().isoformat()[:7])
+        periods = replace(periods, since=since or periods._start(periods._last - USUAL_PERIODS + 1))
+        if not 1 <= periods.number <= MOST_PERIODS:
+            raise UsageError(
+                f"A trend has 1 to {MOST_PERIODS} periods, not {periods.number}. Change `since` or `until`."
+            )
+        return periods
 
     @cached_property
     def days(self) -> tuple[str, str]:
@@ -92,10 +94,10 @@ class Periods:
     def _number(self, day: str) -> int:
         """Return the number of a day's period, counted from year 0."""
         try:
-            found = date.fromisoformat((day + "-01-01")[:10] if _PART.fullmatch(day) else day)
+            day_of = date.fromisoformat((day + "-01-01")[:10] if _PART.fullmatch(day) else day)
         except ValueError:
             raise UsageError(f"'{day}' is no day. Write it as 2026-01-31, or a month, 2026-01, or a year.") from None
-        return (12 * found.year + found.month - 1) // MONTHS[self.by]
+        return (12 * day_of.year + day_of.month - 1) // MONTHS[self.by]
 
     def _start(self, number: int) -> str:
         """Return the first month of a period."""
@@ -123,9 +125,9 @@ class Trend(Count):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        made = Periods.made(self.by, self.since, self.until)
-        object.__setattr__(self, "until", made.until)
-        object.__setattr__(self, "since", made.since)
+        periods = Periods.made(self.by, self.since, self.until)
+        object.__setattr__(self, "until", periods.until)
+        object.__setattr__(self, "since", periods.since)
 
     @property
     def dates_read(self) -> tuple[str, ...]:

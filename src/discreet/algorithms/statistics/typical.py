@@ -67,7 +67,8 @@ class Typical(CellStatistic):
         """
         usual = RANGES.get(self.attribute.casefold(), (None, None))
         low, high = (
-            given if given is not None else known for given, known in zip((self.low, self.high), usual, strict=True)
+            given if given is not None else usual_bound
+            for given, usual_bound in zip((self.low, self.high), usual, strict=True)
         )
         if low is None or high is None:
             raise UsageError(
@@ -124,8 +125,8 @@ class _Middle(Reckon):
             counts[:, -1 if most else 0] += missing
         there = counts.sum(axis=1) > 0
         number = _mean(self._edges, counts) if self._part is None else _quantile(self._edges, self._part, counts)
-        found: Cells = np.where(there, number, self._edges[-1] if most else self._edges[0])
-        return found
+        numbers: Cells = np.where(there, number, self._edges[-1] if most else self._edges[0])
+        return numbers
 
 
 def _quantile(edges: Cells, part: float, counts: Cells) -> Cells:
@@ -153,5 +154,5 @@ def _mean(edges: Cells, counts: Cells) -> Cells:
 def _number(value: str | float) -> float | None:
     if isinstance(value, float | int):
         return float(value)
-    found = _NUMBER.search(value)
-    return float(found[0]) if found else None
+    match = _NUMBER.search(value)
+    return float(match[0]) if match else None

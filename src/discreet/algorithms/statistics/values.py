@@ -86,11 +86,11 @@ class ValueCounts(Statistic):
         of = paid.release(size, brought.map(lambda _: 0))[0]
         total = Counted.by(size, (of,), paid.unable)
         paid.note_payers(total.most_payers)
-        found = paid.release(values.of_units(of + math.ceil(BEYOND * size.sigma)), brought)
-        order = sorted(found, key=lambda value: (-found[value], value))[: self.most or USUAL_MOST]
+        counts = paid.release(values.of_units(of + math.ceil(BEYOND * size.sigma)), brought)
+        order = sorted(counts, key=lambda value: (-counts[value], value))[: self.most or USUAL_MOST]
         if not order:
             return GeneratedAnswer.unreleased("", 0)
-        table = self._table([(value, found[value]) for value in order], total, values.sigma)
+        table = self._table([(value, counts[value]) for value in order], total, values.sigma)
         text = self.say(table) + total.note
         return GeneratedAnswer(text, "end", 0, released=tuple(order), table=tuple(table), counts=total)
 

@@ -105,8 +105,8 @@ def attribute_meant(schema: Codebook, phrase: str, embed: Embed) -> Attribute | 
         phrase: the phrase.
         embed: returns the vector of a text; called only if the phrase names no attribute.
     """
-    if found := attribute_named(schema, phrase):
-        return found
+    if named := attribute_named(schema, phrase):
+        return named
     vector = embed(phrase)
     likeness = [
         max(float(np.dot(vector, embed(said))) for said in (*one.called, one.meaning) if said)
@@ -124,14 +124,14 @@ def attribute_in_question(schema: Codebook, question: str) -> Attribute | None:
     """
     parts = _ASKING.split(question)
     said = [stem(word) for word in words_of(parts[-1] if len(parts) > 1 else question)]
-    found: list[tuple[int, int, Attribute]] = []
+    mentions: list[tuple[int, int, Attribute]] = []
     for one in schema.attributes:
         for called in one.called:
             own = [stem(word) for word in words_of(called)]
             starts = [at for at in range(len(said)) if own and said[at : at + len(own)] == own]
-            found += [(at, -len(own), one) for at in starts[:1]]
-    if found:
-        return min(found, key=lambda place: place[:2])[2]
+            mentions += [(at, -len(own), one) for at in starts[:1]]
+    if mentions:
+        return min(mentions, key=lambda place: place[:2])[2]
     usual = attribute_asked(question)
     return attribute_named(schema, usual) if usual else None
 

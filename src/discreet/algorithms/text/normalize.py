@@ -108,10 +108,10 @@ def canonical(answer: str, question: str = "") -> str:
         answer: the answer of a voter.
         question: the question that it answers.
     """
-    said, asked = words_of(first_sentence(answer)), words_of(question)
-    if said and said[0] in ("yes", "no") and asked and asked[0] in _YES_NO:
+    said, question_words = words_of(first_sentence(answer)), words_of(question)
+    if said and said[0] in ("yes", "no") and question_words and question_words[0] in _YES_NO:
         return said[0]
-    return " ".join(_without_lead(said, frozenset(map(strip_plural, asked))))
+    return " ".join(_without_lead(said, frozenset(map(strip_plural, question_words))))
 
 
 def choice(answer: str, choices: tuple[str, ...], question: str = "") -> int | None:
@@ -125,9 +125,9 @@ def choice(answer: str, choices: tuple[str, ...], question: str = "") -> int | N
     for words in (canonical(answer, question).split(), words_of(answer)):
         for start in range(len(words)):
             for length in range(min(longest, len(words) - start), 0, -1):
-                found = named.get(tuple(words[start : start + length]))
-                if found is not None:
-                    return found
+                chosen = named.get(tuple(words[start : start + length]))
+                if chosen is not None:
+                    return chosen
     return None
 
 
@@ -260,19 +260,19 @@ class Claim:
 def claim_of(question: str) -> Claim:
     """Return the claim of a yes/no question."""
     text = " ".join(plain_question(question).replace("\u2019", "'").split()).rstrip(" ?.!")
-    asked = re.split(r"(?<=[.?!]) ", text)[-1]
+    sentence = re.split(r"(?<=[.?!]) ", text)[-1]
     for treats, patterns in ((True, _TREATMENTS), (False, _OTHERS)):
         for pattern in patterns:
-            found = re.fullmatch(pattern, asked, re.IGNORECASE)
-            subject, value = (content(found[name]) for name in ("subject", "value")) if found else (None, None)
-            if found and subject and value:
-                open_ = f"What is the treatment for {found['subject']}?" if treats else ""
-                received = treats or bool(_RECEIVED.search(asked))
-                without = _denies(words_of(found["value"])[1:-1])
-                inside = [*words_of(found["subject"])[1:-1], *words_of(found["value"])[1:-1]]
-                negated = _denies(words_of(asked)[1:]) > _denies(inside)
+            match = re.fullmatch(pattern, sentence, re.IGNORECASE)
+            subject, value = (content(match[name]) for name in ("subject", "value")) if match else (None, None)
+            if match and subject and value:
+                open_ = f"What is the treatment for {match['subject']}?" if treats else ""
+                received = treats or bool(_RECEIVED.search(sentence))
+                without = _denies(words_of(match["value"])[1:-1])
+                inside = [*words_of(match["subject"])[1:-1], *words_of(match["value"])[1:-1]]
+                negated = _denies(words_of(sentence)[1:]) > _denies(inside)
                 return Claim(subject, value, open_, received, without > 0, negated)
-    return Claim((), content(text), negated=_denies(words_of(asked)[1:]) > 0)
+    return Claim((), content(text), negated=_denies(words_of(sentence)[1:]) > 0)
 
 
 def _denies(words: list[str]) -> int:
@@ -340,8 +340,8 @@ def plain_question(question: str) -> str:
     """
     text = " ".join(question.replace("\u2019", "'").split()).rstrip(" ?.!")
     for form in _STATED:
-        if (found := form.fullmatch(text)) and (asked := _asked(found["said"])):
-            return f"{asked}?"
+        if (match := form.fullmatch(text)) and (inner := _asked(match["said"])):
+            return f"{inner}?"
     if what := _WHAT.fullmatch(text):
         return f"Are {what['who']} given {what['value']}?"
     return question
@@ -349,12 +349,12 @@ def plain_question(question: str) -> str:
 
 def _asked(said: str) -> str:
     """Return the question of a statement, "Is X treated" for "X is treated"; "" if its verb is unknown."""
-    if found := _WRAPPED_BE.fullmatch(said):
-        return f"{found['be'].capitalize()} {found['who']} {found['rest']}"
-    if found := _VERB.fullmatch(said):
-        return f"{'Does' if found['one'] else 'Do'} {found['who']} {found['verb']} {found['rest']}"
-    if found := _WRAPPED_HAVE.fullmatch(said):
-        return f"{'Does' if found['one'] == 's' else 'Do'} {found['who']} have {found['rest']}"
+    if match := _WRAPPED_BE.fullmatch(said):
+        return f"{match['be'].capitalize()} {match['who']} {match['rest']}"
+    if match := _VERB.fullmatch(said):
+        return f"{'Does' if match['one'] else 'Do'} {match['who']} {match['verb']} {match['rest']}"
+    if match := _WRAPPED_HAVE.fullmatch(said):
+        return f"{'Does' if match['one'] == 's' else 'Do'} {match['who']} have {match['rest']}"
     return ""
 
 
@@ -373,9 +373,11 @@ def candidates_of(proposed: Iterable[str], form: Callable[[str], str], question:
         question: the question.
         most: the largest number of candidates.
     """
-    asked = frozenset(words_of(question))
+    question_words = frozenset(words_of(question))
     forms = (form(answer) for answer in proposed)
-    return tuple(dict.fromkeys(found for found in forms if found and not asked.issuperset(words_of(found))))[:most]
+    return tuple(dict.fromkeys(found for found in forms if found and not question_words.issuperset(words_of(found))))[
+        :most
+    ]
 
 
 def named_candidate(vote: str, answer: str, candidates: tuple[str, ...], question: str) -> str:
@@ -404,8 +406,8 @@ def without_choices(question: str, choices: Sequence[str]) -> str:
     """
     left, named = question, 0
     for one in sorted(choices, key=len, reverse=True):
-        left, found = re.subn(rf"(?<!\w){re.escape(one)}(?!\w)", " ", left, flags=re.IGNORECASE)
-        named += found > 0
+        left, times = re.subn(rf"(?<!\w){re.escape(one)}(?!\w)", " ", left, flags=re.IGNORECASE)
+        named += times > 0
     return " ".join(left.split()) if named > 1 and content(left) else question
 
 
@@ -427,14 +429,14 @@ def shared_words(answer: str, texts: Sequence[str], question: str) -> str:
         question: the question.
     """
     said = words_of(first_sentence(answer))
-    asked = frozenset(form for word in words_of(question) for form in (word, strip_plural(word)))
-    found: list[str] = []
+    question_forms = frozenset(form for word in words_of(question) for form in (word, strip_plural(word)))
+    longest: list[str] = []
     for text in texts:
         for start, end in _runs(said, words_of(text)):
-            run = _trimmed(said[start:end], asked)
-            if len(run) > len(found):
-                found = run
-    return " ".join(found)
+            run = _trimmed(said[start:end], question_forms)
+            if len(run) > len(longest):
+                longest = run
+    return " ".join(longest)
 
 
 def _runs(said: list[str], record: list[str]) -> Iterator[tuple[int, int]]:

@@ -132,12 +132,12 @@ def tongue_of(language: str) -> Tongue:
         # A thing has one name in notes of both languages: "Kein Asthma" denies it. Names ("Dr Nie") do not count, and
         # no other German word here is English.
         negations, forward = negations - _NAMES, forward - _NAMES
-        known = (NEGATIONS | negations, _FORWARD | forward, _JOINS | joins, STOP_WORDS | negations)
+        own = (NEGATIONS | negations, _FORWARD | forward, _JOINS | joins, STOP_WORDS | negations)
 
         def of_english(text: str) -> tuple[str, ...]:
             return tuple(word for word in content(text) if word not in negations)
 
-        return Tongue(*known, of_english, stem, str, _LISTS, _ENDS, _RELATIVES, _HAVING)
+        return Tongue(*own, of_english, stem, str, _LISTS, _ENDS, _RELATIVES, _HAVING)
     elided = re.compile(rf"\b(?:[{words.elided}]|qu)['\u2019](?=\w)", re.IGNORECASE) if words.elided else None
 
     def plain(text: str) -> str:
@@ -220,10 +220,10 @@ def spans_of(sentences: Sequence[list[str]], words: Sequence[str], tongue: Tongu
         words: the words, without their endings.
         tongue: what is known of the language of the words; English if None.
     """
-    known = tongue or tongue_of("")
+    words_of_tongue = tongue or tongue_of("")
     likely = (one for one in sentences if all(map(" ".join(one).__contains__, words)))  # a word begins with its stem
-    found = ((one, window_of(one, words, list(map(known.stem, one)), known)) for one in likely)
-    return [(sentence, *window) for sentence, window in found if window]
+    windows = ((one, window_of(one, words, list(map(words_of_tongue.stem, one)), words_of_tongue)) for one in likely)
+    return [(sentence, *window) for sentence, window in windows if window]
 
 
 def window_of(
@@ -263,14 +263,14 @@ def is_denied(sentence: list[str], start: int, end: int, without: bool, tongue: 
 
     A negation within the span counts if the question has none there. If the question has one, its absence counts.
     """
-    known = tongue or tongue_of("")
-    if known.negations.isdisjoint(sentence):
+    words_of_tongue = tongue or tongue_of("")
+    if words_of_tongue.negations.isdisjoint(sentence):
         return without
-    if _in_denied_list(sentence[:start], known):
+    if _in_denied_list(sentence[:start], words_of_tongue):
         return True
     before = list(words_back(sentence[max(start - 3, 0) : start]))
-    beside = bool(known.negations & {*before}) or _denies_back(sentence[end : end + 3], known)
-    return beside or bool(known.negations & set(sentence[start:end])) != without
+    beside = bool(words_of_tongue.negations & {*before}) or _denies_back(sentence[end : end + 3], words_of_tongue)
+    return beside or bool(words_of_tongue.negations & set(sentence[start:end])) != without
 
 
 def _in_denied_list(before: list[str], tongue: Tongue) -> bool:
@@ -295,15 +295,15 @@ def is_of_another(before: list[str], tongue: Tongue | None = None) -> bool:
     by her mother with fever"), tells of the individual, and so does who writes of "my mother". The next verb begins
     with another subject.
     """
-    known = tongue or tongue_of("")
-    verbs = known.having | known.ends
+    words_of_tongue = tongue or tongue_of("")
+    verbs = words_of_tongue.having | words_of_tongue.ends
     for place in range(len(before) - 1, max(0, len(before) - _LIST) - 1, -1):
         verb = before[place]
-        if verb in verbs and place and before[place - 1] in known.relatives:
+        if verb in verbs and place and before[place - 1] in words_of_tongue.relatives:
             reports = any(one.endswith("ed") or one in _REPORTED for one in before[place + 1 : place + 2])
             own = place > 1 and verb in _WITH and before[place - 2] not in _WHOSE  # "a breastfeeding mother with"
             beside = not _BESIDES.isdisjoint(before[max(place - 3, 0) : place - 1])
-            return verb in known.having and not (reports or own or beside)
+            return verb in words_of_tongue.having and not (reports or own or beside)
         if verb in verbs and verb not in _WITH:
             return False
     return False
@@ -372,8 +372,8 @@ def vote(claim: Claim, texts: Sequence[str], answer: str = "") -> str:
     """
     if claim.negated:
         return ""
-    found = [_one(claim, text, answer) for text in texts]
-    return next((said for said in found if said), "")
+    votes = [_one(claim, text, answer) for text in texts]
+    return next((said for said in votes if said), "")
 
 
 def is_about(claim: Claim, texts: Sequence[str]) -> bool:

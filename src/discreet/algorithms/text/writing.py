@@ -42,8 +42,8 @@ def write_all(
     for room, rows in length_buckets([len(tokens) for tokens in own], max(map(len, own), default=0), _AT_ONCE):
         batch = [own[row] for row in rows]
         padded = [Prompt((model.pad_token,) * (room - len(t)) + tuple(t), room - len(t)) for t in batch]
-        found = write_answers(model, common, padded, max_tokens, all_steps=False)
-        written |= {row: (list(one.tokens), one.ended) for row, one in zip(rows, found, strict=True)}
+        answers = write_answers(model, common, padded, max_tokens, all_steps=False)
+        written |= {row: (list(one.tokens), one.ended) for row, one in zip(rows, answers, strict=True)}
     return [written[row] for row in range(len(own))]
 
 
@@ -101,11 +101,11 @@ def fitting_window(encode: Encode, question: str, text: str, tokens: int) -> Seq
     encoded = encode(text)
     if len(encoded) <= tokens:
         return encoded
-    words, asked = text.split(), _stems(question)
+    words, stems = text.split(), _stems(question)
     if not words:  # a text of spaces
         return encoded[-tokens:]
     last = len(words) - max(1, tokens * len(words) // len(encoded))
-    start = last_fitting([_stems(word) & asked for word in words], len(words) - last)
+    start = last_fitting([_stems(word) & stems for word in words], len(words) - last)
     return encoded[-tokens:] if start == last else encode(" ".join(words[start:]))[:tokens]
 
 

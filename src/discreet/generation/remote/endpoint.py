@@ -82,16 +82,16 @@ class Endpoint:
                 raise UsageError("The path of the socket is missing. Write unix:/run/model.sock.")
             return Endpoint("unix", path)
         try:
-            found = urlsplit(url)
-            port = found.port
+            parts = urlsplit(url)
+            port = parts.port
         except ValueError:
             raise UsageError("The address of the model's server is invalid. Try http://127.0.0.1:8000/v1.") from None
-        if found.username or found.password:
+        if parts.username or parts.password:
             raise UsageError(f"The address of a model has no password. Its key stands in a variable, such as {KEY}.")
-        if found.scheme not in ("http", "https") or not found.hostname:
+        if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(f"'{url}' is no address of a model's server. Try http://127.0.0.1:8000/v1.")
         return Endpoint(
-            found.scheme, found.hostname, port or (443 if found.scheme == "https" else 80), found.path.rstrip("/")
+            parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80), parts.path.rstrip("/")
         )
 
     @property
@@ -193,7 +193,7 @@ def _read(response: http.client.HTTPResponse, until: float) -> bytes:
 
 def _parse(content: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(content)
+        value = json.loads(content)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}

@@ -129,13 +129,13 @@ class OpenAIModel(ChatTokens, WholeAnswers):
                 )
 
     def _ask(self, rows: Sequence[ChatRow], max_tokens: int) -> list[Written]:
-        if self.address.together and (found := self._ask_together(rows, max_tokens)) is not None:
-            return found
-        at_once, found = self.address.at_once, list[Written]()
+        if self.address.together and (answers := self._ask_together(rows, max_tokens)) is not None:
+            return answers
+        at_once, answers = self.address.at_once, list[Written]()
         for start in range(0, len(rows), at_once):
             for reply in self._send_each(rows[start : start + at_once], max_tokens):
-                found.append(self._read_one(reply, max_tokens))
-        return found
+                answers.append(self._read_one(reply, max_tokens))
+        return answers
 
     def _ask_together(self, rows: Sequence[ChatRow], max_tokens: int) -> list[Written] | None:
         """Return the answers by one request; None if the server refuses it, since it may mean one row alone."""
@@ -143,32 +143,32 @@ class OpenAIModel(ChatTokens, WholeAnswers):
         if reply.status in _REFUSED:
             return None
         choices = self._choices(reply)
-        found = {choice.get("index", at): choice for at, choice in enumerate(choices)}
-        if set(found) != set(range(len(rows))):
+        by_index = {choice.get("index", at): choice for at, choice in enumerate(choices)}
+        if set(by_index) != set(range(len(rows))):
             raise ServerGone(f"The model's server at {self._endpoint} returned another number of answers than of rows.")
-        return [self._written(found[row], max_tokens) for row in range(len(rows))]
+        return [self._written(by_index[row], max_tokens) for row in range(len(rows))]
 
     def _send_each(self, rows: Sequence[ChatRow], max_tokens: int) -> list[EndpointReply]:
         """Return the reply to each row, when all have come. Ctrl-C does not wait for them."""
-        asked = [self._form(row) for row in rows]
-        if len(asked) == 1:
-            return [self._send(asked[0], max_tokens)]
+        forms = [self._form(row) for row in rows]
+        if len(forms) == 1:
+            return [self._send(forms[0], max_tokens)]
         replies, failures = dict[int, EndpointReply](), dict[int, Exception]()
 
         def send(place: int) -> None:
             try:
-                replies[place] = self._send(asked[place], max_tokens)
+                replies[place] = self._send(forms[place], max_tokens)
             except Exception as error:
                 failures[place] = error
 
-        threads = [Thread(target=send, args=(place,), daemon=True) for place in range(len(asked))]
+        threads = [Thread(target=send, args=(place,), daemon=True) for place in range(len(forms))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         if failures:
             raise failures[min(failures)]
-        return [replies[place] for place in range(len(asked))]
+        return [replies[place] for place in range(len(forms))]
 
     def _form(self, row: ChatRow) -> object:
         if not self._chat:

@@ -43,10 +43,10 @@ class ChatRow:
             return self.turns[0][1]
         system = "".join(text for role, text in self.turns if role == "system")
         said = [(role, text) for role, text in self.turns if role != "system"]
-        *examples, (_, asked), (_, begun) = said
+        *examples, (_, question), (_, begun) = said
         pairs = list(zip((text for _, text in examples[::2]), (text for _, text in examples[1::2]), strict=True))
         before, after = render_plain_chat(system, pairs)
-        return f"{before}{asked}{after}{begun}"
+        return f"{before}{question}{after}{begun}"
 
 
 class ChatTokens(TextTokens):
@@ -55,8 +55,8 @@ class ChatTokens(TextTokens):
     def chat(self, system: str, examples: Sequence[tuple[str, str]]) -> tuple[list[int], list[int]]:
         """Return the chat template: the roles as control tokens."""
         before = [_SYSTEM, *self.encode(system)]
-        for asked, answered in examples:
-            before += [_USER, *self.encode(asked), _ASSISTANT, *self.encode(answered)]
+        for question, answered in examples:
+            before += [_USER, *self.encode(question), _ASSISTANT, *self.encode(answered)]
         return [*before, _USER], [_ASSISTANT]
 
     def row(self, tokens: Sequence[int]) -> ChatRow:

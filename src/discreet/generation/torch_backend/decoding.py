@@ -117,7 +117,7 @@ class LockstepDecoding(LockstepBatch):
         block = -(-self._rows // -(-self._rows // most))  # as even as possible: few copies fill the last block
         filled = [*prompts, *[prompts[-1]] * (-self._rows % block)]
         places = torch.arange(self._length, device=device)
-        found = []
+        parts = []
         for first in range(0, self._rows, block):
             fed = filled[first : first + block]
             padding = torch.tensor([prompt.padding for prompt in fed], device=device)[:, None]  # (block, 1)
@@ -129,8 +129,8 @@ class LockstepDecoding(LockstepBatch):
             self._cache.feed_rows(first)
             ids = torch.tensor([prompt.tokens for prompt in fed], device=device)
             keys = self._places_of(places[None, :] - padding)
-            found.append(self._forward(ids, self._with_shared(own), keys[:, self._shared_length :], keys))
-        logits: torch.Tensor = torch.cat(found)
+            parts.append(self._forward(ids, self._with_shared(own), keys[:, self._shared_length :], keys))
+        logits: torch.Tensor = torch.cat(parts)
         return logits[: self._rows]
 
     def _with_shared(self, own: torch.Tensor) -> torch.Tensor:

@@ -63,8 +63,8 @@ def check_output(model: Any) -> None:
         UsageError: if the model bounds or scales the logits of its output layer.
     """
     prompt = [Prompt(tuple(range(_TRIED)), 0)]
-    said, found = (kind(model, (), prompt, 1).logits() for kind in (decoding.LockstepDecoding, StatefulDecoding))
-    if np.abs(said - found).max() > _NEAR * np.abs(said).max():
+    said, computed = (kind(model, (), prompt, 1).logits() for kind in (decoding.LockstepDecoding, StatefulDecoding))
+    if np.abs(said - computed).max() > _NEAR * np.abs(said).max():
         raise UsageError(
             "This model does more to its logits than its output layer says (it bounds or scales them), so its states "
             "cannot be mixed with neighbours. Take another model for knn-lm."

@@ -51,10 +51,10 @@ def map_in_buckets(
     for first in range(0, len(texts), WINDOW):
         tokens = [encode_or_empty(model, text)[:most] for text in texts[first : first + WINDOW]]
         for room, places in length_buckets([len(own) for own in tokens], most, rows):
-            found = read(room, [tokens[place] for place in places])
-            yield from zip([first + place for place in places], found, strict=True)
+            results = read(room, [tokens[place] for place in places])
+            yield from zip([first + place for place in places], results, strict=True)
 
 
 def in_order(found: Iterable[tuple[int, R]]) -> list[R]:
     """Return the results in the order of the texts."""
-    return [made for _, made in sorted(found, key=itemgetter(0))]
+    return [result for _, result in sorted(found, key=itemgetter(0))]

@@ -81,9 +81,9 @@ def public_rows(vocabulary: int, shape: Shape) -> tuple[list[int], list[Prompt]]
 
 def read_logits(decoding: ScoredDecoding) -> Logits:
     """Return the logits after the prompts and after each of some tokens, shape (steps + 1, rows, vocabulary)."""
-    found = [decoding.logits()]
+    logits = [decoding.logits()]
     for token in range(STEPS):
         decoding.append(token + 3)
-        found.append(decoding.logits())
-    joined: Logits = np.stack(found)
+        logits.append(decoding.logits())
+    joined: Logits = np.stack(logits)
     return joined

@@ -16,8 +16,8 @@ _BLOCK = 8
 def token_nll(model: Any, shared: Sequence[int], prompts: Sequence[Prompt]) -> Logits:
     """Return minus the log-probability of each token of `prompts`, shape (rows, length)."""
     filled = [*prompts, *[prompts[-1]] * (-len(prompts) % _BLOCK)]
-    found = [_of_block(model, shared, filled[first : first + _BLOCK]) for first in range(0, len(filled), _BLOCK)]
-    joined: Logits = np.concatenate(found)[: len(prompts)]
+    blocks = [_of_block(model, shared, filled[first : first + _BLOCK]) for first in range(0, len(filled), _BLOCK)]
+    joined: Logits = np.concatenate(blocks)[: len(prompts)]
     return joined
 
 

@@ -40,8 +40,8 @@ class ChatTokenizer:
             before, after = render_plain_chat(system, examples)
             return self.encode(before), self.encode(after)
         messages = [{"role": "system", "content": system}]
-        for asked, answered in examples:
-            messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
+        for question, answered in examples:
+            messages += [{"role": "user", "content": question}, {"role": "assistant", "content": answered}]
         messages.append({"role": "user", "content": _MARK})
         try:
             rendered = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)

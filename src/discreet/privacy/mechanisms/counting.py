@@ -68,10 +68,10 @@ class NoisyCount:
     def tail(self, probability: float) -> int:
         """Return the least t >= 1 with P[noise >= t] = r^t / (1 + r) <= probability, where r = e^(-1/scale)."""
         ratio = math.exp(-1 / self.scale)
-        found = max(1, math.floor(-self.scale * math.log(probability * (1 + ratio))))
-        while math.exp(-found / self.scale) / (1 + ratio) * _MARGIN > probability:
-            found += 1
-        return found
+        bound = max(1, math.floor(-self.scale * math.log(probability * (1 + ratio))))
+        while math.exp(-bound / self.scale) / (1 + ratio) * _MARGIN > probability:
+            bound += 1
+        return bound
 
     def cost(self, change: Change) -> Cost:
         """Return a pure cost: a share that is added, removed or replaced changes the count by at most one."""
@@ -272,8 +272,8 @@ class ThresholdedCounts:
 
     def with_candidates(self, candidates: Sequence[V]) -> "ThresholdedCounts":
         """Return the same counts with public candidates, among which `PRIOR` is divided. The cost is the same."""
-        known = tuple(dict.fromkeys(candidates))
-        return replace(self, candidates=known, prior=PRIOR / max(1, len(known)))
+        distinct = tuple(dict.fromkeys(candidates))
+        return replace(self, candidates=distinct, prior=PRIOR / max(1, len(distinct)))
 
     @property
     def candidate_threshold(self) -> int:
@@ -322,12 +322,12 @@ class ThresholdedCounts:
         size follows from the number of shares.
         """
         counts = Counter(value for share in shares for value in sorted(set(share))[: self.values])
-        known = frozenset(self.candidates)
-        answers = sorted(known.union(counts))
-        most = max(1, len(known) + self.values * len(shares))
+        public_values = frozenset(self.candidates)
+        answers = sorted(public_values.union(counts))
+        most = max(1, len(public_values) + self.values * len(shares))
         drawn = gaussians_in_calls(noise, self.sigma, most, len(answers))
         noisy = {value: counts[value] + one for value, one in zip(answers, drawn, strict=True)}
-        least = {value: self.candidate_threshold if value in known else self.threshold for value in noisy}
+        least = {value: self.candidate_threshold if value in public_values else self.threshold for value in noisy}
         released = [value for value, count in noisy.items() if count >= least[value]]
         return tuple(self._counted(value, noisy[value]) for value in sorted(released, key=lambda v: -noisy[v]))
 

@@ -245,9 +245,9 @@ class LowAnswers:
     def list_states(self, levels: Wholes) -> Wholes | None:
         """Return all numbers of answers at levels[1:] that voters can give, with one at the top; None if too many."""
         public = self.public
-        found = np.zeros((1, 1), dtype=np.int64)
+        states = np.zeros((1, 1), dtype=np.int64)
         for place, level in enumerate(levels[1:]):
-            number, votes = found.sum(axis=1), found @ levels[: place + 1]
+            number, votes = states.sum(axis=1), states @ levels[: place + 1]
             room = np.maximum(0, public.candidates - number)
             left = public.voters - votes + public.head_start * np.minimum(public.candidates, number)
             own = level - public.head_start
@@ -259,10 +259,10 @@ class LowAnswers:
             repeats = np.maximum(0, most + 1 - first)
             if repeats.sum() > _MOST_STATES:
                 return None
-            rows = np.repeat(np.arange(len(found)), repeats)
+            rows = np.repeat(np.arange(len(states)), repeats)
             more = np.arange(len(rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + first
-            found = np.column_stack([found[rows], more])
-        return found
+            states = np.column_stack([states[rows], more])
+        return states
 
 
 # --- a proof, by computation, of what the selection costs -------------------------------------------------------------
@@ -689,11 +689,11 @@ class LeaderSelection:
         size, certified = self._law
         if certified is None:
             return self.fallback.draw(shares, noise)
-        known: tuple[V, ...] = self.candidates if size else ()
-        answers: list[V] = sorted(set(counts) | set(known))
-        votes = [counts[answer] + certified.head_start * (answer in known) for answer in answers]
+        public_values: tuple[V, ...] = self.candidates if size else ()
+        answers: list[V] = sorted(set(counts) | set(public_values))
+        votes = [counts[answer] + certified.head_start * (answer in public_values) for answer in answers]
         # The candidates that fill up the number.
-        votes += [certified.head_start] * (size - len(known))
+        votes += [certified.head_start] * (size - len(public_values))
         if not votes:
             return None
         tied = [place for place, count in enumerate(votes) if count == max(votes)]

@@ -128,8 +128,8 @@ def read_curve(table: Sequence[int], votes: int) -> int:
 
 def least_votes(table: Sequence[int], probability: float) -> int | None:
     """Return the fewest votes that are released with at least `probability`; None if no number of votes is."""
-    found = bisect_left(table, math.ceil(Fraction(probability) * WHOLE))
-    return found if found < len(table) else None
+    votes = bisect_left(table, math.ceil(Fraction(probability) * WHOLE))
+    return votes if votes < len(table) else None
 
 
 def _whole(probability: float) -> int:
@@ -233,9 +233,9 @@ class OptimalSelection(Generic[V]):
     @staticmethod
     def calibrated(epsilon: float, delta: float, change: Change, candidates: Sequence[V] = ()) -> "OptimalSelection[V]":
         """Return the selection that costs (epsilon, delta) under `change`, with `PRIOR` divided among candidates."""
-        known = tuple(dict.fromkeys(candidates))
+        distinct = tuple(dict.fromkeys(candidates))
         moves = selection_moves(change)
-        return OptimalSelection(epsilon / moves, delta / moves, known, PRIOR / max(1, len(known)))
+        return OptimalSelection(epsilon / moves, delta / moves, distinct, PRIOR / max(1, len(distinct)))
 
     def chance(self, votes: int) -> float:
         """Return how probably an answer with so many votes is released that is no candidate."""
@@ -266,9 +266,9 @@ class OptimalSelection(Generic[V]):
         """Return the released answers in their own order, which is public. Shares that are None abstain."""
         counts = count_votes(shares)
         unseen = unseen_curve(self.epsilon, self.delta)
-        known: dict[V, tuple[int, ...]] = dict.fromkeys(self.candidates, candidate_curve(self.epsilon, self.prior))
-        answers: list[V] = sorted(set(counts) | set(known))
-        return tuple(a for a in answers if noise.toss(read_curve(known.get(a, unseen), counts[a])))
+        curves: dict[V, tuple[int, ...]] = dict.fromkeys(self.candidates, candidate_curve(self.epsilon, self.prior))
+        answers: list[V] = sorted(set(counts) | set(curves))
+        return tuple(a for a in answers if noise.toss(read_curve(curves.get(a, unseen), counts[a])))
 
 
 def selection_moves(change: Change) -> int:
@@ -372,8 +372,8 @@ class CountedSelection(OneCurve, Generic[V]):
 
     def with_candidates(self, candidates: Sequence[V]) -> "CountedSelection[V]":
         """Return the same selection with public candidates, among which `PRIOR` is divided. The cost is the same."""
-        known = tuple(dict.fromkeys(candidates))
-        return replace(self, candidates=known, prior=PRIOR / max(1, len(known)))
+        distinct = tuple(dict.fromkeys(candidates))
+        return replace(self, candidates=distinct, prior=PRIOR / max(1, len(distinct)))
 
     def curve(self) -> tuple[int, ...]:
         """Return the curve in units of 2^-64."""
@@ -390,9 +390,9 @@ class CountedSelection(OneCurve, Generic[V]):
         That order follows from released values. Shares that are None abstain.
         """
         counts = count_votes(shares)
-        known = frozenset(self.candidates)
-        answers: list[V] = sorted(set(counts) | known)
-        released = [self._outcome(a, counts[a], self.ahead if a in known else 0, noise) for a in answers]
+        public_values = frozenset(self.candidates)
+        answers: list[V] = sorted(set(counts) | public_values)
+        released = [self._outcome(a, counts[a], self.ahead if a in public_values else 0, noise) for a in answers]
         return tuple(sorted((one for one in released if one), key=lambda one: -one.count))
 
     def _outcome(self, answer: V, votes: int, start: int, noise: Noise) -> CountedAnswer | None:

@@ -144,8 +144,8 @@ class OrderSelection(OneCurve, Generic[V]):
 
     def with_candidates(self, candidates: Sequence[V]) -> "OrderSelection[V]":
         """Return the same selection with public candidates, among which `PRIOR` is divided. The cost is the same."""
-        known = tuple(dict.fromkeys(candidates))
-        return replace(self, candidates=known, prior=PRIOR / max(1, len(known)))
+        distinct = tuple(dict.fromkeys(candidates))
+        return replace(self, candidates=distinct, prior=PRIOR / max(1, len(distinct)))
 
     def curve(self) -> tuple[int, ...]:
         """Return the table."""
@@ -165,9 +165,11 @@ class OrderSelection(OneCurve, Generic[V]):
     def draw(self, shares: Sequence[V | None], noise: Noise) -> tuple[V, ...]:
         """Return the released answers in their own order, which is public. Shares that are None abstain."""
         counts = count_votes(shares)
-        known = frozenset(self.candidates)
-        answers: list[V] = sorted(set(counts) | known)
-        return tuple(a for a in answers if noise.toss(read_curve(self.table, counts[a] + self.ahead * (a in known))))
+        public_values = frozenset(self.candidates)
+        answers: list[V] = sorted(set(counts) | public_values)
+        return tuple(
+            a for a in answers if noise.toss(read_curve(self.table, counts[a] + self.ahead * (a in public_values)))
+        )
 
 
 @lru_cache(maxsize=512)
@@ -288,12 +290,12 @@ def _neighbouring_laws(table: tuple[int, ...], delta: float) -> tuple[list[Law],
     """
     with localcontext(Context(prec=_DIGITS)):
         whole, cut = Decimal(WHOLE), Decimal(delta)
-        found: list[Law] = []
+        laws: list[Law] = []
         for before, after in (*pairwise(table), (table[-1], table[-1])):
             x, y = Decimal(before) / whole, Decimal(after) / whole
-            found += [((y - cut, x), (1 - y, 1 - x)), ((x, y), (1 - x - cut, 1 - y))]
-        logs = [[(_log(p), _log(q)) if p > 0 else (-math.inf, 0.0) for p, q in law] for law in found]
-        return found, np.array(logs, dtype=np.float64)
+            laws += [((y - cut, x), (1 - y, 1 - x)), ((x, y), (1 - x - cut, 1 - y))]
+        logs = [[(_log(p), _log(q)) if p > 0 else (-math.inf, 0.0) for p, q in law] for law in laws]
+        return laws, np.array(logs, dtype=np.float64)
 
 
 def _log(probability: Decimal) -> float:
@@ -320,15 +322,15 @@ def _price_curve(table: tuple[int, ...], delta: float, orders: tuple[float, ...]
     The logarithm of the moment, (a - 1) times the price, is convex in the order a, and at most 0 at order 1. So a chord
     bounds it between two orders. Above the largest one the price is at most that at order infinity.
     """
-    known = sorted({*map(float, _CERTIFIED), *(order for order in orders if math.isfinite(order))})
-    prices = np.array([certify(table, delta, order) for order in known])
+    grid = sorted({*map(float, _CERTIFIED), *(order for order in orders if math.isfinite(order))})
+    prices = np.array([certify(table, delta, order) for order in grid])
     last = certify(table, delta, math.inf)
     finite = ORDERS[:-1]
-    places = np.array([1.0, *known])
+    places = np.array([1.0, *grid])
     logs = np.array([0.0, *(prices * (places[1:] - 1))])
     chords = np.interp(finite, places, logs) / (finite - 1) * (1 + 1e-12)
-    exact = np.isin(finite, known)
-    chords[exact] = prices[np.searchsorted(known, finite[exact])]
+    exact = np.isin(finite, grid)
+    chords[exact] = prices[np.searchsorted(grid, finite[exact])]
     curve = np.append(np.minimum(chords, last), last)
     curve.setflags(write=False)
     return curve

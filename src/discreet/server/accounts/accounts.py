@@ -141,8 +141,8 @@ class Accounts(Log[Books]):
     @contextmanager
     def reading(self, *, checked: bool = True) -> Iterator[Found]:
         """Hold a transaction that reads one state of the database, after its check: no unchecked row admits a key."""
-        with _explained(), super().reading(checked=checked) as found:
-            yield found
+        with _explained(), super().reading(checked=checked) as view:
+            yield view
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Found]:
@@ -151,8 +151,8 @@ class Accounts(Log[Books]):
         Raises:
             OlderCopy: if the database lacks a row that was there before.
         """
-        with self._one_writes, _explained(), super().writing(durable=durable) as found:
-            yield found
+        with self._one_writes, _explained(), super().writing(durable=durable) as transaction:
+            yield transaction
 
     def accept_copy(self) -> None:
         """Have the counter forget what this copy of the database lacks."""
@@ -183,19 +183,19 @@ class Accounts(Log[Books]):
         """
         if kept is not None and not 0 <= kept <= budget.epsilon:
             raise UsageError(f"--keep is {kept:g}. Give a number from 0 to the grant's epsilon, {budget.epsilon:g}.")
-        with self.writing() as found:
-            known = found.state.knows(vault)
-            grant = found.state.grant(vault) if known else VaultGrant(vault, budget)
+        with self.writing() as transaction:
+            is_known = transaction.state.knows(vault)
+            grant = transaction.state.grant(vault) if is_known else VaultGrant(vault, budget)
             if grant.budget != budget:
                 raise UsageError(
                     f"The accounts know a vault called '{vault}' with another grant: epsilon {grant.budget.epsilon:g} "
                     f"at delta {grant.budget.delta:g}. Use another state folder: --state DIR"
                 )
-            if not known:
+            if not is_known:
                 values = [budget.epsilon, budget.delta, budget.failures, budget.order, budget.accountant]
-                append(found, "grant", vault, {"budget": values})
+                append(transaction, "grant", vault, {"budget": values})
             if kept is not None:
-                _reserve_share(found, grant, KEPT, kept, typical)
+                _reserve_share(transaction, grant, KEPT, kept, typical)
 
     def issue(
         self,
@@ -230,11 +230,11 @@ class Accounts(Log[Books]):
             raise UsageError("A key needs a cap. Give one: --epsilon 10")
         if not vaults:
             raise UsageError("A key needs a vault. Name one: discreet key issue VAULT NAME --epsilon 10")
-        with self.writing() as found:
-            books, public = found.state, make_public()
+        with self.writing() as transaction:
+            books, public = transaction.state, make_public()
             check_name(name, books.keys.values())
-            known = [books.grant(vault).budget for vault in vaults]
-            chosen = min(one.delta for one in known) if delta is None else delta
+            budgets = [books.grant(vault).budget for vault in vaults]
+            chosen = min(one.delta for one in budgets) if delta is None else delta
             if not 0 < chosen < 1:
                 raise UsageError(f"--delta is {chosen:g}. Give a number between 0 and 1, such as 1e-6.")
             while public in books.keys:
@@ -246,23 +246,23 @@ class Accounts(Log[Books]):
                 "name": name,
                 "vaults": list(dict.fromkeys(vaults)),
                 "delta": chosen,
-                "failures": chosen * min(one.failures / one.delta for one in known),
+                "failures": chosen * min(one.failures / one.delta for one in budgets),
                 "reserved": reserved,
                 "footer": footer,
                 "where": list(where),
                 "revoked": False,
                 "created": self._now(books),
             }
-            append(found, "issue", public, columns | {"digest": digest_of(secret)})
+            append(transaction, "issue", public, columns | {"digest": digest_of(secret)})
             key = Key(**fields_of(columns))
             if reserved:
-                _reserve(found, key, typical)
+                _reserve(transaction, key, typical)
             return key, secret
 
     def list_keys(self) -> list[Key]:
         """Return all keys, the oldest first."""
-        with self.reading() as found:
-            return list(found.state.keys.values())
+        with self.reading() as view:
+            return list(view.state.keys.values())
 
     def get(self, name: str) -> Key:
         """Return the key with this id or this name.
@@ -270,8 +270,8 @@ class Accounts(Log[Books]):
         Raises:
             UnknownName: if there is none.
         """
-        with self.reading() as found:
-            return found.state.named_key(name)
+        with self.reading() as view:
+            return view.state.named_key(name)
 
     def extend(self, name: str, limits: Limits) -> Key:
         """Change the caps of a key that are given. Returns it.
@@ -282,8 +282,8 @@ class Accounts(Log[Books]):
             BudgetExhausted: if a reserved cap does not fit the grant beside the other ones.
         """
         limits.check()
-        with self.writing() as found:
-            return _extend(found, _live(found.state, name), limits)
+        with self.writing() as transaction:
+            return _extend(transaction, _live(transaction.state, name), limits)
 
     def rotate(self, name: str) -> tuple[Key, str]:
         """Give a key another secret. The old one is not valid any more; meter, caps and id stay. Returns both.
@@ -292,10 +292,10 @@ class Accounts(Log[Books]):
             UnknownName: if there is no such key.
             UsageError: if the key was revoked.
         """
-        with self.writing() as found:
-            key = _live(found.state, name)
+        with self.writing() as transaction:
+            key = _live(transaction.state, name)
             secret = make_secret(key.id)
-            append(found, "change", key.id, {"digest": digest_of(secret)})
+            append(transaction, "change", key.id, {"digest": digest_of(secret)})
             return key, secret
 
     def revoke(self, name: str) -> Key:
@@ -304,12 +304,12 @@ class Accounts(Log[Books]):
         Raises:
             UnknownName: if there is no such key.
         """
-        with self.writing() as found:
-            key = found.state.named_key(name)
+        with self.writing() as transaction:
+            key = transaction.state.named_key(name)
             for vault in key.vaults if key.reserved else ():
-                grant = found.state.grant(vault)
-                _put_share(found, grant, key.id, grant.read(found.state.spent(key.id, vault)))
-            return _change(found, key, {"revoked": True})
+                grant = transaction.state.grant(vault)
+                _put_share(transaction, grant, key.id, grant.read(transaction.state.spent(key.id, vault)))
+            return _change(transaction, key, {"revoked": True})
 
     # Requests for more budget
 
@@ -319,19 +319,26 @@ class Accounts(Log[Books]):
         Raises:
             UsageError: if a value is out of range, or too many requests of the key are pending.
         """
-        with self.writing() as found:
-            books = found.state
+        with self.writing() as transaction:
+            books = transaction.state
             mine = [one for one in books.requests.values() if one.key == key and one.state == PENDING]
             text, number = check_request(epsilon, reason, len(mine)), len(books.requests) + 1
-            made = self._now(books)
-            content = {"key": key, "epsilon": epsilon, "reason": text, "made": made, "state": PENDING, "decided": None}
-            append(found, "request", str(number), content)
-            return BudgetRequest(number, key, epsilon, text, PENDING, stamp(made), None)
+            moment = self._now(books)
+            content = {
+                "key": key,
+                "epsilon": epsilon,
+                "reason": text,
+                "made": moment,
+                "state": PENDING,
+                "decided": None,
+            }
+            append(transaction, "request", str(number), content)
+            return BudgetRequest(number, key, epsilon, text, PENDING, stamp(moment), None)
 
     def requests(self, *, pending: bool = True) -> list[BudgetRequest]:
         """Return the requests, the oldest first; those that are pending alone, or all."""
-        with self.reading() as found:
-            return [one for one in found.state.requests.values() if not pending or one.state == PENDING]
+        with self.reading() as view:
+            return [one for one in view.state.requests.values() if not pending or one.state == PENDING]
 
     def requests_of(self, key: str) -> list[BudgetRequest]:
         """Return all requests of a key, the oldest first."""
@@ -345,10 +352,10 @@ class Accounts(Log[Books]):
             UsageError: if it was decided before, or the key was revoked.
             BudgetExhausted: if a reserved cap does not fit the grant beside the other ones.
         """
-        with self.writing() as found:
-            request = self._decide(found, number, APPROVED)
-            key = _live(found.state, request.key)
-            return request, _extend(found, key, Limits(epsilon=key.epsilon + request.epsilon))
+        with self.writing() as transaction:
+            request = self._decide(transaction, number, APPROVED)
+            key = _live(transaction.state, request.key)
+            return request, _extend(transaction, key, Limits(epsilon=key.epsilon + request.epsilon))
 
     def deny(self, number: int) -> BudgetRequest:
         """Deny a request. Returns it.
@@ -357,14 +364,14 @@ class Accounts(Log[Books]):
             UnknownName: if there is no such request.
             UsageError: if it was decided before.
         """
-        with self.writing() as found:
-            return self._decide(found, number, DENIED)
+        with self.writing() as transaction:
+            return self._decide(transaction, number, DENIED)
 
     def asked(self, *, days: float | None = None, skip: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the receipts of all keys, each with its `key`, the newest first; those of the last days alone."""
-        with self.reading() as found:
-            since = 0.0 if days is None else self._now(found.state) - days * 86_400
-            recent = takewhile(lambda one: one.asked >= since, found.state.newest_first())
+        with self.reading() as view:
+            since = 0.0 if days is None else self._now(view.state) - days * 86_400
+            recent = takewhile(lambda one: one.asked >= since, view.state.newest_first())
             last = None if limit is None else skip + limit
             return [{**one.receipt(), "key": one.key} for one in islice(recent, skip, last)]
 
@@ -372,13 +379,13 @@ class Accounts(Log[Books]):
 
     def find(self, secret: str) -> Key | None:
         """Return the key with this secret; None for an unknown, an expired and a revoked one alike."""
-        with self.reading() as found:
+        with self.reading() as view:
             public = public_of(secret)
             # A secret of any length takes the same time, whether it is known or not.
-            if not matches(secret[:_LONGEST_SECRET], found.state.digests.get(public)):
+            if not matches(secret[:_LONGEST_SECRET], view.state.digests.get(public)):
                 return None
-            key = found.state.keys[public]
-            return key if key.is_valid(self._now(found.state)) else None
+            key = view.state.keys[public]
+            return key if key.is_valid(self._now(view.state)) else None
 
     def find_named(self, name: str, digest: str = "") -> Key | None:
         """Return the key with this id or this name; None for an expired and a revoked one.
@@ -390,10 +397,10 @@ class Accounts(Log[Books]):
         Raises:
             UnknownName: if there is none.
         """
-        with self.reading() as found:
-            key = found.state.named_key(name)
-            same = not digest or found.state.digests[key.id] == digest
-            return key if same and key.is_valid(self._now(found.state)) else None
+        with self.reading() as view:
+            key = view.state.named_key(name)
+            same = not digest or view.state.digests[key.id] == digest
+            return key if same and key.is_valid(self._now(view.state)) else None
 
     def reserve(
         self,
@@ -441,16 +448,16 @@ class Accounts(Log[Books]):
         Raises:
             UsageError: if the question was never reserved.
         """
-        with self.writing() as found:
-            one = found.state.questions.get(question)
+        with self.writing() as transaction:
+            one = transaction.state.questions.get(question)
             if one is None:
                 raise UsageError("The question was never reserved, so it cannot be settled. Reserve it first.")
-            return questions.settle(found, one, spent, reply, stopped, self._now(found.state))
+            return questions.settle(transaction, one, spent, reply, stopped, self._now(transaction.state))
 
     def forget(self) -> None:
         """Delete replies and counts that nothing can find any more. The front calls it every hour."""
-        with self.writing() as found:
-            questions.forget(found, self._now(found.state))
+        with self.writing() as transaction:
+            questions.forget(transaction, self._now(transaction.state))
 
     def recall(
         self, key: str, fingerprint: str, idempotency: str | None = None, *, anew: bool = False
@@ -460,10 +467,10 @@ class Accounts(Log[Books]):
         If it found nothing, and the key had too many estimates and refusals, it is refused.
         """
         request, name = self._marks(fingerprint, idempotency)
-        with self.reading() as found:
-            now = self._now(found.state)
-            recalled = questions.find(found, key, request, name, now, anew=anew)
-            return recalled or questions.check_count(found, self.mark("count", key), questions.UNPAID, now)
+        with self.reading() as view:
+            now = self._now(view.state)
+            recalled = questions.find(view, key, request, name, now, anew=anew)
+            return recalled or questions.check_count(view, self.mark("count", key), questions.UNPAID, now)
 
     def count_unpaid(self, key: str) -> RateLimited | None:
         """Count an estimate or a refusal of a key. Return the refusal if there were too many within the last minute."""
@@ -479,8 +486,8 @@ class Accounts(Log[Books]):
 
     def _count(self, what: str, most: int) -> RateLimited | None:
         # A power cut may forget a minute of it, so it needs not be on the disk.
-        with self.writing(durable=False) as found:
-            return questions.count(found, self.mark("count", what), most, self._now(found.state))
+        with self.writing(durable=False) as transaction:
+            return questions.count(transaction, self.mark("count", what), most, self._now(transaction.state))
 
     def join(self, key: str, question: str, fingerprint: str, idempotency: str) -> Recalled | None:
         """Have an Idempotency-Key find a question that another request asks; or return what it found before.
@@ -489,11 +496,11 @@ class Accounts(Log[Books]):
         """
         request, name = self._marks(fingerprint, idempotency)
         assert name is not None
-        with self.writing() as found:
-            now = self._now(found.state)
-            recalled = questions.find_named(found, key, request, name, now)
-            if recalled is None and question in found.state.questions:
-                append(found, "join", question, {"name": name, "asked": now})
+        with self.writing() as transaction:
+            now = self._now(transaction.state)
+            recalled = questions.find_named(transaction, key, request, name, now)
+            if recalled is None and question in transaction.state.questions:
+                append(transaction, "join", question, {"name": name, "asked": now})
             return recalled
 
     def odometer(self, key: str) -> Meter:
@@ -502,21 +509,21 @@ class Accounts(Log[Books]):
         Raises:
             UnknownName: if there is no such key.
         """
-        with self.reading() as found:
-            return found.state.meter(found.state.named_key(key))
+        with self.reading() as view:
+            return view.state.meter(view.state.named_key(key))
 
     def receipts(self, key: str, *, before: str | None = None, limit: int = 100) -> list[QuestionReceipt]:
         """Return receipts of a key, the newest first; those older than the question `before` if it is given."""
-        with self.reading() as found:
-            newest = found.state.newest_first(key)
+        with self.reading() as view:
+            newest = view.state.newest_first(key)
             if before is not None and all(one.id != before for one in newest):  # takes all up to `before`
                 return []
             return [one.receipt() for one in islice(newest, min(max(1, limit), _MOST_RECEIPTS))]
 
     def receipt(self, key: str, question: str) -> QuestionReceipt | None:
         """Return the receipt of a question; None if the key has not asked it."""
-        with self.reading() as found:
-            one = found.state.questions.get(question)
+        with self.reading() as view:
+            one = view.state.questions.get(question)
             return one.receipt() if one is not None and one.key == key else None
 
     def settle_lost(self, spent: UnitCharge, reply: dict[str, Any]) -> list[str]:
@@ -524,16 +531,16 @@ class Accounts(Log[Books]):
 
         In one transaction: between two, the same request could find no reply yet, and would be paid twice.
         """
-        with self.writing() as found:
-            now, left = self._now(found.state), self._left_behind(found.state)
+        with self.writing() as transaction:
+            now, left = self._now(transaction.state), self._left_behind(transaction.state)
             for one in left:
-                questions.settle(found, one, spent, reply, "interrupted", now)
+                questions.settle(transaction, one, spent, reply, "interrupted", now)
             return [one.id for one in left]
 
     def questions(self) -> list[KeyQuestion]:
         """Return all questions, the oldest first, as the accounts have them."""
-        with self.reading() as found:
-            return [replace(one) for one in found.state.questions.values()]
+        with self.reading() as view:
+            return [replace(one) for one in view.state.questions.values()]
 
     def close(self) -> None:
         """Close the connections of this process."""
@@ -541,16 +548,16 @@ class Accounts(Log[Books]):
 
     def _ask(self, one: KeyQuestion, *, anew: bool) -> Outcome:
         # A refusal, or what was found, needs no lock: it neither waits for a payment nor holds one up.
-        with self.reading() as found:
-            one.asked = self._now(found.state)
-            outcome = questions.check(found, one, anew=anew)
+        with self.reading() as transaction:
+            one.asked = self._now(transaction.state)
+            outcome = questions.check(transaction, one, anew=anew)
         if not isinstance(outcome, Reservation):
             return outcome
-        with self.writing() as found:
-            one.asked = self._now(found.state)
-            outcome = questions.check(found, one, anew=anew)
+        with self.writing() as transaction:
+            one.asked = self._now(transaction.state)
+            outcome = questions.check(transaction, one, anew=anew)
             if isinstance(outcome, Reservation):
-                questions.write(found, one)
+                questions.write(transaction, one)
             return outcome
 
     def _now(self, books: Books) -> float:
@@ -620,9 +627,9 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except VaultVersionError as error:
-        found = str(error).partition(" Or make ")[0].replace("The ledger has", "The accounts have")
+        message = str(error).partition(" Or make ")[0].replace("The ledger has", "The accounts have")
         raise AccountsError(
-            f"{found} Or move them away, and issue new keys: discreet key issue. Keys forget what they spent; the "
+            f"{message} Or move them away, and issue new keys: discreet key issue. Keys forget what they spent; the "
             "grant of each individual still holds."
         ) from None
     except LedgerError as error:
@@ -649,17 +656,17 @@ def _add_counts(place: Place) -> None:
 
 def _open_schema(url: str) -> PostgresSchema:
     """Return the schema of shared accounts, which is made if there is none."""
-    found = PostgresSchema(url, SCHEMA)
-    if not found.is_made():
-        with found.reading() as connection:
+    schema = PostgresSchema(url, SCHEMA)
+    if not schema.is_made():
+        with schema.reading() as connection:
             if connection.execute(_BEFORE_9).first():
                 check_format("The ledger", "before 9, in the table accounts_state of its database")
         try:
-            found.make(_fill)
+            schema.make(_fill)
         except LedgerError:
-            if not found.is_made():  # another server made it meanwhile
+            if not schema.is_made():  # another server made it meanwhile
                 raise
-    return found
+    return schema
 
 
 def _make_files(path: Path, counter: Counter) -> bytes:
@@ -683,10 +690,10 @@ def _make_files(path: Path, counter: Counter) -> bytes:
 def _read_secret(path: Path) -> bytes:
     """Return the key of the marks. A new one finds no question that was asked before: those are paid again."""
     with suppress(FileNotFoundError):
-        if len(found := path.read_bytes()) == 32:
-            return found
+        if len(secret := path.read_bytes()) == 32:
+            return secret
         path.unlink()
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, RIGHTS)
-    with os.fdopen(file, "wb") as made:
-        made.write(secrets.token_bytes(32))
+    with os.fdopen(file, "wb") as new_file:
+        new_file.write(secrets.token_bytes(32))
     return path.read_bytes()

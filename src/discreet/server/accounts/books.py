@@ -221,11 +221,11 @@ class Books(State):
             UnknownName: if there is none.
         """
         keys = self.keys.values()
-        found = [self.keys[name]] if name in self.keys else [key for key in keys if key.name == name]
-        if not found:
+        keys_named = [self.keys[name]] if name in self.keys else [key for key in keys if key.name == name]
+        if not keys_named:
             known = {one for key in keys for one in (key.id, key.name)}
             raise UnknownName("key", name, known or {"(no key was issued)"})
-        return max(found, key=lambda key: (not key.revoked, key.created))
+        return max(keys_named, key=lambda key: (not key.revoked, key.created))
 
     def spent(self, key: str, vault: str) -> Spending:
         """Return what the questions of a key have spent in a vault; those in flight count at their ceiling."""

@@ -389,10 +389,10 @@ def _upload(desk: Desk, request: Request, form: FormData) -> Response:
 def _preview(desk: Desk, request: Request) -> Response:
     upload = desk.quarantine.find(request.query_params.get("upload", ""))
     try:
-        found = desk.ask(messages.Inspect(upload.vault, upload.id, upload.how))
+        preview = desk.ask(messages.Inspect(upload.vault, upload.id, upload.how))
     except KeeperRefused as error:
         return desk.show(request, "refused.html", "Refused", 400, upload=upload, message=str(error))
-    return desk.show(request, "preview.html", "Preview", upload=upload, found=found, vault=upload.vault)
+    return desk.show(request, "preview.html", "Preview", upload=upload, found=preview, vault=upload.vault)
 
 
 def _add_documents(desk: Desk, request: Request, form: FormData) -> Response:
@@ -451,17 +451,17 @@ def _look(desk: Desk, request: Request, form: FormData) -> Response:
 
 def _erase(desk: Desk, request: Request, form: FormData) -> Response:
     vault, unit = desk.vault(text_of(form, "vault")), text_of(form, "unit")
-    found = desk.ask(messages.Erase(vault, unit, ticked(form, "anyway")))
-    desk.record("erase", found.tag, vault=vault)
-    done = f"Erased, with {found.documents} documents. Later additions of this individual are refused."
-    return _result(desk, request, vault, found, done)
+    erased = desk.ask(messages.Erase(vault, unit, ticked(form, "anyway")))
+    desk.record("erase", erased.tag, vault=vault)
+    done = f"Erased, with {erased.documents} documents. Later additions of this individual are refused."
+    return _result(desk, request, vault, erased, done)
 
 
 def _readmit(desk: Desk, request: Request, form: FormData) -> Response:
     vault, unit = desk.vault(text_of(form, "vault")), text_of(form, "unit")
-    found = desk.ask(messages.Readmit(vault, unit))
-    desk.record("readmit", found.tag, vault=vault)
-    return _result(desk, request, vault, found, "The individual may be added again, with the balance that it had.")
+    readmitted = desk.ask(messages.Readmit(vault, unit))
+    desk.record("readmit", readmitted.tag, vault=vault)
+    return _result(desk, request, vault, readmitted, "The individual may be added again, with the balance that it had.")
 
 
 def _result(desk: Desk, request: Request, vault: str, found: messages.Remained, done: str) -> Response:
@@ -498,9 +498,9 @@ def _start(desk: Desk, request: Request, form: FormData) -> Response:
 def _make_now(desk: Desk, message: messages.Make) -> messages.Made:
     wanted = message.wanted
     desk.record("corpus-begin", message.name, vault=message.vault, method=wanted.method, epsilon=wanted.epsilon)
-    made = desk.ask(message)
-    desk.record("corpus", message.name, vault=message.vault, method=wanted.method, epsilon=made.epsilon)
-    return made
+    corpus = desk.ask(message)
+    desk.record("corpus", message.name, vault=message.vault, method=wanted.method, epsilon=corpus.epsilon)
+    return corpus
 
 
 def _file(desk: Desk, request: Request) -> Response:

@@ -99,20 +99,20 @@ class Quarantine:
         try:
             if not _ID.fullmatch(name):
                 raise ValueError
-            found = json.loads((self._folder / name / _ABOUT).read_text())
-            return Upload(**(found | {"how": HowRead(**found["how"])}))
+            about = json.loads((self._folder / name / _ABOUT).read_text())
+            return Upload(**(about | {"how": HowRead(**about["how"])}))
         except (OSError, ValueError, TypeError, KeyError):
             raise UsageError("This upload is not there any more. Upload the files again.") from None
 
     def list(self) -> list[Upload]:
         """Return the uploads that wait, the oldest first."""
-        found = []
+        uploads = []
         for one in self._folder.iterdir() if self._folder.is_dir() else ():
             try:
-                found.append(self.find(one.name))
+                uploads.append(self.find(one.name))
             except UsageError:
                 continue
-        return sorted(found, key=lambda upload: upload.time)
+        return sorted(uploads, key=lambda upload: upload.time)
 
     def discard(self, upload: Upload) -> None:
         """Delete an upload."""

@@ -76,9 +76,14 @@ def create_app(services: Services) -> FastAPI:
 
     @app.get("/openapi.json", include_in_schema=False)
     async def describe(_: Request) -> JSONResponse:
-        found, chunk = app.openapi(), Chunk.model_json_schema(mode="serialization", ref_template=SCHEMAS + "{model}")
-        found["components"]["schemas"] |= chunk.pop("$defs") | {"Chunk": chunk}  # a stream's parts: see `chat_routes`
-        return JSONResponse(found)
+        description, chunk = (
+            app.openapi(),
+            Chunk.model_json_schema(mode="serialization", ref_template=SCHEMAS + "{model}"),
+        )
+        description["components"]["schemas"] |= chunk.pop("$defs") | {
+            "Chunk": chunk
+        }  # a stream's parts: see `chat_routes`
+        return JSONResponse(description)
 
     app.add_middleware(Gate, find=services.accounts.find, pacer=services.pacer, count=services.metrics.count_request)
     return app

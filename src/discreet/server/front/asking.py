@@ -81,17 +81,17 @@ class Estimator:
         Raises:
             FrontError: if the keeper refuses it, or is not there.
         """
-        begun, found = flight.begun if flight else self._pacer.arrive(), None
+        begun, estimate = flight.begun if flight else self._pacer.arrive(), None
         try:
-            found = await self._ask(key_id, question)
+            estimate = await self._ask(key_id, question)
         finally:
-            if flight is None or isinstance(found, Estimated):
+            if flight is None or isinstance(estimate, Estimated):
                 await self._pacer.until_due(begun)
             else:
                 await flight.land(self._pacer)
-        if isinstance(found, Refused):
-            raise error_of(found)
-        return found
+        if isinstance(estimate, Refused):
+            raise error_of(estimate)
+        return estimate
 
     async def _ask(self, key_id: str, question: Question) -> Estimated | Refused:
         own = self._of_keys.setdefault(key_id, asyncio.Semaphore(1))
@@ -100,11 +100,11 @@ class Estimator:
                 air = self._flights.in_the_air(question.vault)
                 try:
                     # Four times as long: it may wait for the model that reads questions (`questions.model_parser`).
-                    found = await self._keeper.call(Estimate(question, air), 4 * PATIENCE)
+                    estimate = await self._keeper.call(Estimate(question, air), 4 * PATIENCE)
                 except KeeperGone:
                     raise FrontError("starting") from None
                 if set(self._flights.in_the_air(question.vault)) <= set(air):
-                    return found  # else it may have something of a question that was sent meanwhile
+                    return estimate  # else it may have something of a question that was sent meanwhile
 
 
 def error_of(refused: Refused) -> FrontError:
@@ -189,16 +189,16 @@ class Asker:
             FrontError: if the key may not ask the model, if the Idempotency-Key belongs to another request, or if the
                 flight was refused before it was reserved.
         """
-        asked = self.prepare(key, request, idempotency, again=again)
+        prepared = self.prepare(key, request, idempotency, again=again)
         place, name = request.fingerprint, None
         if idempotency is not None and (flight := self.flights.find(key.id, place)) is not None:
             await flight.wait_reserved()  # before that, there is nothing that the Idempotency-Key could find
-            name = lambda question: self._name(asked, question)  # noqa: E731 - it is passed on
+            name = lambda question: self._name(prepared, question)  # noqa: E731 - it is passed on
             if await name(flight.question_id):
                 place, name = f"{place} {idempotency}", None  # it has an answer of its own
         if self.stopping and not self.flights.find(key.id, place):
             raise FrontError("stopping")
-        boarding = self.flights.board(key.id, place, asked.question, lambda flight: self._answer(asked, flight))
+        boarding = self.flights.board(key.id, place, prepared.question, lambda flight: self._answer(prepared, flight))
         return replace(boarding, name=name) if boarding.joined else boarding
 
     def prepare(
@@ -251,9 +251,9 @@ class Asker:
         if asked.request.task:
             flight.reserved.set()
             return task_outcome(asked.question.id, asked.model.name, asked.model.vault.unit, asked.request.task)
-        if (known := await self._recall(asked)) is not None:
+        if (recalled := await self._recall(asked)) is not None:
             flight.reserved.set()
-            return known
+            return recalled
         try:
             return await self._ask_anew(asked, flight)
         except FrontError:
@@ -264,26 +264,26 @@ class Asker:
     async def _ask_anew(self, asked: FrontQuestion, flight: Flight) -> AnsweredQuestion:
         if asked.request.turns:
             asked = await self._condense(asked, flight)
-            if (known := await self._recall(asked)) is not None:  # another process may have asked it meanwhile
+            if (recalled := await self._recall(asked)) is not None:  # another process may have asked it meanwhile
                 flight.reserved.set()
-                return known
+                return recalled
         place = self.queue.enter(asked.key.id)
         try:
             most = await self.estimate(asked, flight)
-            found = await self._reserve(asked, most)
+            refusal = await self._reserve(asked, most)
             flight.reserved.set()
-            if isinstance(found, AnsweredQuestion):
-                return found
+            if isinstance(refusal, AnsweredQuestion):
+                return refusal
             await self.queue.wait(place, self._pacer.spacing(most.lane))
             flight.start_over(self._pacer, most.lane)
             flight.sent, quantum = True, self._pacer.quanta[most.lane]
-            paced = replace(asked.question, ceiling=found, begun=time.time(), quantum=quantum, lane=most.lane)
+            paced = replace(asked.question, ceiling=refusal, begun=time.time(), quantum=quantum, lane=most.lane)
             replied = await self._ask(paced)
         finally:
             self.queue.leave(place)
         # What follows shows that the answer is there.
         await flight.land(self._pacer)
-        return await self._finish(asked, replied, found)
+        return await self._finish(asked, replied, refusal)
 
     async def _recall(self, asked: FrontQuestion) -> AnsweredQuestion | None:
         fingerprint = asked.request.fingerprint
@@ -302,16 +302,16 @@ class Asker:
         try:
             await self.queue.wait(place, self._pacer.spacing("voters"))
             flight.start_over(self._pacer, "voters")
-            found = await self._keeper.call(Condense(asked.question.vault, _last(asked.request.turns, question)))
+            condensed = await self._keeper.call(Condense(asked.question.vault, _last(asked.request.turns, question)))
         except KeeperGone:
             raise FrontError("starting") from None
         finally:
             self.queue.leave(place)
-        if isinstance(found, Refused):
-            raise error_of(found)
+        if isinstance(condensed, Refused):
+            raise error_of(condensed)
         await self._pacer.until_due(flight.begun)
         flight.begun = self._pacer.arrive()  # what follows without a turn, a refusal or a replay, leaves soon
-        return replace(asked, question=replace(asked.question, question=found.question or question))
+        return replace(asked, question=replace(asked.question, question=condensed.question or question))
 
     async def _reserve(self, asked: FrontQuestion, most: Estimated) -> AnsweredQuestion | UnitCharge:
         """Charge the key at the ceiling. Return the ceiling, or what the same request found meanwhile.
@@ -321,7 +321,7 @@ class Asker:
         """
         ceiling = UnitCharge.nothing() if most.free else most.most
         try:
-            found = await asyncio.to_thread(
+            reservation = await asyncio.to_thread(
                 self.accounts.reserve,
                 asked.key.id,
                 asked.question.id,
@@ -335,16 +335,18 @@ class Asker:
         except AccountsError:
             self._settlements.release(asked.question.id)
             raise
-        if isinstance(found, Reservation):
+        if isinstance(reservation, Reservation):
             return ceiling
-        if isinstance(found, KeyExhausted):
-            if await asyncio.to_thread(self.accounts.is_first, asked.key.id, found.code):
+        if isinstance(reservation, KeyExhausted):
+            if await asyncio.to_thread(self.accounts.is_first, asked.key.id, reservation.code):
                 # a key could fill the audit log with them
-                await self._record(asked, "refusal", code=found.code)
-            raise FrontError(found.code, asked=found.asked, left=found.left, would_fit=found.would_fit)
-        if isinstance(found, NotValid):
-            raise FrontError(found.code)
-        return meaning(found)
+                await self._record(asked, "refusal", code=reservation.code)
+            raise FrontError(
+                reservation.code, asked=reservation.asked, left=reservation.left, would_fit=reservation.would_fit
+            )
+        if isinstance(reservation, NotValid):
+            raise FrontError(reservation.code)
+        return meaning(reservation)
 
     async def _ask(self, question: Question) -> Answered | Refused | Exception:
         """Return what the keeper replied, or what went wrong: raised later, when the flight has landed."""
@@ -377,9 +379,9 @@ class Asker:
         end, sent = time.monotonic() + RESTART, False
         while True:
             try:
-                found = await self._keeper.call(question)
-                if not sent or not isinstance(found, Refused) or found.code not in _AWAY or found.paid.is_something:
-                    return found
+                reply = await self._keeper.call(question)
+                if not sent or not isinstance(reply, Refused) or reply.code not in _AWAY or reply.paid.is_something:
+                    return reply
             except KeeperGone as gone:
                 sent = sent or gone.sent
                 if not sent:
@@ -432,14 +434,14 @@ class Asker:
         """
         assert asked.idempotency is not None
         try:
-            found = await asyncio.to_thread(
+            named = await asyncio.to_thread(
                 self.accounts.join, asked.key.id, question, asked.request.fingerprint, asked.idempotency
             )
         except AccountsError:
             raise FrontError("ledger_unavailable") from None
-        if isinstance(found, Mismatch):
+        if isinstance(named, Mismatch):
             raise FrontError("idempotency_mismatch")
-        return found is not None and found.question != question
+        return named is not None and named.question != question
 
 
 def settle_lost(accounts: Accounts) -> list[str]:

@@ -51,13 +51,13 @@ class CatalogCache:
     async def read(self) -> bool:
         """Read the catalog; keep the old one if the keeper does not reply. Return whether it replied."""
         try:
-            found = await self._keeper.call(Catalog(), PATIENCE)
+            catalog = await self._keeper.call(Catalog(), PATIENCE)
         except DiscreetError:
             return False
-        if not isinstance(found, Catalogued):
+        if not isinstance(catalog, Catalogued):
             return False
-        self._models = {name: Servable(name, vault, model) for vault in found.vaults for name, model in _named(vault)}
-        self._on_change(found.longest())
+        self._models = {name: Servable(name, vault, model) for vault in catalog.vaults for name, model in _named(vault)}
+        self._on_change(catalog.longest())
         return True
 
     async def keep_reading(self) -> None:
@@ -79,12 +79,12 @@ class CatalogCache:
         Raises:
             FrontError: if there is no such model, the key may not see its vault, or may not ask it.
         """
-        found = self._known().get(name)
-        if found is None or found.vault.name not in key.vaults:
+        model = self._known().get(name)
+        if model is None or model.vault.name not in key.vaults:
             raise FrontError("model_not_found", param="model")
         if not key.allows(name):
             raise FrontError("not_allowed", param="model")
-        return found
+        return model
 
     def _known(self) -> dict[str, Servable]:
         if self._models is None:

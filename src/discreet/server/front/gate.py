@@ -74,8 +74,8 @@ def _pattern(path: str) -> re.Pattern[str]:
 def find_route(method: str, path: str) -> tuple[Route | None, tuple[str, ...]]:
     """Return the route of a request, or none, and the methods that its path allows."""
     own = [route for route in ROUTES if _pattern(route.path).fullmatch(path)]
-    found = next((route for route in own if route.method == method), None)
-    return found, tuple(sorted(route.method for route in own))
+    route_of = next((route for route in own if route.method == method), None)
+    return route_of, tuple(sorted(route.method for route in own))
 
 
 Find = Callable[[str], Key | None]
@@ -235,11 +235,11 @@ async def _read(request: Request, kind: type[BaseModel]) -> Request:
         FrontError: if it is no such body, or if fields stand in the address or in headers, where none counts.
     """
     _check_places(request)
-    found = parse(kind, await read_body(request))
+    body = parse(kind, await read_body(request))
     headers = [one for one in request.scope["headers"] if one[0] != b"content-type"]
-    made = Request({**request.scope, "headers": [*headers, (b"content-type", b"application/json")]}, request.receive)
-    made._body, made._json = b"{}", found
-    return made
+    as_json = Request({**request.scope, "headers": [*headers, (b"content-type", b"application/json")]}, request.receive)
+    as_json._body, as_json._json = b"{}", body
+    return as_json
 
 
 def _check_places(request: Request) -> None:
@@ -259,9 +259,9 @@ def check_body(app: ASGIApp) -> ASGIApp:
         request = Request(scope, receive)
         _check_places(request)
         body = await read_body(request)
-        found = parse_object(body)
-        params = found.get("params")
-        given = params.keys() if isinstance(params, dict) and found.get("method") == "tools/call" else set()
+        body_object = parse_object(body)
+        params = body_object.get("params")
+        given = params.keys() if isinstance(params, dict) and body_object.get("method") == "tools/call" else set()
         if strange := given - {"name", "arguments", "_meta", "task"}:
             raise invalid("params", f"A call has a name and arguments alone; other fields: {len(strange)}.")
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]

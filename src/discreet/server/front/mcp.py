@@ -156,9 +156,11 @@ class ToolServer(MCPServer[Any]):
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Call a tool; return its result, or an error of the table."""
         tool = self._tool_manager.get_tool(name)
-        if tool is not None and not arguments.keys() <= (known := tool.parameters["properties"]).keys():
+        if tool is not None and not arguments.keys() <= (parameters := tool.parameters["properties"]).keys():
             # The SDK would drop it, and the question might cost more than its caller believes.
-            return error_result(invalid(None, f"The tool has these arguments alone: {', '.join(known) or 'none'}."))
+            return error_result(
+                invalid(None, f"The tool has these arguments alone: {', '.join(parameters) or 'none'}.")
+            )
         strict = {"epsilon": (int, float, type(None)), "anew": (bool,)}
         for said, kinds in strict.items():
             if said in arguments and type(arguments[said]) not in kinds:  # the SDK would make one of it
@@ -237,8 +239,8 @@ def mcp_server(services: Services) -> ToolServer:
     ) -> QuestionEstimate:
         """Tell what a question would cost at most. Nothing is paid."""
         key: Key = _http(ctx).state.key
-        asked = chat_of(named(key, model), question, choices=choices, epsilon=epsilon)
-        return await estimate_of(services, key, asked)
+        chat = chat_of(named(key, model), question, choices=choices, epsilon=epsilon)
+        return await estimate_of(services, key, chat)
 
     @server.tool(annotations=_READS, structured_output=True)
     async def budget(ctx: Caller) -> dict[str, Any]:
@@ -257,8 +259,8 @@ def _tool(
     """Return the function of a tool. The SDK makes its schema of the signature."""
 
     async def tool(ctx: Caller, **given: Any) -> ToolAnswer:
-        found: ToolAnswer = await answer(given, ctx)
-        return found
+        reply: ToolAnswer = await answer(given, ctx)
+        return reply
 
     arguments = dict(own) | _SHARED
     parameters = [

@@ -223,10 +223,10 @@ class Queue:
 
         One that has waited for its own spacing goes before those that have not.
         """
-        now, found = self._clock(), list[tuple[bool, float, Ticket]]()
+        now, due = self._clock(), list[tuple[bool, float, Ticket]]()
         for tickets in self._waiting.values():
             for one in tickets:
                 if one.spacing is not None and not one.turn.done():
                     overdue = now - one.entered > one.spacing
-                    found.append((not overdue, 0.0 if overdue else one.spacing, one))
-        return min(found, key=lambda one: one[:2], default=(False, 0.0, None))[2]
+                    due.append((not overdue, 0.0 if overdue else one.spacing, one))
+        return min(due, key=lambda one: one[:2], default=(False, 0.0, None))[2]

@@ -96,16 +96,16 @@ def asset(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"number": number, "ended": ended, "unit_word": unit_word, "odds": odds}
-    made.globals["meter_reads"] = METER_READS
-    return made
+    environment.filters |= {"number": number, "ended": ended, "unit_word": unit_word, "odds": odds}
+    environment.globals["meter_reads"] = METER_READS
+    return environment
 
 
 # --- what a browser sends --------------------------------------------------------------------------------------------
@@ -293,9 +293,9 @@ class Pages:
         if key is None:
             return self._refuse(request, WRONG_KEY, 401)
         await self._count_sign_in(request, key)
-        found = go("/")
-        self._enter(found, request, SignedIn(key.id, digest_of(secret)))
-        return found
+        response = go("/")
+        self._enter(response, request, SignedIn(key.id, digest_of(secret)))
+        return response
 
     async def go_to_provider(self, request: Request) -> Response:
         """Send the browser to the provider."""
@@ -322,17 +322,17 @@ class Pages:
         except UsageError:  # there is no such key
             return self._refuse(request, NO_KEY, 403)
         # A page, and no redirection: the browser came from another site, and would not send the cookie on.
-        found = page("signed_in.html", key=None)
-        self._enter(found, request, SignedIn(key.id))
-        self._sign_ins.forget(found, request)
-        return found
+        response = page("signed_in.html", key=None)
+        self._enter(response, request, SignedIn(key.id))
+        self._sign_ins.forget(response, request)
+        return response
 
     async def sign_out(self, request: Request, key: Key) -> Response:
         """End the session: a copy of its cookie opens nothing any more."""
-        found = go(SIGN_IN)
+        response = go(SIGN_IN)
         self._sessions.take(cookie_of(request, COOKIE))
-        set_cookie(found, request, COOKIE, "")
-        return found
+        set_cookie(response, request, COOKIE, "")
+        return response
 
     async def start(self, request: Request, key: Key) -> Response:
         """Show the form for a question."""
@@ -344,10 +344,10 @@ class Pages:
         if form.get("change"):
             return self._form_page(key, form)
         parsed = question_of(form)
-        found = await estimate_of(self._services, key, parsed)
+        estimate = await estimate_of(self._services, key, parsed)
         # The name makes the browser's "send again" find the same answer for a day.
         name = secrets.token_hex(16)
-        return page("price.html", key=key, form=form, found=found, name=name)
+        return page("price.html", key=key, form=form, found=estimate, name=name)
 
     async def ask(self, request: Request, key: Key) -> Response:
         """Ask a question, and show the answer with its receipt, at a multiple of the quantum; a refusal, too."""
@@ -358,14 +358,14 @@ class Pages:
     async def history(self, request: Request, key: Key) -> Response:
         """Show the receipts of the key, the newest first."""
         before = request.query_params.get("before") or None
-        found = await asyncio.to_thread(self._services.accounts.receipts, key.id, before=before, limit=A_PAGE)
-        return page("history.html", key=key, receipts=found, older=found[-1] if len(found) == A_PAGE else None)
+        receipts = await asyncio.to_thread(self._services.accounts.receipts, key.id, before=before, limit=A_PAGE)
+        return page("history.html", key=key, receipts=receipts, older=receipts[-1] if len(receipts) == A_PAGE else None)
 
     async def budget(self, request: Request, key: Key) -> Response:
         """Show what the key may spend, has spent and has left."""
-        found = await budget_of(self._services, key)
-        made = await asyncio.to_thread(self._services.accounts.requests_of, key.id)
-        return page("budget.html", key=key, meter=found, more=found.more, requests=made, longest=LONGEST_REASON)
+        budget = await budget_of(self._services, key)
+        requests = await asyncio.to_thread(self._services.accounts.requests_of, key.id)
+        return page("budget.html", key=key, meter=budget, more=budget.more, requests=requests, longest=LONGEST_REASON)
 
     async def ask_for_more(self, request: Request, key: Key) -> Response:
         """Send the custodian a request for more budget."""
@@ -392,9 +392,9 @@ class Pages:
 
     async def _find_key(self, request: Request) -> Key | None:
         """Return the key of a session; None if there is none, or the key is not valid any more."""
-        if (found := self._sessions.find(cookie_of(request, COOKIE))) is None:
+        if (session := self._sessions.find(cookie_of(request, COOKIE))) is None:
             return None
-        key = await asyncio.to_thread(self._services.accounts.find_named, found.key_id, found.digest)
+        key = await asyncio.to_thread(self._services.accounts.find_named, session.key_id, session.digest)
         if key is not None:
             request.state.line["key_id"], request.state.key = key.id, key
         return key

@@ -101,10 +101,10 @@ class Boarding:
 
     async def outcome(self) -> AnsweredQuestion:
         """Return the outcome, marked as a replay if the request pays nothing for it."""
-        found = await self.flight.outcome()
-        if self.name is not None and found.question_id != self.flight.question_id:
-            await self.name(found.question_id)  # the flight was a replay itself
-        return replace(found, replayed=True) if self.joined else found
+        outcome = await self.flight.outcome()
+        if self.name is not None and outcome.question_id != self.flight.question_id:
+            await self.name(outcome.question_id)  # the flight was a replay itself
+        return replace(outcome, replayed=True) if self.joined else outcome
 
 
 class Flights:
@@ -168,15 +168,15 @@ async def recall(
     """
     waited = 0.0
     while True:
-        found = await asyncio.to_thread(accounts.recall, key_id, fingerprint, idempotency, anew=anew)
-        if isinstance(found, Replay) and idempotency is not None and not found.named:
+        kept = await asyncio.to_thread(accounts.recall, key_id, fingerprint, idempotency, anew=anew)
+        if isinstance(kept, Replay) and idempotency is not None and not kept.named:
             # The name finds the same answer from now on, however long the content does.
-            found = await asyncio.to_thread(accounts.join, key_id, found.question, fingerprint, idempotency) or found
-        if isinstance(found, InFlight) and waited < PATIENCE:  # in another process
+            kept = await asyncio.to_thread(accounts.join, key_id, kept.question, fingerprint, idempotency) or kept
+        if isinstance(kept, InFlight) and waited < PATIENCE:  # in another process
             await asyncio.sleep(POLL)
             waited += POLL
             continue
-        return None if found is None else meaning(found)
+        return None if kept is None else meaning(kept)
 
 
 def meaning(found: Mismatch | InFlight | Replay | RateLimited) -> AnsweredQuestion:

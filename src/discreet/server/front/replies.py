@@ -91,8 +91,8 @@ def task_outcome(question_id: str, model: str, unit: str, text: str) -> Answered
     words = {"relation": "", "unit": unit, "accountant": "", "noise": "", "public_corpus": "", "caveat": ""}
     numbers = {"epsilon": 0.0, "delta": 0.0, "charges": [], "reused": 0, "each": 0}
     receipt = words | numbers | {"private": True, "payment": "nobody"}
-    found: dict[str, Any] = answer | flags | {"released": [], "shares": None, "receipt": receipt}
-    return AnsweredQuestion(question_id, int(time.time()), model, unit, free=True, answer=found)
+    fields: dict[str, Any] = answer | flags | {"released": [], "shares": None, "receipt": receipt}
+    return AnsweredQuestion(question_id, int(time.time()), model, unit, free=True, answer=fields)
 
 
 def stored_error(error: FrontError) -> dict[str, Any]:
@@ -114,8 +114,8 @@ def restored(kept: dict[str, Any]) -> AnsweredQuestion:
     code = str(fields.get("code"))
     if kind != "error" or code not in ERRORS:
         raise FrontError("interrupted")
-    asked, left, would_fit = (fields.get(name) for name in _NUMBERS)
-    raise FrontError(code, paid=bool(fields.get("paid")), asked=asked, left=left, would_fit=would_fit)
+    price, left, would_fit = (fields.get(name) for name in _NUMBERS)
+    raise FrontError(code, paid=bool(fields.get("paid")), asked=price, left=left, would_fit=would_fit)
 
 
 SAYS_NOTHING = "No useful answer: what was released says nothing. It was: {text}"
@@ -342,11 +342,11 @@ class CompletionReply:
     def usage(self) -> Usage:
         """Return the usage."""
         question = self.outcome.asked or self.request.question
-        asked, answered = len(question.split()), int(self.outcome.answer["tokens"])
+        words, answered = len(question.split()), int(self.outcome.answer["tokens"])
         return Usage(
-            prompt_tokens=asked,
+            prompt_tokens=words,
             completion_tokens=answered,
-            total_tokens=asked + answered,
+            total_tokens=words + answered,
             discreet=self.receipt(),
         )
 

@@ -209,13 +209,13 @@ class ChatBody(OpenModel):
 
 def expected_of(model: type[BaseModel], before: str = "") -> dict[str, str]:
     """Return what the fields of a model must be, by their names: those in an object too, as "discreet.epsilon"."""
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for name, field in model.model_fields.items():
-        found |= {before + name: field.description} if field.description else {}
+        descriptions |= {before + name: field.description} if field.description else {}
         inner = [one for one in (field.annotation, *getattr(field.annotation, "__args__", ())) if isinstance(one, type)]
         for one in inner:
-            found |= expected_of(one, f"{before}{name}.") if issubclass(one, BaseModel) else {}
-    return found
+            descriptions |= expected_of(one, f"{before}{name}.") if issubclass(one, BaseModel) else {}
+    return descriptions
 
 
 def refusal(places: Iterable[str | int], expected: Mapping[str, str]) -> FrontError:
@@ -225,12 +225,14 @@ def refusal(places: Iterable[str | int], expected: Mapping[str, str]) -> FrontEr
         places: where the value stands, from the outermost name.
         expected: what each field must be.
     """
-    found = ""
+    parameter = ""
     for place in places:
-        longer = f"{found}.{place}" if found else str(place)
-        found = longer if longer in expected else found
+        longer = f"{parameter}.{place}" if parameter else str(place)
+        parameter = longer if longer in expected else parameter
     fields = ", ".join(name for name in expected if "." not in name)
-    return invalid(found or None, f"It must be {expected[found]}." if found else f"Its fields are these: {fields}.")
+    return invalid(
+        parameter or None, f"It must be {expected[parameter]}." if parameter else f"Its fields are these: {fields}."
+    )
 
 
 @dataclass(frozen=True)
@@ -320,21 +322,21 @@ def parse_object(body: bytes) -> dict[str, Any]:
     if len(body) > LARGEST_BODY:
         raise FrontError("too_large")
     try:
-        found = json.loads(body.decode(), object_pairs_hook=_object)
+        value = json.loads(body.decode(), object_pairs_hook=_object)
         # fails if a text is no valid Unicode, or a number is not finite
-        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         raise invalid(None, "The body must be JSON in UTF-8, and its texts valid Unicode.") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise invalid(None, "The body must be a JSON object.")
-    return found
+    return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):  # readers differ in which of the two counts
+    members = dict(pairs)
+    if len(members) < len(pairs):  # readers differ in which of the two counts
         raise invalid(None, "A field stands twice in one object. Send each field once.")
-    return found
+    return members
 
 
 def request_of(body: ChatBody, *, tasks: Sequence[str] = (), follow_ups: bool = False) -> ChatRequest:
@@ -366,11 +368,11 @@ def request_of(body: ChatBody, *, tasks: Sequence[str] = (), follow_ups: bool = 
     rewritten = not task and (options.follow_up or ("condense" if follow_ups else "")) == "condense"
     turns = tuple(Turn(one.role, text) for one in (spoken if rewritten else ()) if (text := one.text))
     choices, shape = _choices(body, options)
-    found: list[str] = []
+    texts: list[str] = []
     if any(one.role in ("system", "developer") for one in earlier):
-        found.append("system")
+        texts.append("system")
     if not turns and any(one.role not in ("system", "developer") for one in earlier):
-        found.append("earlier messages")
+        texts.append("earlier messages")
     limits = [one for one in (body.max_tokens, body.max_completion_tokens) if one is not None]
     return ChatRequest(
         model=body.model,
@@ -385,7 +387,7 @@ def request_of(body: ChatBody, *, tasks: Sequence[str] = (), follow_ups: bool = 
         stops=(body.stop,) if isinstance(body.stop, str) else body.stop or (),
         stream=bool(body.stream),
         stream_usage=bool(body.stream_options and body.stream_options.include_usage),
-        ignored=(*found, *(name for name in IGNORED if (body.model_extra or {}).get(name) is not None)),
+        ignored=(*texts, *(name for name in IGNORED if (body.model_extra or {}).get(name) is not None)),
     )
 
 
@@ -394,20 +396,20 @@ def _task(question: str, earlier: Sequence[ChatMessage], own: Sequence[str]) -> 
     if not earlier and question in _CLIENTS["checks"]:
         return "ok"
     systems = [one.content for one in earlier if one.role == "system" and isinstance(one.content, str)]
-    found: list[str] = [
+    replies: list[str] = [
         reply for form, reply in _CLIENTS["system_tasks"].items() if any(re.match(form, text) for text in systems)
     ]
     for form, reply in _CLIENTS["tasks"].items():
         if re.match(form, question) and (question.endswith(_CHAT_ENDS) or not reply.startswith("{{")):
-            found.append(reply)
+            replies.append(reply)
     if any(question.startswith(one) for one in own):
-        found.append("{title}")
-    if not found:
+        replies.append("{title}")
+    if not replies:
         return ""
-    asked, rephrased = _ASKED_BEFORE.search(question), _REPHRASED.fullmatch(question)
-    title = " ".join(asked[1].split()[:_TITLE_WORDS]) if asked else _TITLE
-    shown = json.dumps(title, ensure_ascii=False) if found[0].startswith("{{") else title
-    return found[0].format(title=shown, text=rephrased[1] if rephrased else question)
+    before, rephrased = _ASKED_BEFORE.search(question), _REPHRASED.fullmatch(question)
+    title = " ".join(before[1].split()[:_TITLE_WORDS]) if before else _TITLE
+    shown = json.dumps(title, ensure_ascii=False) if replies[0].startswith("{{") else title
+    return replies[0].format(title=shown, text=rephrased[1] if rephrased else question)
 
 
 def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
@@ -420,10 +422,10 @@ def _choices(body: ChatBody, options: OwnFields) -> tuple[tuple[str, ...], tuple
         schema = body.response_format.json_schema
         shape, enum = _find_enum(schema.schema_ if schema else {})
         named.append(enum)
-    found = {one for one in named if one is not None}
-    if len(found) > 1:
+    lists = {one for one in named if one is not None}
+    if len(lists) > 1:
         raise invalid("choices", "Choices stand in two parameters and differ. Send them once.")
-    return found.pop() if found else (), shape
+    return lists.pop() if lists else (), shape
 
 
 _CHOOSING = ("guided_choice", "structured_outputs", "response_format")

@@ -35,14 +35,14 @@ from discreet.system.plain import show_as
 
 async def shared(request: Request) -> Services:
     """Return what the routes share."""
-    found: Services = request.app.state.services
-    return found
+    services: Services = request.app.state.services
+    return services
 
 
 async def current_key(request: Request) -> Key:
     """Return the key of the caller, which the gate has found."""
-    found: Key = request.state.key
-    return found
+    key: Key = request.state.key
+    return key
 
 
 Shared = Annotated[Services, Depends(shared)]
@@ -196,29 +196,29 @@ async def estimate_of(services: Services, key: Key, parsed: ChatRequest) -> Ques
 
     It is made of public values: whether units can pay for the question is no part of it.
     """
-    asked = services.asker.prepare(key, parsed)
+    prepared = services.asker.prepare(key, parsed)
     if (refused := await asyncio.to_thread(services.accounts.count_unpaid, key.id)) is not None:
         raise too_often(refused)
-    found = await services.asker.estimate(asked)
-    most = UnitCharge.nothing() if found.free else found.most
+    estimate = await services.asker.estimate(prepared)
+    most = UnitCharge.nothing() if estimate.free else estimate.most
     meter = await asyncio.to_thread(services.accounts.odometer, key.id)
-    vault = asked.model.vault.name
+    vault = prepared.model.vault.name
     fits = await asyncio.to_thread(meter.fits, most.spending, vault)
     limited = key.per_question is not None and most.epsilon > key.per_question
     none_left = meter.questions_left == 0 and most.is_something
     return QuestionEstimate(
         object="discreet.estimate",
-        model=asked.model.name,
+        model=prepared.model.name,
         epsilon_most=most.epsilon,
         delta_most=most.delta,
-        free=found.free or not most.is_something,
-        understood=found.understood or None,
-        unit=asked.model.vault.unit,
+        free=estimate.free or not most.is_something,
+        understood=estimate.understood or None,
+        unit=prepared.model.vault.unit,
         fits=not most.is_something or (fits and not limited and not none_left),
         key=KeyAfter.of(
             key,
             meter,
-            await asyncio.to_thread(meter.more, found.most, vault),
+            await asyncio.to_thread(meter.more, estimate.most, vault),
             left_after=meter.budget.left(meter.spending + most.spending),
         ),
         ignored=list(parsed.ignored),
@@ -313,27 +313,27 @@ async def receipts(
 ) -> ReceiptPage | Response:
     """List the key's receipts, the newest first; as JSON lines if the client accepts only these."""
     older = before.removeprefix("chatcmpl-") if before else None
-    found = await asyncio.to_thread(services.accounts.receipts, key.id, before=older, limit=limit)
+    page = await asyncio.to_thread(services.accounts.receipts, key.id, before=older, limit=limit)
     if request.headers.get("accept", "").split(";")[0].strip() == _JSON_LINES:
-        return Response("".join(json.dumps(one) + "\n" for one in found), media_type=_JSON_LINES)
-    last = found[-1]["question_id"] if len(found) == limit else None
-    return ReceiptPage(object="list", data=found, next_before=last)
+        return Response("".join(json.dumps(one) + "\n" for one in page), media_type=_JSON_LINES)
+    last = page[-1]["question_id"] if len(page) == limit else None
+    return ReceiptPage(object="list", data=page, next_before=last)
 
 
 @own_routes.get("/v1/receipts/{question_id}")
 async def receipt(question_id: str, services: Shared, key: Caller) -> ReceiptEntry:
     """Show the receipt of one question of the key."""
-    found = await asyncio.to_thread(services.accounts.receipt, key.id, question_id.removeprefix("chatcmpl-"))
-    if found is None:
+    own_receipt = await asyncio.to_thread(services.accounts.receipt, key.id, question_id.removeprefix("chatcmpl-"))
+    if own_receipt is None:
         raise FrontError("not_found")
-    return {"object": "discreet.receipt", **found}
+    return {"object": "discreet.receipt", **own_receipt}
 
 
 @own_routes.get("/v1/budget/requests")
 async def list_requests(services: Shared, key: Caller) -> BudgetRequestPage:
     """List the key's requests for more budget, the oldest first."""
-    found = await asyncio.to_thread(services.accounts.requests_of, key.id)
-    return BudgetRequestPage(object="list", data=list(map(_entry, found)))
+    requests = await asyncio.to_thread(services.accounts.requests_of, key.id)
+    return BudgetRequestPage(object="list", data=list(map(_entry, requests)))
 
 
 @own_routes.post("/v1/budget/requests", status_code=201)
@@ -349,11 +349,11 @@ async def request_more(services: Services, key: Key, wanted: MoreBudget) -> Budg
         FrontError: if too many are pending.
     """
     try:
-        made = await asyncio.to_thread(services.accounts.request, key.id, wanted.epsilon, wanted.reason)
+        request = await asyncio.to_thread(services.accounts.request, key.id, wanted.epsilon, wanted.reason)
     except UsageError:
         raise invalid("reason", "Too many requests are pending, or a value is out of range.") from None
-    await asyncio.to_thread(services.log.append, key.id, "request", key.id, request=made.id, epsilon=made.epsilon)
-    return made
+    await asyncio.to_thread(services.log.append, key.id, "request", key.id, request=request.id, epsilon=request.epsilon)
+    return request
 
 
 async def budget_of(services: Services, key: Key) -> KeyBudget:
@@ -480,12 +480,12 @@ class Chat:
         retries = self._http.headers.get("x-stainless-retry-count", "0")
         boarding = await self._services.asker.begin(self._key, parsed, name, again=retries not in ("", "0"))
         self._boarding = boarding
-        found = self._services.catalog.find(self._key, parsed.model)
-        self._model = found
+        model = self._services.catalog.find(self._key, parsed.model)
+        self._model = model
         self._line |= {
             "question_id": boarding.flight.question_id,
-            "vault": found.vault.name,
-            "model": found.name,
+            "vault": model.vault.name,
+            "model": model.name,
             "waiting": self._services.asker.queue.waiting,
         }
         return boarding

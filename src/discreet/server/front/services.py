@@ -118,12 +118,12 @@ class Services:
         self.metrics.note_state(up=await self._is_ready(), left=left)
 
     def _grants_left(self) -> dict[str, float]:
-        found: dict[str, tuple[VaultGrant, Spending]] = {}
+        left: dict[str, tuple[VaultGrant, Spending]] = {}
         for key in self.accounts.list_keys():
             for room in self.accounts.odometer(key.id).rooms:
-                grant, spent = found.get(room.grant.vault, (room.grant, room.grant.pool))
-                found[grant.vault] = (grant, spent + room.spent if key.reserved else spent)
-        return {vault: grant.budget.left(spent) for vault, (grant, spent) in found.items()}
+                grant, spent = left.get(room.grant.vault, (room.grant, room.grant.pool))
+                left[grant.vault] = (grant, spent + room.spent if key.reserved else spent)
+        return {vault: grant.budget.left(spent) for vault, (grant, spent) in left.items()}
 
     def _numbers(self, key: Key, model: Servable) -> KeyNumbers:
         meter = self.accounts.odometer(key.id)
@@ -142,7 +142,7 @@ class Services:
     async def _is_ready(self) -> bool:
         """Return whether the keeper has loaded its model and can write its ledger."""
         try:
-            found = await self._keeper.call(Ready(), PATIENCE)
+            reply = await self._keeper.call(Ready(), PATIENCE)
         except DiscreetError:
             return False
-        return isinstance(found, Readied) and found.loaded and found.ledger_writable
+        return isinstance(reply, Readied) and reply.loaded and reply.ledger_writable

@@ -187,10 +187,10 @@ def _intake(vault: Vault, upload: str, how: messages.HowRead, config: ServeConfi
 
 
 def _manifest(folder: Path) -> Path:
-    found = sorted((folder / messages.MANIFEST).iterdir()) if (folder / messages.MANIFEST).is_dir() else []
-    if not found:
+    files = sorted((folder / messages.MANIFEST).iterdir()) if (folder / messages.MANIFEST).is_dir() else []
+    if not files:
         raise UsageError("The upload has no manifest. Upload it again, with the manifest.")
-    return found[0]
+    return files[0]
 
 
 # --- synthetic corpora: what they would cost, their making, and what was made ----------------------------------------
@@ -219,11 +219,13 @@ def make_synthetic(vault: Vault, message: messages.Make, config: ServeConfig, to
     folder = config.corpora / message.vault
     for one in (config.corpora.parent, config.corpora, folder):
         one.mkdir(mode=0o700, exist_ok=True)
-    made = vault.synthesize(
+    corpus = vault.synthesize(
         folder / f"{message.name}.jsonl", _method(message.wanted), only_new=message.wanted.only_new, told=told
     )
-    receipt = made.receipt
-    return messages.Made(message.name, len(made.texts), len(made.kept), float(receipt.epsilon), float(receipt.delta))
+    receipt = corpus.receipt
+    return messages.Made(
+        message.name, len(corpus.texts), len(corpus.kept), float(receipt.epsilon), float(receipt.delta)
+    )
 
 
 def list_corpora(vault: Vault) -> messages.CorporaListed:

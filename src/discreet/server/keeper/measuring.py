@@ -66,18 +66,18 @@ def measure_longest(served: Served, folder: Path, say: Callable[[str], None]) ->
         folder: where the file lies.
         say: told before each answer that is measured, in fixed words.
     """
-    known, key = _read(folder), _key(served)
-    if found := known.get(key):
+    kept_times, key = _read(folder), _key(served)
+    if longest := kept_times.get(key):
         warm_up(served)
-        return found
+        return longest
     busy = os.getloadavg()[0] > (os.cpu_count() or 1)  # before it makes a load of its own
-    found = _measure(served, say)
+    longest = _measure(served, say)
     if busy:
         say("The machine is busy, so that what was measured is kept for this start alone.")
     else:
         with suppress(OSError):  # it is measured again at the next start
-            replace_file(folder / MEASURED, _MEASURED.dump_json(known | {key: found}).decode())
-    return found
+            replace_file(folder / MEASURED, _MEASURED.dump_json(kept_times | {key: longest}).decode())
+    return longest
 
 
 def warm_up(served: Served) -> None:
@@ -108,9 +108,9 @@ def _measure(served: Served, say: Callable[[str], None]) -> dict[Lane, float]:
 def _dummies(served: Served) -> Iterator[Vault]:
     """Give a vault of public dummies, with the model and the embedder of a served one."""
     settings = served.vault.settings
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as folder:
         Vault.create(
-            Path(made) / "dummy",
+            Path(folder) / "dummy",
             epsilon=1e4,
             delta=settings.delta,
             unit_field=settings.unit_field,
@@ -120,7 +120,7 @@ def _dummies(served: Served) -> Iterator[Vault]:
             fields={_FIELD: "category"},
         )
         embedder = _EachTextOnce(served.vault.embedder)
-        dummy = Vault.open(Path(made) / "dummy", model=served.vault.model, embedder=embedder)
+        dummy = Vault.open(Path(folder) / "dummy", model=served.vault.model, embedder=embedder)
         dummy.add_documents(_document(number) for number in range(UNITS))
         yield dummy
 
@@ -133,12 +133,12 @@ def _measure_statistics(served: Served, dummy: Vault, units: int) -> float:
     _seconds(partial(dummy.ask, _ASKED.question, _FIRST))
     read = [one for preset in served.presets if preset.algorithm != PUBLIC for one in _by_what_was_read(preset)]
     phrase = Count(condition="dummy remedy", population="placeholder meal")
-    asked: list[Callable[[], object]] = [
+    questions: list[Callable[[], object]] = [
         partial(_list, dummy, least_list(served.vault.ledger.budget)),
         partial(dummy.ask, _ASKED.question, phrase),
         *(partial(dummy.simulate, _ASKED.question, one) for one in read),
     ]
-    return max(map(_seconds, asked))
+    return max(map(_seconds, questions))
 
 
 def _list(dummy: Vault, epsilon: float) -> None:
@@ -158,8 +158,8 @@ def _cheapest(dummy: Vault) -> float:
 
 def _by_what_was_read(preset: Preset) -> list[Algorithm]:
     """Return the algorithm of a preset that votes by what was read before; none if it has no such."""
-    found = vote_by_readings(preset.build(_ASKED))
-    return [] if found.spec.needs_model else [found]
+    algorithm = vote_by_readings(preset.build(_ASKED))
+    return [] if algorithm.spec.needs_model else [algorithm]
 
 
 def what_is_not_covered(settings: VaultConfig) -> str:
@@ -188,10 +188,10 @@ def _seconds(ask: Callable[[], object]) -> float:
 
 def _key(served: Served) -> str:
     settings = served.vault.settings
-    asked = [repr(preset.build(_ASKED)) for preset in served.presets if preset.algorithm != PUBLIC]
+    algorithms = [repr(preset.build(_ASKED)) for preset in served.presets if preset.algorithm != PUBLIC]
     vault = [settings.model, settings.embedder, settings.payment, settings.people, settings.epsilon, settings.delta]
     threads = os.environ.get("OMP_NUM_THREADS", "")
-    content = [FORMAT, *vault, os.cpu_count(), threads, sorted(asked)]
+    content = [FORMAT, *vault, os.cpu_count(), threads, sorted(algorithms)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

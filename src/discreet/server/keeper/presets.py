@@ -103,8 +103,8 @@ class Presets:
         built_in = [one for one in built_in if self._can_pay(one)]
         free = [Preset(FREE, NonRAG.name), *([Preset(PUBLIC, PUBLIC)] if public else [])]
         wanted = only or USUAL
-        found = [Preset("", usual), *(one for one in [*built_in, *free] if ALL in wanted or one.name in wanted)]
-        self._presets = {one.name: one for one in found}
+        presets = [Preset("", usual), *(one for one in [*built_in, *free] if ALL in wanted or one.name in wanted)]
+        self._presets = {one.name: one for one in presets}
         for one in configured:
             self._add(Preset(one.name, one.algorithm, one.options))
 
@@ -159,9 +159,9 @@ class Presets:
 def find_longest(algorithm: Algorithm) -> int | None:
     """Return how many tokens an answer has at most; None if the algorithm does not say."""
     for part in (algorithm, getattr(algorithm, "inner", None)):
-        found = getattr(part, "max_tokens", None)
-        if isinstance(found, int):
-            return found
+        own_limit = getattr(part, "max_tokens", None)
+        if isinstance(own_limit, int):
+            return own_limit
     return None
 
 

@@ -124,14 +124,14 @@ class Served:
             self._check_public(question)
             return Estimated(UnitCharge.nothing(), free=True, lane="voters")
         landed = None if air is None else self._landed(air)
-        found, options = self._decide(preset, question), AskOptions(anew=question.anew, landed=landed)
-        self._remember(question, found)
-        price = self._pipeline.estimate(found.question, found.algorithm, options, admit=air is not None)
+        decision, options = self._decide(preset, question), AskOptions(anew=question.anew, landed=landed)
+        self._remember(question, decision)
+        price = self._pipeline.estimate(decision.question, decision.algorithm, options, admit=air is not None)
         return Estimated(
             self._price(price.most, price.epsilon),
             free=price.released or price.most == Spending.nothing(),
-            lane="records" if price.released else self._lane(found),
-            understood=found.echo,
+            lane="records" if price.released else self._lane(decision),
+            understood=decision.echo,
         )
 
     def answer(self, question: Question) -> Answered:
@@ -144,30 +144,30 @@ class Served:
             return self._answer(question)
 
     def _answer(self, question: Question) -> Answered:
-        preset, asked = self.presets.find(self._model(question)), question.question
+        preset, text = self.presets.find(self._model(question)), question.question
         if preset.algorithm == PUBLIC:
             answer = self._read_public(question)
         else:
-            found = self._recall(question) or self._decide(preset, question)
-            asked = found.question
+            decision = self._recall(question) or self._decide(preset, question)
+            text = decision.question
             released = question.ceiling is not None and not question.ceiling.is_something
-            if question.lane == "records" and self._lane(found) != "records" and not released:
+            if question.lane == "records" and self._lane(decision) != "records" and not released:
                 raise PriceChanged("The question is read in another way than when it was estimated. Ask again.")
             ceiling = question.ceiling.spending if question.ceiling is not None else None
             pace = Pace(question.begun, question.quantum)
             options = AskOptions(anew=question.anew, id=question.id, ceiling=ceiling, pace=pace)
             self._note_before(question)
-            answer = self._pipeline.run(asked, found.algorithm, options)
-        if asked != question.question and not is_request(question.question):
-            answer = replace(answer, asked=asked)
+            answer = self._pipeline.run(text, decision.algorithm, options)
+        if text != question.question and not is_request(question.question):
+            answer = replace(answer, asked=text)
         return Answered(describe(answer), self._cost(answer, question.id))
 
     def condense(self, asked: Condense) -> Condensed:
         """Return the last message as a question that stands alone, written by the model without documents."""
-        made, doubtful = complete([turn.text for turn in asked.messages if turn.role == "user"], self.vault.router)
+        whole, doubtful = complete([turn.text for turn in asked.messages if turn.role == "user"], self.vault.router)
         if doubtful:
             return Condensed("")  # a statistic is paid: no model guesses what was meant
-        return Condensed(made or condense(self.vault.model, [(turn.role, turn.text) for turn in asked.messages]))
+        return Condensed(whole or condense(self.vault.model, [(turn.role, turn.text) for turn in asked.messages]))
 
     def paid(self, question: str) -> UnitCharge:
         """Return what any one unit paid at most for a question, by the ledger.
@@ -202,11 +202,11 @@ class Served:
 
     def writable(self) -> bool:
         """Return whether the ledger can be written; looked at every few seconds."""
-        looked, found = self._writable
+        looked, is_writable = self._writable
         if time.monotonic() - looked > _SHORTEST_CHECK:
-            found = self._look()
-            self._writable = (time.monotonic(), found)
-        return found
+            is_writable = self._look()
+            self._writable = (time.monotonic(), is_writable)
+        return is_writable
 
     def _landed(self, air: Sequence[str]) -> Landed:
         now = self._before_first(air) or self._pipeline.landed
@@ -246,7 +246,7 @@ class Served:
             return vote_by_readings(algorithm) if reads else algorithm
 
         router = replace(self.vault.router, earlier=question.earlier)  # never the history: it has others' questions
-        found = router.decide(
+        decision = router.decide(
             question.question,
             usual,
             given=lambda: {"where": question.where} | ({} if (most := question.epsilon) is None else {"epsilon": most}),
@@ -254,10 +254,10 @@ class Served:
             statistics=not preset.name,
             check=preset.algorithm != NonRAG.name,
         )
-        self.presets.check(found.algorithm)
-        if question.where and preset.algorithm != NonRAG.name and not isinstance(found.algorithm, Statistic):
+        self.presets.check(decision.algorithm)
+        if question.where and preset.algorithm != NonRAG.name and not isinstance(decision.algorithm, Statistic):
             raise CannotAnswer("bound", "The key is bound to a population, and voters read the documents of all.")
-        return found
+        return decision
 
     def _lane(self, found: Decision) -> Lane:
         """Return which time an answer takes. A cheap list draws noise for longer than `records` were measured."""
@@ -275,9 +275,9 @@ class Served:
     def _recall(self, question: Question) -> Decision | None:
         """Return the decision about a question that was estimated; None if there was none."""
         with self._deciding:
-            estimated, found = self._decided.pop(question.id, (None, None))
-        asked = replace(question, ceiling=None, begun=0.0, quantum=0.0)
-        return found if estimated is not None and asked == replace(estimated, lane=question.lane) else None
+            estimated, decision = self._decided.pop(question.id, (None, None))
+        as_estimated = replace(question, ceiling=None, begun=0.0, quantum=0.0)
+        return decision if estimated is not None and as_estimated == replace(estimated, lane=question.lane) else None
 
     def _check_public(self, question: Question) -> None:
         if question.choices:

@@ -25,18 +25,18 @@ def run(given: BenchRun) -> list[Row]:
     once = list(dict.fromkeys(settings.values()))
     given.deltas |= {delta for one in once if isinstance(delta := getattr(one, "delta", None), float)}
     advance = given.count("answering", len(given.questions) * len(once) * given.seeds)
-    found: dict[Algorithm, list[list[ScoredAnswer]]] = {one: [] for one in once}
+    outcomes: dict[Algorithm, list[list[ScoredAnswer]]] = {one: [] for one in once}
     for question in given.questions:
         answers = run_answers(given.vault, [question], once, given.seeds, advance, given.model, first_seed=given.seed)
         for one in once:
-            found[one] += answers[one]
+            outcomes[one] += answers[one]
     columns = columns_on(given.table.columns, given.data)
     rows = []
     for key, one in settings.items():
         for name, ranks in groups_of(given).items():
-            asked, said = [given.questions[rank] for rank in ranks], [found[one][rank] for rank in ranks]
+            chosen_questions, said = [given.questions[rank] for rank in ranks], [outcomes[one][rank] for rank in ranks]
             group = {"documents an answer": name, "questions": len(ranks)} if name else {}
-            rows.append({**dict(key), **group, **measured(columns, asked, said, given.encoder)})
+            rows.append({**dict(key), **group, **measured(columns, chosen_questions, said, given.encoder)})
     return rows
 
 
@@ -44,17 +44,17 @@ def settings_of(given: BenchRun) -> Settings:
     """Return the algorithms of the sweep, and the added ones, with every combination of the parameters they have."""
     names = [*given.values["algorithm"], *given.plugins]
     varied = {name: values for name, values in given.values.items() if name != "algorithm"}
-    found: Settings = {}
+    settings: Settings = {}
     shared = {**given.parameters, **({} if given.delta is None else {"delta": given.delta})}
     for name in names:
         own = {one.name for one in fields(ALGORITHMS[name])}
         for values in product(*(values if key in own else (None,) for key, values in varied.items())):
             options = dict(zip(varied, values, strict=True))
             algorithm = make_algorithm(name, with_preset(given.preset, name, {**shared, **options}), strict=False)
-            found[(("algorithm", name), *options.items())] = (
+            settings[(("algorithm", name), *options.items())] = (
                 as_printed(algorithm) if given.preset == "paper" else algorithm
             )
-    return found
+    return settings
 
 
 def is_affordable(given: BenchRun, key: Sequence[tuple[str, Any]], algorithm: Algorithm) -> bool:
@@ -73,11 +73,11 @@ def groups_of(given: BenchRun) -> dict[str, list[int]]:
     edges = given.one("by_support")
     if not edges:
         return {"": list(range(len(given.questions)))}
-    found = dict(_classes(edges, given.questions))
-    if not found:
+    groups = dict(_classes(edges, given.questions))
+    if not groups:
         given.notes.append('The file of questions has no "support", so all questions are one class.')
         return {"all": list(range(len(given.questions)))}
-    return found
+    return groups
 
 
 def _classes(edges: Sequence[int], questions: Sequence[KnownQuestion]) -> Iterator[tuple[str, list[int]]]:

@@ -99,7 +99,7 @@ def _synthetic(given: BenchRun) -> list[Row]:
     """Return the rows of the corpora, which are made from a copy of the vault."""
     columns = columns_on(given.table.columns, given.data)
     rows = []
-    known: dict[SynthesisAlgorithm[Any], list[str]] = {}
+    texts_of: dict[SynthesisAlgorithm[Any], list[str]] = {}
     with private_folder() as folder, copied(given.vault, folder / "copy", documents_of(given.vault), []) as copy:
         for label, name, options in given.values["corpus"]:
             for epsilon in given.values["epsilon"]:
@@ -107,9 +107,11 @@ def _synthetic(given: BenchRun) -> list[Row]:
                 kind = PrintedSynRAG if given.preset == "paper" and name == PrintedSynRAG.name else METHODS[name]
                 method = kind(epsilon=epsilon, delta=given.delta or DELTA, **with_preset(given.preset, name, of_all))
                 # A task drops texts of a corpus, so the corpus is not made again for it.
-                if method not in known:
-                    known[method] = _made(given, copy, method, folder / f"{label}-{epsilon:g}.jsonl")
-                texts = keep_useful(given, known[method]) if options.get("task") == THE_QUESTIONS else known[method]
+                if method not in texts_of:
+                    texts_of[method] = _made(given, copy, method, folder / f"{label}-{epsilon:g}.jsonl")
+                texts = (
+                    keep_useful(given, texts_of[method]) if options.get("task") == THE_QUESTIONS else texts_of[method]
+                )
                 outcomes = _answers_of(given, texts)
                 key = {"corpus": label, "epsilon": epsilon, "paid": "once"}
                 more = {"texts": len(texts), "told": share_told(texts, given.questions)}
@@ -155,6 +157,6 @@ def _grouped(
     rows = []
     for name, ranks in groups_of(given).items():
         group = {"documents an answer": name, "questions": len(ranks)} if name else {}
-        asked, said = [given.questions[rank] for rank in ranks], [outcomes[rank] for rank in ranks]
-        rows.append({**key, **group, **measured(columns, asked, said, given.encoder)})
+        chosen_questions, said = [given.questions[rank] for rank in ranks], [outcomes[rank] for rank in ranks]
+        rows.append({**key, **group, **measured(columns, chosen_questions, said, given.encoder)})
     return rows

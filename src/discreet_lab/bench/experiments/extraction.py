@@ -143,11 +143,11 @@ def _tried(given: BenchRun) -> tuple[Extraction, list[StoredText], TransformersM
 
 
 def _counted(given: BenchRun, rows: Iterator[ExtractionRow], number: int) -> list[Row]:
-    advance, found = given.count("trying configurations", number), []
+    advance, strings = given.count("trying configurations", number), []
     for row in rows:
-        found.append(row.cells())
+        strings.append(row.cells())
         advance()
-    return found
+    return strings
 
 
 def protections(dimension: int, epsilon: float, seed: int = 1) -> Iterator[tuple[str, Transform]]:
@@ -163,7 +163,7 @@ def protections(dimension: int, epsilon: float, seed: int = 1) -> Iterator[tuple
 def measure_knn_lm(tried: Extraction, model: TransformersModel) -> Iterator[ExtractionRow]:
     """Yield the rows of kNN-LM: the model alone, and mixed with neighbours under each protection."""
     raw = build(tried.texts, model, Untouched(model.state_size))
-    known = sensitive_strings(tried.texts)
+    own_strings = sensitive_strings(tried.texts)
     empty = Datastore(raw.transform, Neighbours.of(raw.keys.keys[:0]), raw.tokens[:0])
     stores: list[tuple[str, float | None, Datastore]] = [("knn-lm, no neighbours", None, empty)]
     for name, transform in protections(model.state_size, tried.epsilon, tried.seed):
@@ -171,7 +171,7 @@ def measure_knn_lm(tried: Extraction, model: TransformersModel) -> Iterator[Extr
         stores += [(f"knn-lm, {name}", weight, kept) for weight in tried.weights]
     for name, weight, store in stores:
         algorithm = KnnLM(max_tokens=tried.tokens, weight=weight or 0.0)
-        found = extracted(_knn_answers(algorithm, store, model, tried.attacks), known)
+        found = extracted(_knn_answers(algorithm, store, model, tried.attacks), own_strings)
         everything, without = map(perplexity, _knn_surprises(algorithm, store, model, tried.held_out))
         first = [model.encode(tried.attacks[0].text)]
         seconds = _least_seconds(partial(algorithm.continue_all, store, model, first), tried.rounds)
@@ -212,13 +212,15 @@ def measure_prompting(
     stored: Sequence[StoredText],
 ) -> Iterator[ExtractionRow]:
     """Yield the rows of direct prompting: without documents, and with such as were found under each protection."""
-    known = sensitive_strings(tried.texts)
+    own_strings = sensitive_strings(tried.texts)
 
     def row(name: str, retrieve: Retrieve) -> ExtractionRow:
         answers = _prompted(tried, model, tried.attacks, retrieve)
         seconds = _least_seconds(lambda: _prompted(tried, model, tried.attacks[:1], retrieve), tried.rounds)
         everything, without = _prompting_surprises(model, retrieve, tried.held_out)
-        return ExtractionRow(name, extracted(answers, known), perplexity(everything), perplexity(without), seconds)
+        return ExtractionRow(
+            name, extracted(answers, own_strings), perplexity(everything), perplexity(without), seconds
+        )
 
     yield row("prompting, no documents", lambda _: [])
     for name, transform in protections(embedder.dimension, tried.epsilon, tried.seed):
@@ -247,8 +249,8 @@ def _prompting_surprises(
     for text in texts:
         tokens, marks = marked(model, text)
         half = len(tokens) // 2
-        found = " ".join(passage.text for passage in retrieve(model.decode(tokens[:half])))
-        shared = model.encode(f"{found}\n\n")[-400:] + tokens[:half]
+        passages_text = " ".join(passage.text for passage in retrieve(model.decode(tokens[:half])))
+        shared = model.encode(f"{passages_text}\n\n")[-400:] + tokens[:half]
         surprises = model.token_nll(shared, [Prompt(tuple(tokens[half:]), 0)])[0]
         everything.append(surprises)
         without.append(surprises[~marks[half:]])

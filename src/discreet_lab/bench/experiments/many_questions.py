@@ -31,13 +31,13 @@ def find_fitting(at: Priced, budget: Budget, number: int, vocabulary: int) -> Al
             return True
         return plan is None or budget.admits(plan.max_cost.times(number))
 
-    found = at(largest(fits, LEAST, budget.epsilon))
+    fitting = at(largest(fits, LEAST, budget.epsilon))
     try:
-        plan = found.plan(budget, vocabulary)
+        plan = fitting.plan(budget, vocabulary)
     except UsageError:
         return None
     # Even the least price may be too much for so many questions.
-    return found if plan is None or budget.admits(plan.max_cost.times(number)) else None
+    return fitting if plan is None or budget.admits(plan.max_cost.times(number)) else None
 
 
 def run(given: BenchRun) -> list[Row]:

@@ -28,11 +28,11 @@ def run(given: BenchRun) -> list[Row]:
     rows: list[Row] = []
     for result in findings.results:
         for measure in MEASURES:
-            found = result.one[measure]
+            measured_rates = result.one[measure]
             key = {"target": result.target.name, "epsilon": result.target.epsilon, "measure": measure}
-            area = {"area": found.auc.value, "low": found.auc.low, "high": found.auc.high}
-            curve = {f"hits at {rate:g}": read_curve(found.points, rate) for rate in AT}
-            rows.append({**key, **area, **curve, "curve": [list(point) for point in found.points]})
+            area = {"area": measured_rates.auc.value, "low": measured_rates.auc.low, "high": measured_rates.auc.high}
+            curve = {f"hits at {rate:g}": read_curve(measured_rates.points, rate) for rate in AT}
+            rows.append({**key, **area, **curve, "curve": [list(point) for point in measured_rates.points]})
     given.notes += [
         f"{result.target.label} answered {result.private} of {result.questions} questions from documents, fewer than "
         "half: a low area there says little."

@@ -39,10 +39,10 @@ def mean_share_right(
     transforms: Sequence[Transform], documents: Vectors, questions: Vectors, right: Right, count: int, *, inner: bool
 ) -> float:
     """Return the mean share over several matrices and their noise."""
-    found = [
+    shares = [
         share_right(one.documents(documents), one.questions(questions), right, count, inner=inner) for one in transforms
     ]
-    return float(np.mean(found))
+    return float(np.mean(shares))
 
 
 def run_projection(given: BenchRun) -> list[Row]:
@@ -56,8 +56,8 @@ def run_projection(given: BenchRun) -> list[Row]:
         seeds = range(given.seed, given.seed + given.seeds)
         drawn = [(seed, draw_matrix(passages.shape[1], k, InsecureSeededNoise(seed))) for seed in seeds]
         projected = [Projection(matrix) for _, matrix in drawn]
-        found = mean_share_right(projected, passages, questions, right, NEAREST, inner=False)
-        row: Row = {"k": k, "found": found, "kept": found / plain if plain else None}
+        share = mean_share_right(projected, passages, questions, right, NEAREST, inner=False)
+        row: Row = {"k": k, "found": share, "kept": share / plain if plain else None}
         for epsilon in given.values["epsilon"]:
             sound = [SimulatedExport(matrix, InsecureSeededNoise(100 + s), epsilon, DELTA) for s, matrix in drawn]
             row[f"sound, epsilon {epsilon:g}"] = mean_share_right(
@@ -121,5 +121,5 @@ def _embedded(given: BenchRun) -> tuple[Vectors, Vectors, Right]:
     stored = vault.store.texts()
     passages = np.stack([one.vector for one in stored]).astype(np.float32) / np.float32(vault.store.scale)
     questions = embed_questions(vault.embedder, [one.question for one in given.questions])
-    right = np.array([[matches(one.text, asked.answers) for one in stored] for asked in given.questions])
+    right = np.array([[matches(one.text, question.answers) for one in stored] for question in given.questions])
     return passages, questions, right

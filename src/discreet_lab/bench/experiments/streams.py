@@ -60,13 +60,13 @@ def run(given: BenchRun) -> list[Row]:
 
 def _released(given: BenchRun) -> list[Row]:
     """Return the rows of the baseline that releases the nearest units without privacy. It asks no model."""
-    asked = [one.question for one in given.questions]
+    texts = [one.question for one in given.questions]
     return [
         {
             "algorithm": TOP_K_RELEASE,
             "voters": voters,
             "uses": uses,
-            **dict.fromkeys(("precision", PRECISION), precision_of_release(given.vault, asked, voters, uses)),
+            **dict.fromkeys(("precision", PRECISION), precision_of_release(given.vault, texts, voters, uses)),
         }
         for voters in given.values["voters"]
         for uses in given.values["uses"]
@@ -81,8 +81,8 @@ def precision_of_release(vault: Vault, questions: Sequence[str], nearest: int, u
     """
     times, shares = Counter[str](), []
     for question in questions:
-        found = vault.components.baseline_corpus.unsealed_passages(question, LOOKED_AT)
-        ranked = [passage.unit for passage in found]
+        passages = vault.components.baseline_corpus.unsealed_passages(question, LOOKED_AT)
+        ranked = [passage.unit for passage in passages]
         released = [unit for unit in ranked if times[unit] < uses][:nearest]
         times.update(released)
         shares.append(len(set(released) & set(ranked[:nearest])) / nearest)
@@ -110,7 +110,7 @@ def is_affordable(setting: Setting, vocabulary: int) -> bool:
 
 def _settings(given: BenchRun, similarity: float) -> list[tuple[Row, Setting]]:
     """Return the settings with the cells that identify their rows."""
-    found: list[tuple[Row, Setting]] = []
+    settings: list[tuple[Row, Setting]] = []
     names = given.values["algorithm"]
     columns = [name for name in given.values if name != "algorithm"]
     shared = given.parameters
@@ -118,7 +118,7 @@ def _settings(given: BenchRun, similarity: float) -> list[tuple[Row, Setting]]:
         for voters in given.values["voters"] if name == VoteRAG.name else (None,):
             options = {"voters": voters, "max_tokens": shared.get("max_tokens")}
             cells: Row = {"algorithm": name, **dict.fromkeys(columns), "voters": voters}
-            found.append((cells, Setting(make_algorithm(name, options, strict=False))))
+            settings.append((cells, Setting(make_algorithm(name, options, strict=False))))
     for values in product(*(given.values[name] for name in columns)):
         cells = dict(zip(columns, values, strict=True))
         for name in (one for one in names if one not in BASELINES):
@@ -126,12 +126,12 @@ def _settings(given: BenchRun, similarity: float) -> list[tuple[Row, Setting]]:
             setting = _setting(given, name, own, similarity)
             at = {"algorithm": name, **own}
             if is_affordable(setting, given.vault.model.vocabulary_size):
-                found.append((at, setting))
+                settings.append((at, setting))
             else:
                 said = ", ".join(f"{key} {value}" for key, value in at.items())
                 given.notes.append(f"Left out, since so small a budget releases nothing: {said}.")
-        found += [(at, setting) for name in given.plugins for at, setting in _own(given, name, cells)]
-    return _without_repetitions(found)
+        settings += [(at, setting) for name in given.plugins for at, setting in _own(given, name, cells)]
+    return _without_repetitions(settings)
 
 
 def _own(given: BenchRun, name: str, cells: Row) -> list[tuple[Row, Setting]]:
@@ -140,8 +140,8 @@ def _own(given: BenchRun, name: str, cells: Row) -> list[tuple[Row, Setting]]:
     Units that take part pay by themselves, as for MuRAG. If all units pay for each question, its price is the largest
     of which all questions fit into the budget, as for the naive algorithm. Without a guarantee no unit pays.
     """
-    known = {key: value for key, value in cells.items() if key not in ("inner", "epsilon") and value is not None}
-    options = {**given.parameters, **known}
+    named_cells = {key: value for key, value in cells.items() if key not in ("inner", "epsilon") and value is not None}
+    options = {**given.parameters, **named_cells}
     algorithm = make_algorithm(name, options, strict=False)
     if not algorithm.spec.private or algorithm.spec.payment is Payment.NOTHING:
         return [({"algorithm": name, **dict.fromkeys(cells)}, Setting(algorithm))]
@@ -149,11 +149,11 @@ def _own(given: BenchRun, name: str, cells: Row) -> list[tuple[Row, Setting]]:
     vocabulary = given.vault.model.vocabulary_size
     setting: Setting | None = Setting(algorithm, cells["epsilon"], given.delta or DELTA, reuse=bool(cells.get("reuse")))
     if algorithm.spec.payment is Payment.EVERY_UNIT:
-        delta, asked = given.delta or DELTA, len(given.questions)
+        delta, number = given.delta or DELTA, len(given.questions)
         budget = Budget(cells["epsilon"], delta, 0.5 * delta)
-        own = {**options, "delta": budget.failures / asked}
+        own = {**options, "delta": budget.failures / number}
         own.pop("uses", None)  # an alternative to epsilon, which the number of questions decides here
-        fitting = find_fitting(partial(priced, name, own), budget, asked, vocabulary)
+        fitting = find_fitting(partial(priced, name, own), budget, number, vocabulary)
         setting = Setting(fitting) if fitting is not None else None
     if setting is None or not is_affordable(setting, vocabulary):
         given.notes.append(f"Left out, since so small a budget releases nothing: {name}, epsilon {cells['epsilon']:g}.")
@@ -169,13 +169,13 @@ def _setting(given: BenchRun, name: str, cells: Row, similarity: float) -> Setti
     inner: Any = make_algorithm(wanted.pop("inner", None) or given.one("inner", "consensus"), wanted, strict=False)
     assert isinstance(inner, VoterEnsemble)
     uses = cells.get("uses") or 1
-    made = {
+    parameters = {
         NaiveMultiRAG.name: NaiveMultiRAG(inner=inner, uses=len(given.questions)),
         MuRAG.name: MuRAG(inner=inner, uses=uses, similarity=similarity),
         MuRAGAda.name: MuRAGAda(inner=inner, uses=uses, epsilon_threshold=wanted.get("epsilon_threshold")),
     }[name]
     epsilon = cells["epsilon"] = preset_of(given.preset, name).epsilon or cells["epsilon"]
-    setting = Setting(made, epsilon, given.delta or DELTA)
+    setting = Setting(parameters, epsilon, given.delta or DELTA)
     return replace(setting, reuse=True) if cells.get("reuse") and name != NaiveMultiRAG.name else setting
 
 

@@ -16,14 +16,14 @@ def read_tables() -> dict[tuple[str, str, str], Figures]:
 
     In a row of the file, the column "10: 40" has the accuracy at a total epsilon of 10 with 40 voters.
     """
-    found: dict[tuple[str, str, str], Figures] = {}
+    tables: dict[tuple[str, str, str], Figures] = {}
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            figures = found.setdefault((row["table"], row["data"], row["model"]), {})
+            figures = tables.setdefault((row["table"], row["data"], row["model"]), {})
             name, token = row["algorithm"], float(row["epsilon_token"])
             for total in TOTALS:
                 figures |= {(name, many, token, total): float(row[f"{total:g}: {many}"]) for many in VOTERS}
-    return found
+    return tables
 
 
 REPORTED = {name: (figures, KINDS[name[1]]) for name, figures in read_tables().items()}
