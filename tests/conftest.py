@@ -14,7 +14,7 @@ from tests.slow_tests import read_slow_tests
 from tests.small_model import save_small_model
 
 if TYPE_CHECKING:  # torch takes seconds: only the fixtures that need it import it
-    from discreet.generation.torch_backend.transformers_model import TransformersModel
+    from discreet.models.transformers_model import TransformersModel
     from discreet.vault import Vault
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -58,22 +58,22 @@ THOROUGH = (
         "attacks/test_distinguish.py",
         "attacks/test_suite.py",
         "evaluation/",
-        "guarantee/generation/test_independence.py",
+        "guarantee/models/test_independence.py",
     ),
     *(f"cli/test_{name}.py" for name in "attack audit bad_input bench chat commands consensus public units".split()),
-    *("cli/test_add.py::test_on_a_terminal", "generation/test_model.py"),
+    *("cli/test_add.py::test_on_a_terminal", "models/test_model.py"),
     *(f"guarantee/ledger/test_{name}.py" for name in "postgres postgres_faults sqlite unit_faults".split()),
     *("planning/test_plan.py::test_plot", "guarantee/privacy/test_hindsight.py", "guarantee/privacy/test_keywords.py"),
-    *("guarantee/privacy/test_mechanisms.py::TestClaims", "guarantee/privacy/test_twins.py", "reading/test_sandbox.py"),
-    "retrieval/test_documents.py::test_fifty_megabytes",
-    *("retrieval/test_embedding.py", "retrieval/test_sealed_corpus.py::test_a_vector_depends_on_its_text_alone"),
-    *("retrieval/test_erasure.py", "guarantee/export/"),
+    *("guarantee/privacy/test_mechanisms.py::TestClaims", "guarantee/privacy/test_twins.py", "files/test_sandbox.py"),
+    "store/test_documents.py::test_fifty_megabytes",
+    *("store/test_embedding.py", "store/test_sealed_corpus.py::test_a_vector_depends_on_its_text_alone"),
+    *("store/test_erasure.py", "guarantee/export/"),
     "test_face.py::test_the_python_face",
     "cli/test_progress.py::test_command_on_a_terminal_clears_what_it_showed",
-    "guarantee/retrieval/test_store_conformance.py::TestEmbeddedStore::test_history_does_not_show",
+    "guarantee/store/test_store_conformance.py::TestEmbeddedStore::test_history_does_not_show",
     *(
-        "guarantee/retrieval/test_postgres_conformance.py",
-        "retrieval/test_postgres_store.py",
+        "guarantee/store/test_postgres_conformance.py",
+        "store/test_postgres_store.py",
         "cli/test_postgres_store.py",
     ),
     "attacks/test_extraction.py::test_a_long_run_of_signs_is_read_at_once",
@@ -92,18 +92,18 @@ THOROUGH = (
     "guarantee/server/test_concurrency.py",
     "server/front/test_description.py",
     "server/accounts/test_postgres.py",
-    "reading/test_documents.py::test_each_sheet_with_a_text_is_read_and_others_are_named",
+    "files/test_documents.py::test_each_sheet_with_a_text_is_read_and_others_are_named",
 )
 """Tests with these prefixes start a model, a cluster or many processes, or draw very often."""
 THOROUGH_FIXTURES = frozenset(("smollm", "server", "url"))
 TORCH = (
-    *("generation/test_voters.py", "generation/gpu_backend/", "generation/torch_backend/", "numerics/"),
-    *(f"guarantee/generation/test_{name}.py" for name in "independence probing row_determinism".split()),
+    *("models/test_voters.py", "models/gpu_backend/", "models/torch_backend/", "numerics/"),
+    *(f"guarantee/models/test_{name}.py" for name in "independence probing row_determinism".split()),
     "lab/test_experiments.py::test_help",
-    "generation/test_vllm_model.py::test_context",
-    *("generation/test_loading.py::test_pickled", "generation/test_loading.py::test_model_without"),
+    "models/test_vllm_model.py::test_context",
+    *("models/test_loading.py::test_pickled", "models/test_loading.py::test_model_without"),
     *("lab/test_speed.py", "operations/test_doctor.py::test_model_is", "cli/test_operations.py::test_doctor_takes"),
-    *("retrieval/test_open_embedder.py::test_pair", "retrieval/test_open_embedder.py::test_half"),
+    *("store/test_open_embedder.py::test_pair", "store/test_open_embedder.py::test_half"),
 )
 """Tests with these prefixes compute with torch, whose import takes ten seconds of one processor."""
 LONG = (
@@ -117,13 +117,13 @@ LONG = (
     *("synthesis/dp_synrag/test_steps.py", "synthesis/test_schema_readings.py::test_packaged_model"),
     *("lab/test_keepers.py", "lab/test_serving.py", "server/front/test_description.py"),
     *("cli/test_attack_votes.py", "cli/test_commands.py::test_evaluation_leaves_the_budget_alone"),
-    *("generation/gpu_backend/", "retrieval/test_embedding.py", "retrieval/test_postgres_store.py"),
+    *("models/gpu_backend/", "store/test_embedding.py", "store/test_postgres_store.py"),
     *("operations/test_postgres", "server/accounts/test_postgres.py", "server/test_keeper_database.py"),
-    "retrieval/test_documents.py::test_fifty_megabytes",
+    "store/test_documents.py::test_fifty_megabytes",
 )
 """Tests with these prefixes take long, and run only if the command line asks for them: pytest -m long (`make nightly`).
 No guard is among them (tests/guarantee)."""
-WITH_THE_MODEL = "generation/test_model.py"
+WITH_THE_MODEL = "models/test_model.py"
 """The file of tests with the packaged model, beside the guards, that `make test` runs. Others take long."""
 MARKS = {"thorough": THOROUGH, "torch": TORCH}
 TESTS = Path(__file__).parent
@@ -209,7 +209,7 @@ def signals_heard() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def smollm() -> "TransformersModel":
     """The packaged language model."""
-    from discreet.generation.loading import load_model
+    from discreet.models.loading import load_model
 
     return load_model()
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from functools import cache
 
-from discreet.retrieval.documents import Passage
-from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.indexer import Indexer
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.store import Hit, Scored, Store
+from discreet.store.documents import Passage
+from discreet.store.embedding import Embedder
+from discreet.store.indexer import Indexer
+from discreet.store.protocol import Hit, Scored, Store
+from discreet.store.sealed_corpus import SealedCorpus
 
 
 def indexer(corpus: SealedCorpus) -> Indexer:

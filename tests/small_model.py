@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.generation.loading import packaged_model_dir
+from discreet.models.loading import packaged_model_dir
 
 SIZE, LAYERS = 64, 2
 SQUARES = (*(f"self_attn.{name}_proj" for name in "qkvo"), *(f"mlp.{name}_proj" for name in ("gate", "up", "down")))

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.retrieval.postgres_store import SCORES, SEARCH, PostgresStore, make_store
-from discreet.retrieval.postgres_store import PostgresDatabase as Connection
-from discreet.retrieval.vectors import Vector
+from discreet.store.postgres_store import SCORES, SEARCH, PostgresStore, make_store
+from discreet.store.postgres_store import PostgresDatabase as Connection
+from discreet.store.vectors import Vector
 from tests.guarantee.ledger.conftest import Server, binaries, server_of_our_own
 
 

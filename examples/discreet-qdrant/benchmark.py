@@ -20,9 +20,9 @@ from discreet_qdrant.engine import Engine
 from discreet_qdrant.store import QdrantStore
 from qdrant_server import StandIn, qdrant_server
 
-from discreet.retrieval.embedded_store import EmbeddedStore
+from discreet.store.embedded_store import EmbeddedStore
 from discreet_lab.experiments.common import TableWriter, add_csv_option
-from discreet_lab.experiments.scale_postgres import WANTED, change, fill, question, seconds
+from discreet_lab.experiments.scale import WANTED, change, fill, question, seconds
 
 CAP = 50
 """The cap of chunks that is measured: 80 units then need 4,000 points."""

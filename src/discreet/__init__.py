@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help
         Plan,
         Query,
     )
-    from discreet.algorithms.statistics.conditions import all_of, any_of, same_record, says, where
     from discreet.errors import (
         BadData,
         BudgetExhausted,
@@ -37,11 +36,11 @@ if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help
         StoreError,
         UsageError,
     )
+    from discreet.files.units import UnitRules
     from discreet.privacy.account import Account, Payment
     from discreet.privacy.accounting import Budget
     from discreet.privacy.filter import Receipt
     from discreet.questions.request import Request, count, difference, share
-    from discreet.reading.units import UnitRules
     from discreet.registry import (
         DPKSA,
         DPRAG,
@@ -55,7 +54,8 @@ if TYPE_CHECKING:  # loaded at first use by `__getattr__`: a refusal, or `--help
         NaiveMultiRAG,
         NonRAG,
     )
-    from discreet.retrieval.documents import Document
+    from discreet.statistics.conditions import all_of, any_of, same_record, says, where
+    from discreet.store.documents import Document
     from discreet.vault import Vault
 
 __version__ = "0.2.0"
@@ -125,9 +125,9 @@ _HOME = {
     "discreet.privacy.accounting": ("Budget",),
     "discreet.privacy.filter": ("Receipt",),
     "discreet.questions.request": ("Request", "count", "difference", "share"),
-    "discreet.algorithms.statistics.conditions": ("all_of", "any_of", "same_record", "says", "where"),
-    "discreet.reading.units": ("UnitRules",),
-    "discreet.retrieval.documents": ("Document",),
+    "discreet.statistics.conditions": ("all_of", "any_of", "same_record", "says", "where"),
+    "discreet.files.units": ("UnitRules",),
+    "discreet.store.documents": ("Document",),
     "discreet.vault": ("Vault",),
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from discreet.errors import NoSuchVault, StoreError, UnknownName, VaultVersionError
-from discreet.system.atomic_write import replace_file
+from discreet.system.files import replace_file
 from discreet.system.words import is_unicode, quoted
 
 FORMAT = 10

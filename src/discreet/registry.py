@@ -12,15 +12,14 @@ from discreet.algorithms.dp_rag import DPRAG
 from discreet.algorithms.dp_vote_rag import DPSparseVoteRAG, DPVoteRAG
 from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.algorithms.murag import DPRAGPure, MuRAG, MuRAGAda, NaiveMultiRAG
-from discreet.algorithms.statistics.counts import Compare, Count, Difference, Share
-from discreet.algorithms.statistics.themes import Themes
-from discreet.algorithms.statistics.trend import Trend
-from discreet.algorithms.statistics.typical import Typical
-from discreet.algorithms.statistics.values import ListValues, Summary
-from discreet.baselines.non_rag import NonRAG
-from discreet.baselines.rag import RAG
+from discreet.baselines import RAG, NonRAG
 from discreet.errors import UnknownName, UsageError
 from discreet.plugins import PluginFailure, find_failures, load_usable
+from discreet.statistics.counts import Compare, Count, Difference, Share
+from discreet.statistics.themes import Themes
+from discreet.statistics.trend import Trend
+from discreet.statistics.typical import Typical
+from discreet.statistics.values import ListValues, Summary
 
 BUILT_IN: dict[str, type[Algorithm]] = {
     kind.name: kind

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from discreet.errors import BadData, UsageError
+from discreet.files.records import DAMAGE, labelled, open_text
 from discreet.query.known_answers import matches
-from discreet.reading.records import DAMAGE, labelled, open_text
 
 DOCUMENTS, QUESTIONS, OUTSIDE = "documents.jsonl", "questions.jsonl", "outside.jsonl"
 Item = dict[str, Any]

@@ -1,7 +1,7 @@
 """Random projection of embeddings: the transform of a paper, a baseline, and the identity.
 
 `claims.py` has the claims. No claim is a guarantee for texts that are found by such vectors, or for answers from these
-texts. The sound release of vectors is `discreet.export.vectors`.
+texts. The sound release of vectors is `discreet.export`.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData, UsageError
-from discreet.export.vectors import GRAIN, check_size, draw_matrix
+from discreet.export import GRAIN, check_size, draw_matrix
 from discreet.privacy.noise import Noise, Whole
 from discreet_lab.claims import DELTA, GAMMA, SIGMA, check_bounds
 

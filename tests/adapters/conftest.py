@@ -7,9 +7,9 @@ import pytest
 
 from discreet.adapters.server_source import ServerSource
 from discreet.adapters.source import AnswerSource
-from discreet.adapters.vault_source import VaultSource
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.vault import Vault
+from discreet_server.vault_source import VaultSource
 from tests.server.front.serving import Server, serving
 from tests.server.keepers import make_vault
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from discreet.generation.toy import ToyModel
-from discreet.retrieval.documents import Document
+from discreet.models.toy import ToyModel
+from discreet.store.documents import Document
 from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.vault import Vault
 

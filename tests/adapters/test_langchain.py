@@ -8,8 +8,8 @@ import pytest
 
 from discreet.adapters.corpus import ReleasedCorpus
 from discreet.adapters.source import AnswerSource
-from discreet.adapters.vault_source import VaultSource
 from discreet.errors import UsageError
+from discreet_server.vault_source import VaultSource
 from tests.adapters.needs import needs
 from tests.adapters.released import release
 from tests.server.front.serving import QUESTION

@@ -14,12 +14,12 @@ import pytest
 from discreet.adapters import open_source
 from discreet.adapters.server_source import ServerSource
 from discreet.adapters.source import FIELDS, AnswerSource, Reply
-from discreet.adapters.vault_source import VaultSource
 from discreet.errors import MissingPart, UsageError
-from discreet.generation.toy import ToyModel
-from discreet.retrieval.documents import Document
-from discreet.server.keeper.served import Served
+from discreet.models.toy import ToyModel
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.keeper.served import Served
+from discreet_server.vault_source import VaultSource
 from tests.server.front.serving import QUESTION, Server
 
 

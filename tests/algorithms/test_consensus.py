@@ -8,7 +8,7 @@ import pytest
 from discreet.algorithms.base import GeneratedAnswer, Query
 from discreet.algorithms.text.writing import phrase
 from discreet.errors import UnknownName, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
@@ -16,10 +16,10 @@ from discreet.privacy.mechanisms.selection import ObservedSelection
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import Change, Relation
 from discreet.registry import Consensus, MuRAGAda, make_algorithm
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.documents import Document
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.sealed_corpus import SealedCorpus
 from tests.accounts import account_over
 from tests.indexing import indexer
 

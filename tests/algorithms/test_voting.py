@@ -8,16 +8,16 @@ import pytest
 from discreet.algorithms.base import Algorithm, GeneratedAnswer, Query
 from discreet.algorithms.ensemble import calibrate_to_epsilon
 from discreet.errors import UnknownName, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, NotPrivateFilter, PrivacyFilter
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import DPSparseVoteRAG, DPVoteRAG, NonRAG, make_algorithm
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet_lab.baselines.vote_rag import VoteRAG
+from discreet.store.documents import Document
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.sealed_corpus import SealedCorpus
+from discreet_lab.baselines.without_noise import VoteRAG
 from tests.accounts import account_over
 from tests.indexing import indexer
 

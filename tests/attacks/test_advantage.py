@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from discreet_lab.attacks.advantage import Advantage, most_advantage
+from discreet_lab.attacks.rates import Advantage, most_advantage
 
 
 def test_separated_scores_refute_a_small_claim() -> None:

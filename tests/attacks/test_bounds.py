@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import scipy
 
-from discreet_lab.attacks.bounds import epsilon_at_least, epsilon_by_threshold
-from discreet_lab.attacks.rates import highest_rate
+from discreet_lab.attacks.rates import epsilon_at_least, epsilon_by_threshold, highest_rate
 
 DOUBT = 0.05
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData
-from discreet.retrieval.documents import Document
-from discreet_lab.attacks.canaries import Canary, came_out, make_canaries, read_canaries
+from discreet.store.documents import Document
+from discreet_lab.attacks.simulation import Canary, came_out, make_canaries, read_canaries
 
 
 def canary(secret: str, *, planted: bool, phone: str = "+00 555 000000") -> Canary:

@@ -3,9 +3,9 @@
 import pytest
 
 from discreet.errors import UsageError
-from discreet.export.vectors import draw_matrix
+from discreet.export import draw_matrix
 from discreet.privacy.noise import InsecureSeededNoise, SystemNoise
-from discreet_lab.attacks.exports import SimulatedExport
+from discreet_lab.attacks.targets import SimulatedExport
 
 
 def test_noise_of_a_real_vault_is_refused() -> None:

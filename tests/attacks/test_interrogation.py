@@ -2,12 +2,11 @@
 
 import pytest
 
-from discreet.generation.completer_adapter import adapt_completer
-from discreet.generation.function_model import FunctionModel
-from discreet.retrieval.documents import Document
+from discreet.models.completer import FunctionModel, adapt_completer
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from discreet_lab.attacks.attack import Attack
-from discreet_lab.attacks.interrogation import RIGHT, read_by_rule
+from discreet_lab.attacks.membership import RIGHT, read_by_rule
 from discreet_lab.attacks.questions import WAYS
 from discreet_lab.attacks.report import headings, membership_rows
 from discreet_lab.attacks.suite import run_attack

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import MuRAGAda
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from discreet_lab.attacks import report
 from discreet_lab.attacks.attack import Attack
-from discreet_lab.attacks.canaries import Canary
+from discreet_lab.attacks.simulation import Canary
 from discreet_lab.attacks.suite import run_attack
 from discreet_lab.attacks.targets import AS_ASKED
 from discreet_lab.attacks.verdict import exceeded

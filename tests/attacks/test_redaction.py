@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from discreet.errors import MissingPart
-from discreet_lab.attacks.redaction import Redactor, available
+from discreet_lab.attacks.targets import Redactor, available
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

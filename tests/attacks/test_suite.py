@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from discreet.baselines.rag import RAG
+from discreet.baselines import RAG
 from discreet.errors import BadData, UnknownName, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.registry import ALGORITHMS
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from discreet_lab.attacks import report, suite
 from discreet_lab.attacks.attack import Attack
-from discreet_lab.attacks.canaries import Canary
 from discreet_lab.attacks.membership import Suspect
-from discreet_lab.attacks.simulation import copied, documents_of, private_folder
+from discreet_lab.attacks.simulation import Canary, copied, documents_of, private_folder
 from discreet_lab.attacks.suite import run_attack
 from discreet_lab.attacks.targets import ANSWERING, ROWS, Target, finder, read_all
 from discreet_lab.attacks.verdict import exceeded, most_shown

@@ -3,12 +3,11 @@
 import pytest
 
 from discreet.errors import BadData
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
-from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.attack import Attack, choose_people
 from discreet_lab.attacks.membership import Suspect
 from discreet_lab.attacks.simulation import documents_of
-from discreet_lab.attacks.trial import choose_people
 
 LONG = "one two three four five six seven eight nine"
 

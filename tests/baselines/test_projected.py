@@ -11,14 +11,13 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
 from discreet.errors import UnknownName, UsageError
-from discreet.generation.model import Logits, Prompt, States
-from discreet.generation.toy import ToyDecoding, ToyModel
-from discreet.retrieval.documents import Document
+from discreet.models.protocol import Logits, Prompt, States
+from discreet.models.toy import ToyDecoding, ToyModel
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from discreet_lab.baselines.datastore import kept
 from discreet_lab.baselines.knn_lm import KnnLM
-from discreet_lab.baselines.projected import PROTECTIONS
-from discreet_lab.baselines.projection_rag import ProjectionRAG
+from discreet_lab.baselines.projection_rag import PROTECTIONS, ProjectionRAG
 from discreet_lab.projection import Untouched
 
 SIZE = 16

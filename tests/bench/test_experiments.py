@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.vault import Vault
-from discreet_lab.bench.demo_data import hospital, hospital_questions
+from discreet_lab.bench.open_data import hospital, hospital_questions
 from discreet_lab.bench.runner import WITHOUT_VAULT, BenchOptions, run_table
 from discreet_lab.bench.table import BenchTable
 from discreet_lab.bench.tables import TABLES
@@ -35,7 +35,7 @@ def test_table_runs_and_pays_nothing(
 ) -> None:
     words = "salt steam amber wraps copper lung glass knee the treatment is".split()
     model = ToyModel(words, default="nothing known", size=64)
-    monkeypatch.setattr("discreet.generation.loading.load_model", lambda *_given, **_named: model)
+    monkeypatch.setattr("discreet.models.loading.load_model", lambda *_given, **_named: model)
     vault, questions = ward
     before = Vault.open(vault).budget().describe()
     steps = []

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from discreet.errors import UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Together
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.runner import METHODS
-from discreet_lab.bench.demo_data import QUICK_EQUAL
+from discreet_lab.bench.open_data import QUICK_EQUAL
 from discreet_lab.bench.papers.dp_vote_rag_tables import REPORTED, TOKENS, TOTALS, VOTERS
 from discreet_lab.bench.presets import PAPER, PrintedSynRAG, as_printed, list_keywords, printed_tokens, with_preset
 from discreet_lab.bench.runner import BenchOptions, run_table

@@ -32,7 +32,7 @@ def chromium() -> Iterator[Browser]:
 def server(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A front, a keeper and a desk."""
     with serving(tmp_path_factory.mktemp("server"), desk_port=free_port()) as found:
-        command = [sys.executable, "-m", "discreet.server.launch", "desk"]
+        command = [sys.executable, "-m", "discreet_server.launch", "desk"]
         desk = subprocess.Popen(command, env=environment(found.config), cwd=ROOT)
         try:
             wait_until(lambda: _answers(f"http://127.0.0.1:{found.config.desk_port}/login"))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.state_folder import make_link
 from discreet.vault import Vault
+from discreet_server.state_folder import make_link
 from tests.browser.driving import ENTER, Browser
 from tests.server.front.serving import Server
 from tests.server.keepers import UNITS

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import UsageError
-from discreet.generation.toy import ToyModel
-from discreet.retrieval.documents import Document
+from discreet.models.toy import ToyModel
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.cli.running import json_of, on_a_terminal, run
-from tests.reading import samples
+from tests.files import samples
 
 
 @pytest.fixture

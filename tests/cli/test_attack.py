@@ -7,7 +7,7 @@ import pytest
 
 from discreet.demo.corpus import documents
 from discreet.vault import Vault
-from discreet_lab.attacks.redaction import available
+from discreet_lab.attacks.targets import available
 from tests.cli.running import run
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.generation.toy import ToyModel
-from discreet.retrieval.documents import Document
+from discreet.models.toy import ToyModel
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.cli.running import run
 

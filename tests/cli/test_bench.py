@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from discreet.vault import Vault
-from discreet_lab.bench.demo_data import hospital, hospital_questions
+from discreet_lab.bench.open_data import hospital, hospital_questions
 from discreet_lab.bench.tables import TABLES
 from tests.cli.running import json_of, run
 from tests.docs.pages import ROOT

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.base import GeneratedAnswer, Query
+from discreet.cli.ask import Chooser
 from discreet.cli.chat import Conversation
-from discreet.cli.kinds import Chooser
 from discreet.errors import BudgetExhausted, Interrupted
-from discreet.generation.model import VotingModel
-from discreet.generation.toy import ToyModel
+from discreet.models.protocol import VotingModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.account import Account
 from discreet.query.answer_cache import Released
 from discreet.registry import Consensus, MuRAGAda
-from discreet.retrieval.documents import Document
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.documents import Document
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 from tests.cli.running import run
 

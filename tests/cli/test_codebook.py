@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.retrieval.codebook import Codebook, packaged_books
+from discreet.store.codebook import Codebook, packaged_books
 from discreet.synthesis.embedder_coder import EmbedderCoder
 from discreet.vault import Vault
 from discreet.vault import reading as vault_reading

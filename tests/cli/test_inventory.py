@@ -9,8 +9,8 @@ import pytest
 
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
-from discreet.retrieval.documents import Document
-from discreet.retrieval.sealed_corpus import unit_key
+from discreet.store.documents import Document
+from discreet.store.sealed_corpus import unit_key
 from discreet.vault import Vault
 from tests.cli.running import json_of, run
 from tests.conftest import Record
@@ -89,7 +89,7 @@ def test_empty_vault_is_listed_without_an_embedder(vault: Vault, monkeypatch: py
     def refuse(_: str) -> None:
         raise AssertionError("an embedder was loaded")
 
-    monkeypatch.setattr("discreet.retrieval.embedding.open_embedder", refuse)
+    monkeypatch.setattr("discreet.store.embedding.open_embedder", refuse)
     for what in ("units", "documents", "batches"):
         unfinished: dict[str, list[str]] = {"unfinished": []} if what == "batches" else {}
         assert json_of("list", vault.path, what) == {what: [], "more": False, **unfinished}

@@ -13,11 +13,11 @@ from discreet.config import find_state
 from discreet.log.replay import Counter, Reached
 from discreet.planning.prices import times
 from discreet.registry import Count
-from discreet.server.accounts import CAP_IS_POLICY, Accounts
-from discreet.server.accounts.keys import parse_expiry
-from discreet.server.audit_log import AuditLog
-from discreet.server.config import ACCOUNTS, AUDIT_LOG
 from discreet.vault import Vault
+from discreet_server.accounts import CAP_IS_POLICY, Accounts
+from discreet_server.accounts.keys import parse_expiry
+from discreet_server.audit_log import AuditLog
+from discreet_server.config import ACCOUNTS, AUDIT_LOG
 from tests.cli.running import json_of, run, said
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet.query.answer_cache import Released
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.cli.running import run
 

@@ -8,9 +8,8 @@ import pytest
 
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
-from discreet.retrieval.documents import Document
-from discreet.synthesis.read_statements import Done
-from discreet.synthesis.readings import DONE
+from discreet.store.documents import Document
+from discreet.synthesis.readings import DONE, Done
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.vault import Vault
 from tests.cli.running import run

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from discreet.cli.plugin_file import register_files
+from discreet.cli.parameters import register_files
 from discreet.errors import UnknownName
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.registry import ALGORITHMS
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from discreet_lab.attacks.targets import check_names
-from discreet_lab.audit import plugin_cases as audited
+from discreet_lab.audit import algorithms as audited
 from discreet_lab.audit.algorithms import PAIRS, VOCABULARY, WORDS
 from tests.cli.running import run, said
 

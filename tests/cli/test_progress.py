@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli import progress
-from discreet.cli.progress import doing
-from discreet.retrieval.documents import Document
+from discreet.cli import output
+from discreet.cli.output import doing
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.cli.running import on_a_terminal
 
@@ -31,8 +31,8 @@ print("done")
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the first line come at once, and the next ones soon."""
-    monkeypatch.setattr(progress, "FIRST_LINE", 0.01)
-    monkeypatch.setattr(progress, "NEXT_LINES", 0.01)
+    monkeypatch.setattr(output, "FIRST_LINE", 0.01)
+    monkeypatch.setattr(output, "NEXT_LINES", 0.01)
 
 
 def shown(capsys: pytest.CaptureFixture[str], wanted: str) -> None:

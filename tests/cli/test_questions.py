@@ -11,7 +11,7 @@ from discreet.cli.answers import answered
 from discreet.cli.output import explained
 from discreet.errors import Interrupted
 from discreet.query.answer_cache import Released
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.cli.running import run
 

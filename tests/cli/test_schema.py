@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from discreet.cli import progress
+from discreet.cli import output
 from discreet.cli.man import write_pages
 from discreet.cli.output import err
 from discreet.cli.schema import find_schemas, list_schemas, make_schema
@@ -71,7 +71,7 @@ def test_unknown_schema_is_explained() -> None:
 
 @pytest.mark.parametrize("where", ["before", "after"])
 def test_quiet_shows_no_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    monkeypatch.setattr(progress, "FIRST_LINE", 0.0)
+    monkeypatch.setattr(output, "FIRST_LINE", 0.0)
     monkeypatch.setattr(err, "shows_progress", True)
     notes = tmp_path / "notes.jsonl"
     notes.write_text("\n".join(json.dumps(ROW | {"id": f"d{n}", "unit": f"p{n}"}) for n in range(2000)))

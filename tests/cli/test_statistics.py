@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.registry import Count
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.cli.running import json_of, run
 

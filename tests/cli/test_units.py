@@ -124,7 +124,7 @@ def test_counting_what_is_left_loads_no_embedder(tmp_path: Path, notes: Path, mo
     def refuse(_: str) -> None:
         raise AssertionError("an embedder was loaded")
 
-    monkeypatch.setattr("discreet.retrieval.embedding.open_embedder", refuse)
+    monkeypatch.setattr("discreet.store.embedding.open_embedder", refuse)
     for path, units in ((vault, 240), (empty, 0)):
         assert sum(level.units for level in Vault.open(path).budget().levels) == units
         assert run("budget", path).exit_code == 0

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from discreet.server import launch
-from discreet.server.config import read_serve_config
-from discreet.server.launch import MODULES
+from discreet_server import launch
+from discreet_server.config import read_serve_config
+from discreet_server.launch import MODULES
 from tests.docs.pages import ROOT, Page
 from tests.docs.test_docs import parse
 
@@ -48,7 +48,7 @@ def test_each_process_of_the_server_has_a_unit() -> None:
     assert UNITS.keys() == MODULES.keys()
     for name in UNITS:
         words = shlex.split(read_unit(name)["ExecStart"][0])
-        assert words[1:] == ["-m", "discreet.server.launch", name, "--config", "/etc/discreet/serve.toml"]
+        assert words[1:] == ["-m", "discreet_server.launch", name, "--config", "/etc/discreet/serve.toml"]
 
 
 def test_units_keep_the_front_from_vaults_and_the_keeper_from_networks() -> None:
@@ -147,7 +147,7 @@ def test_images_run_as_two_users_and_name_what_is_there() -> None:
         ["7301"],
     ]
     for name, stage in last.items():
-        assert f'"discreet.server.launch", "{name}", "--config", "/etc/discreet/serve.toml"]' in stage
+        assert f'"discreet_server.launch", "{name}", "--config", "/etc/discreet/serve.toml"]' in stage
     for source in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE):
         assert all((ROOT / one).exists() for one in source.split())
     makefile = (ROOT / "Makefile").read_text()

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.app import app
 from discreet.cli.output import WRONG_USE
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.vault import Vault
 from tests.docs.pages import PAGES, ROOT, Page
 
@@ -161,7 +161,7 @@ def test_figures_of_the_readme_are_in_their_files() -> None:
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every vault reads with the toy model, in place of the packaged one, which takes minutes."""
     model = ToyModel(default="nothing known")
-    monkeypatch.setattr("discreet.generation.loading.load_model", lambda *_given, **_named: model)
+    monkeypatch.setattr("discreet.models.loading.load_model", lambda *_given, **_named: model)
 
 
 @pytest.fixture

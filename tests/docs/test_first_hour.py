@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.app import app
-from discreet.generation.torch_backend.transformers_model import TransformersModel
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
+from discreet.models.transformers_model import TransformersModel
 from tests.docs.pages import ROOT, Page
 from tests.docs.test_docs import without_numbers
 
@@ -30,7 +30,7 @@ def run_page(*embedder: str) -> dict[str, list[str]]:
 def test_first_hour_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     model = ToyModel(default="nothing known")
-    monkeypatch.setattr("discreet.generation.loading.load_model", lambda *_given, **_named: model)
+    monkeypatch.setattr("discreet.models.loading.load_model", lambda *_given, **_named: model)
     answered = run_page("--embedder", "hashing")
     assert set(answered) == set(PAGE.answers())
     for question, answer in PAGE.answers().items():
@@ -42,7 +42,7 @@ def test_answers_of_the_first_hour_are_those_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smollm: TransformersModel
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("discreet.generation.loading.load_model", lambda *_given, **_named: smollm)
+    monkeypatch.setattr("discreet.models.loading.load_model", lambda *_given, **_named: smollm)
     answered = run_page()
     for question, answer in PAGE.answers().items():
         assert without_numbers(answer) in without_numbers(answered[question][0])

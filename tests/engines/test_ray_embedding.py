@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from discreet.cli.app import app
 from discreet.engines.ray import RayEmbedder, connect_ray, leave_ray
 from discreet.errors import DiscreetError
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors, open_embedder
-from discreet.retrieval.indexer import Fate, Indexer
+from discreet.store.documents import Document
+from discreet.store.embedding import HashingEmbedder, Told, Vectors, open_embedder
+from discreet.store.indexer import Fate, Indexer
 from discreet.system.progress import Advance, shown_by
 from discreet.vault import Vault
 from tests.ray_cluster import Cluster, cluster

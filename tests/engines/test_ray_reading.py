@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.copies import copy_of
 from tests.ray_cluster import Cluster, cluster

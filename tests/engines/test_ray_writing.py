@@ -17,18 +17,18 @@ import pytest
 
 from discreet.engines.ray import RayModel, _compared_model, run_concurrently
 from discreet.errors import DiscreetError
-from discreet.generation.capabilities import probe
-from discreet.generation.loading import load_model
-from discreet.generation.prompts import rewrite_layout
-from discreet.generation.torch_backend.length_buckets import in_order
+from discreet.models.capabilities import probe
+from discreet.models.length_buckets import in_order
+from discreet.models.loading import load_model
+from discreet.models.prompts import rewrite_layout
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.dp_synth import DPSynth
-from discreet.synthesis.fact_extraction import stated
+from discreet.synthesis.extraction import stated
 from discreet.vault import Vault
 from tests.copies import copy_of
 
@@ -118,7 +118,7 @@ def test_a_run_that_was_killed_goes_on_and_draws_nothing_twice(cluster: RayModel
     script = f"""
 from dataclasses import replace
 from discreet.synthesis.dp_synth import DPSynth
-from discreet.generation.loading import load_model
+from discreet.models.loading import load_model
 from discreet.engines.ray import RayModel
 from discreet.vault import Vault
 

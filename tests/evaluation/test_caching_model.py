@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import UsageError
-from discreet.generation.loading import load_model
-from discreet.generation.model import Prompt, VotingModel
-from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.models.loading import load_model
+from discreet.models.protocol import Prompt, VotingModel
+from discreet.models.toy import ToyDecoding, ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import Consensus, DPSparseVoteRAG
 from discreet.vault import Vault
-from discreet_lab.baselines.ksa import KSA
-from discreet_lab.baselines.vote_rag import VoteRAG
+from discreet_lab.baselines.without_noise import KSA, VoteRAG
 from discreet_lab.evaluation.caching_model import CachingModel
 
 

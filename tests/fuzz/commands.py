@@ -17,8 +17,8 @@ from typer.core import TyperArgument
 from discreet.cli import main
 from discreet.cli.app import app
 from discreet.errors import UnknownName
-from discreet.generation import loading
-from discreet.generation.toy import ToyModel
+from discreet.models import loading
+from discreet.models.toy import ToyModel
 from tests.fuzz.files import CANARIES, CORPUS, PROMPTS, QUESTIONS, SUSPECTS
 from tests.fuzz.mutations import TEXTS, Choices, of_bytes
 from tests.fuzz.targets import Crash, Target

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.export.vectors import ExportedVectors
+from discreet.export import ExportedVectors
+from discreet.files.intake import Intake
+from discreet.files.records import ReadingOptions
+from discreet.files.units import Pattern, UnitRules
 from discreet.query.known_answers import read_questions
 from discreet.query.public_context import PublicContext
-from discreet.reading.intake import Intake
-from discreet.reading.records import ReadingOptions
-from discreet.reading.units import Pattern, UnitRules
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.public import PublicTexts
-from discreet_lab.attacks.canaries import came_out, read_canaries
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.public import PublicTexts
 from discreet_lab.attacks.extraction import extracted, read_prompts
 from discreet_lab.attacks.membership import likeness, read_suspects
+from discreet_lab.attacks.simulation import came_out, read_canaries
 from tests.fuzz.mutations import Mutation, of_csv, of_lines, of_vectors, records
 from tests.fuzz.targets import Target
 

@@ -7,9 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from discreet.log.replay import Counter
-from discreet.operations.backup import back_up
+from discreet.operations.backup import back_up, restore
 from discreet.operations.doctor import examine
-from discreet.operations.restore import restore
 from discreet.vault import Vault
 from tests.fuzz.mutations import Mutation, of_bytes, of_json, of_packed
 from tests.fuzz.targets import Target

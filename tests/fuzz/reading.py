@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from discreet.reading.files import read_records
-from discreet.reading.records import BadRecord
-from discreet.reading.sandbox import Sandbox
-from discreet.retrieval.documents import chunk
-from discreet.retrieval.embedding import HashingEmbedder
+from discreet.files.loaders import read_records
+from discreet.files.records import BadRecord
+from discreet.files.sandbox import Sandbox
+from discreet.store.documents import chunk
+from discreet.store.embedding import HashingEmbedder
+from tests.files import samples
 from tests.fuzz.mutations import (
     Mutation,
     of_bytes,
@@ -24,7 +25,6 @@ from tests.fuzz.mutations import (
     of_zip,
 )
 from tests.fuzz.targets import Crash, Target
-from tests.reading import samples
 
 EMBEDDER = HashingEmbedder()
 SANDBOX = Sandbox(seconds=8)

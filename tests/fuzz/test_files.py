@@ -8,16 +8,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadData, UsageError
-from discreet.export.vectors import ExportedVectors
+from discreet.export import ExportedVectors
+from discreet.files.records import BadRecord
 from discreet.query.known_answers import read_questions
-from discreet.reading.records import BadRecord
-from discreet_lab.attacks.canaries import read_canaries
 from discreet_lab.attacks.extraction import read_prompts
 from discreet_lab.attacks.membership import read_suspects
+from discreet_lab.attacks.simulation import read_canaries
+from tests.files.documents import read_documents
 from tests.fuzz.files import FILES
 from tests.fuzz.reading import READING
 from tests.fuzz.targets import Target, outcome
-from tests.reading.documents import read_documents
 
 MANY = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

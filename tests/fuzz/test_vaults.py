@@ -12,8 +12,8 @@ from discreet.config import FORMAT, read_config
 from discreet.errors import BadData, LedgerError, StoreError, UsageError
 from discreet.ledger.ledger import SqliteLedger
 from discreet.query.answer_cache import AnswerCache
-from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
-from discreet.synthesis.extraction_cache import ExtractionCache
+from discreet.synthesis.extraction import ExtractionCache
+from discreet.synthesis.runner import VERSION, RunCheckpoint
 from discreet.vault import Vault
 from tests.fuzz.files import EMBEDDER, NOTES
 from tests.fuzz.mutations import HALF, of_lines, records

@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.config import FORMAT, VaultConfig
 from discreet.query.answer_cache import LINE, AnswerCache
-from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
+from discreet.synthesis.runner import VERSION, RunCheckpoint
 from discreet.vault import Vault
 from tests.fuzz.files import EMBEDDER, NOTES
 from tests.fuzz.mutations import of_bytes, of_json, of_lines, records

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.app import app
 from discreet.demo.corpus import documents
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.noise import InsecureSeededNoise
 
 FILE = Path(__file__).with_name("transcript.txt")
@@ -75,7 +75,7 @@ def seeded(folder: Path) -> Iterator[None]:
     before = Path.cwd()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "100")
-        patch.setattr("discreet.generation.loading.load_model", lambda *_given, **_named: ToyModel(default="cold tea"))
+        patch.setattr("discreet.models.loading.load_model", lambda *_given, **_named: ToyModel(default="cold tea"))
         for module in ("filter", "account"):
             patch.setattr(f"discreet.privacy.{module}.SystemNoise", lambda: SeededNoise(1))
         os.chdir(folder)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.retrieval.codebook import find_book, packaged_books
+from discreet.store.codebook import find_book, packaged_books
 from discreet_lab.experiments import coded_texts
 from discreet_lab.experiments.coded_texts import TEXTS, make_test_set, read_test_set, write_test_sets
 

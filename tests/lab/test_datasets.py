@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
-from discreet.system.jsonl import read_lines
+from discreet.system.files import read_lines
 from discreet.vault import Vault
 from discreet_lab.attacks.membership import read_suspects
 from discreet_lab.bench.open_data import kind_of, read_stream

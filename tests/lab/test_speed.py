@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from discreet.generation.loading import load_model
+from discreet.models.loading import load_model
 from discreet.numerics import TESTED
 from discreet_lab.experiments.__main__ import main
 from tests.small_model import save_small_model

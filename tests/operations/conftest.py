@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.registry import Consensus, MuRAG
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 Make = Callable[[str], Vault]

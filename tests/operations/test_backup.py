@@ -18,15 +18,14 @@ import pytest
 from discreet.errors import BadData, LedgerError, StoreError, UsageError
 from discreet.log.replay import COUNTER, Counter
 from discreet.operations import copying
-from discreet.operations.backup import back_up
+from discreet.operations.backup import back_up, restore
+from discreet.operations.checks import problems
 from discreet.operations.doctor import examine
-from discreet.operations.findings import problems
-from discreet.operations.restore import restore
-from discreet.retrieval.documents import Document
-from discreet.server.accounts import Accounts, Limits
-from discreet.server.audit_log import AuditLog
-from discreet.server.config import ACCOUNTS, AUDIT_LOG
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.accounts import Accounts, Limits
+from discreet_server.audit_log import AuditLog
+from discreet_server.config import ACCOUNTS, AUDIT_LOG
 from tests.guarantee.ledger.conftest import drop_triggers
 from tests.operations.conftest import CHEAP, Make, with_toy
 

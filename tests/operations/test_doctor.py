@@ -19,11 +19,9 @@ import pytest
 
 from discreet.config import read_config, write_config
 from discreet.errors import NoSuchVault
-from discreet.operations.check_folder import check_disk, check_network
 from discreet.operations.check_ledger import utc_now
+from discreet.operations.checks import Finding, check_disk, check_network, embedder, language_model, problems
 from discreet.operations.doctor import examine, examine_model
-from discreet.operations.findings import Finding, problems
-from discreet.operations.models import embedder, language_model
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import drop_triggers
 from tests.later import Later
@@ -272,7 +270,7 @@ def test_models_are_found_without_loading(tmp_path: Path) -> None:
 
 def test_models_that_are_not_installed_are_problems(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     write_config(vault.path, replace(read_config(vault.path), embedder="minilm+words"))
-    monkeypatch.setattr("discreet.operations.models._without", lambda *modules: list(modules))
+    monkeypatch.setattr("discreet.operations.checks._without", lambda *modules: list(modules))
     assert [one.level for check in ("model", "embedder") for one in found(vault, check)] == ["problem"] * 2
 
 

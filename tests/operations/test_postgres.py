@@ -9,13 +9,12 @@ import pytest
 from discreet.config import read_config, write_config
 from discreet.errors import LedgerError, UsageError
 from discreet.ledger.ledger import SqliteLedger
-from discreet.operations.backup import back_up
+from discreet.operations.backup import back_up, restore
+from discreet.operations.checks import problems
 from discreet.operations.close_log import close_log, look
 from discreet.operations.doctor import examine
-from discreet.operations.findings import problems
-from discreet.operations.releases import corpora
-from discreet.operations.restore import restore
-from discreet.retrieval.documents import Document
+from discreet.operations.report import corpora
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import change, running, sql
 from tests.operations.conftest import CHEAP, let_go, with_toy

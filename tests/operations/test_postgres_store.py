@@ -7,13 +7,12 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from discreet.errors import DiscreetError, StoreError, UsageError
+from discreet.operations.checks import problems
 from discreet.operations.doctor import examine
 from discreet.operations.erasure import erasure_report
-from discreet.operations.findings import problems
 from discreet.operations.page import as_page
-from discreet.operations.releases import erasures
-from discreet.operations.report import gather
-from discreet.retrieval.documents import Document
+from discreet.operations.report import erasures, gather
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import Server, sql
 from tests.operations.conftest import CHEAP, with_toy

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from discreet.export.vectors import Export
+from discreet.export import Export
 from discreet.operations.page import Kind, as_page
-from discreet.operations.releases import corpora, erasures
-from discreet.operations.report import Report, gather
+from discreet.operations.report import Report, corpora, erasures, gather
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.registry import RAG
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.system.words import how_spent_is_read
 from discreet.vault import Vault
 from tests.operations.conftest import CHEAP, Make, with_toy

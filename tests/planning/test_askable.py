@@ -8,7 +8,7 @@ from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.ensemble import VoterConfig
 from discreet.algorithms.murag import MuRAGAda
 from discreet.errors import BadData, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.planning.prices import (
     check_askable,
     fewest_units,
@@ -17,7 +17,7 @@ from discreet.planning.prices import (
     usual_algorithm,
     vault_budget,
 )
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 
@@ -39,7 +39,7 @@ def test_add_that_was_refused_is_none(vault: Vault, tmp_path: Path) -> None:
 
 
 def test_what_is_free_is_answered_all_the_same(vault: Vault) -> None:
-    from discreet.baselines.non_rag import NonRAG
+    from discreet.baselines import NonRAG
 
     vault = Vault.open(vault.path, model=ToyModel())
     check_askable(vault.path, vault.settings, NonRAG(), vault.ledger.budget)

@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.errors import UsageError
-from discreet.planning.grants import check_grant, smallest_grant
+from discreet.planning.checks import check_grant, smallest_grant
 from discreet.planning.prices import FAILURE_SHARE, usual_algorithm
 from discreet.vault import Vault
 

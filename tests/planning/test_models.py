@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import INSTALL_MODELS, MissingPart, UnknownName, UsageError
-from discreet.planning.models import check_parts
+from discreet.planning.checks import check_parts
 
 
 def test_folder_needs_a_description(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_what_is_no_name_is_explained(name: str) -> None:
 
 
 def test_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.planning.models.find_spec", lambda name: None)
+    monkeypatch.setattr("discreet.planning.checks.find_spec", lambda name: None)
     with pytest.raises(MissingPart):
         check_parts("smollm2-135m", "hashing")
 
@@ -43,7 +43,7 @@ def test_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 def test_missing_models_are_named_with_their_command(
     package: str, embedder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.planning.models.find_spec", lambda name: None if name == package else object())
+    monkeypatch.setattr("discreet.planning.checks.find_spec", lambda name: None if name == package else object())
     with pytest.raises(MissingPart, match=f": {INSTALL_MODELS}$"):
         check_parts("smollm2-135m", embedder)
 

@@ -8,8 +8,7 @@ import pytest
 from discreet.algorithms.base import ANY_VOCABULARY
 from discreet.algorithms.murag import MuRAGAda
 from discreet.errors import MissingPart, UsageError
-from discreet.planning.plan import make_plan, posterior
-from discreet.planning.plot import draw_plan
+from discreet.planning.plan import draw_plan, make_plan, posterior
 from discreet.planning.prices import LIKELY, SURELY, times, vault_budget
 from discreet.privacy.accounting import FilterState
 from discreet.privacy.mechanisms.order_selection import OrderSelection
@@ -89,7 +88,7 @@ def test_numbers_out_of_range(wrong: dict[str, float]) -> None:
 @pytest.mark.long
 def test_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr("discreet.planning.plot._POINTS", 5)  # each takes a third of a second
+    monkeypatch.setattr("discreet.planning.plan._POINTS", 5)  # each takes a third of a second
     plan = make_plan(300, 8, 1e-6)
     draw_plan(plan, tmp_path / "a.svg")
     draw_plan(plan, tmp_path / "b.svg")
@@ -97,6 +96,6 @@ def test_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "300 people" in (tmp_path / "a.svg").read_text()
     with pytest.raises(UsageError):
         draw_plan(plan, tmp_path / "a.doc")
-    monkeypatch.setattr("discreet.planning.plot.find_spec", lambda _: None)
+    monkeypatch.setattr("discreet.planning.plan.find_spec", lambda _: None)
     with pytest.raises(MissingPart, match="eval"):
         draw_plan(plan, tmp_path / "c.svg")

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet.algorithms.statistics.values import ListValues
 from discreet.cli.app import app
-from discreet.planning.plan import make_plan
-from discreet.planning.prices import vault_budget
-from discreet.planning.statistics import (
+from discreet.planning.plan import (
     count_within,
+    make_plan,
 )
-from discreet.retrieval.documents import Document
+from discreet.planning.prices import vault_budget
+from discreet.statistics.values import ListValues
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.base import Figure
-from discreet.algorithms.statistics.cells import MAY_LACK, Counted
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.query import answer_cache
 from discreet.query.answer_cache import AnswerCache, Released, as_record
 from discreet.query.recall import find_released, fingerprint
 from discreet.registry import Consensus, DPSparseVoteRAG, ListValues, MuRAG, NonRAG
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import HashingEmbedder
+from discreet.statistics.cells import MAY_LACK, Counted
+from discreet.store.documents import Document
+from discreet.store.embedding import HashingEmbedder
 from discreet.system.words import essence
 from discreet.vault import Vault
 

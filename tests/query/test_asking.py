@@ -10,13 +10,13 @@ import pytest
 
 from discreet.algorithms.base import Algorithm, GeneratedAnswer, Query
 from discreet.errors import Interrupted, UsageError
-from discreet.generation.model import VotingModel
-from discreet.generation.toy import ToyModel
+from discreet.models.protocol import VotingModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.account import Account, UnitAccount
 from discreet.query.threshold_tuning import Tuning
 from discreet.registry import RAG, Adaptive, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG
-from discreet.retrieval.documents import Document
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.documents import Document
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 
 FEW = Consensus(voters=25, max_tokens=4)

@@ -2,8 +2,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from discreet.generation.model import Prompt
-from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.models.protocol import Prompt
+from discreet.models.toy import ToyDecoding, ToyModel
 from discreet.query.condensing import MOST_PROMPT, condense, keeps, parse_question
 
 LAST = ("user", "say: And say what? .")

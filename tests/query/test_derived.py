@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.statistics.statistic import CellStatistic, Statistic
 from discreet.query.answer_cache import Released
 from discreet.query.recall import Releases, derive
 from discreet.registry import Compare, Count, Difference, Share, Trend
-from discreet.retrieval.documents import Document
+from discreet.statistics.statistic import CellStatistic, Statistic
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 HAND, THUMBS = "Winter Hand", "numb thumbs"

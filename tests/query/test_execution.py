@@ -9,15 +9,15 @@ import pytest
 from discreet import Account, Algorithm, Budget, GeneratedAnswer, Payment, Plan, Query
 from discreet.algorithms.base import AlgorithmSpec, Input
 from discreet.errors import BudgetExhausted, PlanExceeded
-from discreet.generation.model import VotingModel
+from discreet.models.protocol import VotingModel
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Cost, Pure
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.query.answer_cache import AnswerCache
-from discreet.retrieval.documents import Document
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.documents import Document
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 
 

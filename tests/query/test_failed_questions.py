@@ -7,10 +7,10 @@ import pytest
 
 from discreet.algorithms.base import Algorithm
 from discreet.errors import EngineFailed, PrivateValueError
-from discreet.generation.model import Prompt
-from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.models.protocol import Prompt
+from discreet.models.toy import ToyDecoding, ToyModel
 from discreet.registry import DPKSA, Adaptive, Consensus, DPSparseVoteRAG
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 

@@ -9,12 +9,12 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from discreet.algorithms.base import SCHEMA, Answer
-from discreet.algorithms.statistics.cells import Counted
-from discreet.algorithms.statistics.counts import say_difference
 from discreet.cli.schema import make_schema
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.registry import RAG, Consensus, Count, DPSparseVoteRAG, MuRAG, MuRAGAda, NonRAG
-from discreet.retrieval.documents import Document
+from discreet.statistics.cells import Counted
+from discreet.statistics.counts import say_difference
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 MADE = make_schema("answer")

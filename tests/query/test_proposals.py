@@ -10,15 +10,15 @@ from discreet.algorithms.retrieval import propose_answers
 from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
 from discreet.errors import UsageError
-from discreet.generation.torch_backend.transformers_model import TransformersModel
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
+from discreet.models.transformers_model import TransformersModel
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import Released
 from discreet.query.recall import fingerprint
 from discreet.registry import Consensus, MuRAG, MuRAGAda
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.public import PublicTexts
+from discreet.store.documents import Document
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.public import PublicTexts
 from discreet.vault import Vault
 
 QUESTION = "Which remedy is for fever?"

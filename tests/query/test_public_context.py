@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadData, StoreError, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.query.public_context import MOST_BYTES, MOST_TEXTS, PublicContext
 from discreet.registry import Consensus, DPSparseVoteRAG, MuRAG, NonRAG
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors
+from discreet.store.documents import Document
+from discreet.store.embedding import HashingEmbedder, Told, Vectors
 from discreet.vault import Vault
 
 TEXTS = ("A cough is treated with sand.", "Fever is treated with ice.", "The harbour is closed.")

@@ -8,16 +8,16 @@ import pytest
 
 from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Guarantee, Plan, Query
 from discreet.errors import DiscreetError, UsageError
-from discreet.generation.model import VotingModel
-from discreet.generation.toy import ToyModel
+from discreet.models.protocol import VotingModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending, budget_for
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.registry import MuRAGAda
-from discreet.retrieval.documents import Document
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.documents import Document
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 
 

@@ -10,17 +10,17 @@ from typing import Any
 import httpx2
 
 from discreet.adapters import open_source
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget
-from discreet.server.accounts import Accounts, Limits
-from discreet.server.audit_log import AuditLog
-from discreet.server.config import ServeConfig, ServedVault
-from discreet.server.front.app import create_app
-from discreet.server.front.services import Services
-from discreet.server.keeper.answering import Answering
-from discreet.server.keeper.hardening import KeeperLog
-from discreet.server.wire import Ready, decode, encode
 from discreet.vault import Vault
+from discreet_server.accounts import Accounts, Limits
+from discreet_server.audit_log import AuditLog
+from discreet_server.config import ServeConfig, ServedVault
+from discreet_server.front.app import create_app
+from discreet_server.front.services import Services
+from discreet_server.keeper.answering import Answering
+from discreet_server.keeper.hardening import KeeperLog
+from discreet_server.wire import Ready, decode, encode
 
 Said = tuple[str, float, str]
 """What is understood, the price, and the code of a refusal with its words."""

@@ -17,19 +17,19 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.app import app
-from discreet.cli.kinds import Chooser
+from discreet.cli.ask import Chooser
 from discreet.errors import CannotAnswer, DiscreetError, UsageError
-from discreet.generation.remote.endpoint import PARSER_KEY
-from discreet.generation.toy import ToyModel
+from discreet.models.endpoint import PARSER_KEY
+from discreet.models.toy import ToyModel
 from discreet.questions import model_parser
 from discreet.questions.model_parser import FILE, VARIABLE
 from discreet.questions.request import parse_request
-from discreet.retrieval.codebook import Codebook
-from discreet.retrieval.documents import Document
-from discreet.server.config import ServeConfig, ServedVault
-from discreet.server.keeper.served import Served
-from discreet.server.wire import Question
+from discreet.store.codebook import Codebook
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.config import ServeConfig, ServedVault
+from discreet_server.keeper.served import Served
+from discreet_server.wire import Question
 from tests.cases import read_cases
 
 CASES = read_cases(__file__)

@@ -6,14 +6,14 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.adapters import open_source
-from discreet.algorithms.statistics.statistic import Statistic
 from discreet.cli.app import app
+from discreet.cli.ask import Chooser
 from discreet.cli.chat import Conversation
-from discreet.cli.kinds import Chooser
 from discreet.errors import CannotAnswer, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.registry import Compare, Count, Difference, ListValues, Trend
-from discreet.retrieval.documents import Document
+from discreet.statistics.statistic import Statistic
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.cases import read_cases
 

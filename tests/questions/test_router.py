@@ -9,23 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
-from discreet.algorithms.statistics.conditions import says
-from discreet.cli.kinds import Chooser
+from discreet.cli.ask import Chooser
 from discreet.errors import CannotAnswer, DiscreetError, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.questions.request import is_request, parse_request, request_of_statistic
 from discreet.registry import Count
-from discreet.retrieval.codebook import Codebook
-from discreet.retrieval.documents import Document
-from discreet.retrieval.unit_records import UnitRecord
-from discreet.server.config import ServeConfig, ServedVault
-from discreet.server.front.asking import LONGEST_ASKED, error_of
-from discreet.server.front.errors import ERRORS
-from discreet.server.keeper.answering import refusal
-from discreet.server.keeper.served import Served
-from discreet.server.wire import Question
+from discreet.statistics.conditions import says
+from discreet.store.codebook import Codebook
+from discreet.store.documents import Document
+from discreet.store.unit_records import UnitRecord
 from discreet.vault import Vault
-from discreet_lab.audit.statistics import WordCoder
+from discreet_lab.audit.algorithms import WordCoder
+from discreet_server.config import ServeConfig, ServedVault
+from discreet_server.front.asking import LONGEST_ASKED, error_of
+from discreet_server.front.errors import ERRORS
+from discreet_server.keeper.answering import refusal
+from discreet_server.keeper.served import Served
+from discreet_server.wire import Question
 from tests.cases import read_cases
 from tests.questions.server_faces import Said, ask_adapter, ask_server
 from tests.questions.test_refused import KEPT, REFUSED

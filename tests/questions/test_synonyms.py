@@ -9,7 +9,7 @@ from discreet.config import read_config
 from discreet.errors import CannotAnswer, UsageError
 from discreet.questions.request import parse_request
 from discreet.questions.vocabulary import parse_synonyms, widen
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from discreet.vault.vault import change_settings
 from tests.questions.routers import router_of

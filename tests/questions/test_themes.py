@@ -9,7 +9,7 @@ from discreet.errors import CannotAnswer, DiscreetError
 from discreet.questions.request import Request, parse_request, request_of_statistic, themes
 from discreet.questions.router import Router
 from discreet.registry import Consensus, Themes
-from discreet.retrieval.codebook import find_book
+from discreet.store.codebook import find_book
 from tests.cases import read_cases
 
 CASES = read_cases(__file__)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.questions.sentences import CHOICES, searched, with_choices
 from discreet.registry import Consensus, DPSparseVoteRAG, MuRAGAda
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 ASKED = "Is copper used to treat numb thumbs?"

@@ -14,11 +14,11 @@ from http.client import HTTPResponse, RemoteDisconnected
 from pathlib import Path
 from typing import Any
 
-from discreet.retrieval.documents import Document
-from discreet.server.caller import REPLIED, KeeperGone, call_once
-from discreet.server.config import VARIABLE, PresetConfig, ServeConfig, ServedVault
-from discreet.server.wire import ANALYSTS, Call, Question, Readied, Ready, decode, encode, path_of, reply_of
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.config import VARIABLE, PresetConfig, ServeConfig, ServedVault
+from discreet_server.sockets import REPLIED, KeeperGone, call_once
+from discreet_server.wire import ANALYSTS, Call, Question, Readied, Ready, decode, encode, path_of, reply_of
 from tests.server.toy_keeper import PAUSE
 
 UNITS = 60

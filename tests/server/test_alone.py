@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from discreet.server import launch
-from discreet.server.config import ServeConfig
-from discreet.server.keeper.hardening import KeeperLog
-from discreet.server.keeper.process import Listener, share_with_group
-from discreet.server.wire import ANALYSTS, Readied
+from discreet_server import launch
+from discreet_server.config import ServeConfig
+from discreet_server.keeper.hardening import KeeperLog
+from discreet_server.keeper.process import Listener, share_with_group
+from discreet_server.wire import ANALYSTS, Readied
 
 
 def test_process_gets_the_configuration_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,7 +23,7 @@ def test_process_gets_the_configuration_of_the_file(tmp_path: Path, monkeypatch:
         seen.extend((config.port, os.umask(0o007)))
         return 5
 
-    monkeypatch.setattr("discreet.server.keeper.process.main", main)
+    monkeypatch.setattr("discreet_server.keeper.process.main", main)
     before = os.umask(0o022)
     try:
         assert launch.run(["keeper", "--config", str(file)]) == 5

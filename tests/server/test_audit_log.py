@@ -17,7 +17,7 @@ from discreet.log import chain
 from discreet.log.chain import LOG, LogRow, hash_of
 from discreet.log.sqlite import SqliteFile
 from discreet.privacy.accounting import Budget
-from discreet.server.audit_log import AuditLog, AuditLogError
+from discreet_server.audit_log import AuditLog, AuditLogError
 
 FORK = multiprocessing.get_context("fork")
 
@@ -179,7 +179,7 @@ def test_file_of_another_log_does_not_continue_the_chain(tmp_path: Path, monkeyp
 def test_crash_between_closing_a_file_and_making_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = filled(AuditLog(tmp_path / "audit.sqlite", largest=56_000))
     with monkeypatch.context() as patched:
-        patched.setattr("discreet.server.audit_log.make_log", lambda *_: raise_error())
+        patched.setattr("discreet_server.audit_log.make_log", lambda *_: raise_error())
         with pytest.raises(ZeroDivisionError):
             filled(log, 100)
     assert len(log.files()) == 1

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import NoSuchVault
-from discreet.server import demo
-from discreet.server.accounts import Accounts
-from discreet.server.keeper.hardening import with_time
-from discreet.server.supervisor import READY
 from discreet.vault import Vault
+from discreet_server import demo
+from discreet_server.accounts import Accounts
+from discreet_server.keeper.hardening import with_time
+from discreet_server.supervisor import READY
 from tests.server.keepers import make_vault
 
 

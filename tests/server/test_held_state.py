@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import UsageError
-from discreet.server.config import ServeConfig
-from discreet.server.state_folder import KEEPER_LOCK, hold_state, lock_file, prepare_state
-from discreet.server.supervisor import Supervisor
+from discreet_server.config import ServeConfig
+from discreet_server.state_folder import KEEPER_LOCK, hold_state, lock_file, prepare_state
+from discreet_server.supervisor import Supervisor
 from tests.server.keepers import config_of
 
 

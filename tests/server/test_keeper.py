@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from discreet.errors import PriceChanged, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.questions.vocabulary import public_words
-from discreet.server.keeper.answering import Answering
-from discreet.server.keeper.hardening import KeeperLog
-from discreet.server.keeper.served import Served
-from discreet.server.wire import (
+from discreet.vault import Vault
+from discreet_server.keeper.answering import Answering
+from discreet_server.keeper.hardening import KeeperLog
+from discreet_server.keeper.served import Served
+from discreet_server.wire import (
     Answered,
     Catalog,
     Catalogued,
@@ -32,7 +33,6 @@ from discreet.server.wire import (
     Turn,
     UnitCharge,
 )
-from discreet.vault import Vault
 from tests.server.keepers import (
     TRIES,
     Keeper,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.wire import Answered, Refused, UnitCharge
 from discreet.vault import Vault
+from discreet_server.wire import Answered, Refused, UnitCharge
 from tests.guarantee.ledger.conftest import Server, server_of_our_own
 from tests.server.keepers import ask, config_of, exchange, keeping, make_vault
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from discreet.server.caller import KeeperGone, call_once
-from discreet.server.connections import PatientProtocol
-from discreet.server.keeper import process as listening
-from discreet.server.keeper.hardening import KeeperLog
-from discreet.server.keeper.process import Listener
-from discreet.server.wire import ANALYSTS, Catalogued, Readied, Ready, encode
+from discreet_server.keeper import process as listening
+from discreet_server.keeper.hardening import KeeperLog
+from discreet_server.keeper.process import Listener
+from discreet_server.sockets import KeeperGone, PatientProtocol, call_once
+from discreet_server.wire import ANALYSTS, Catalogued, Readied, Ready, encode
 from tests.server.keepers import Connection, read_message, request_of, write_message
 
 READY = Readied(True, True)

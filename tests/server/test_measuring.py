@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from discreet.generation.toy import ToyModel
-from discreet.retrieval.documents import Document
-from discreet.server.keeper import measuring
-from discreet.server.keeper.measuring import measure_longest, what_is_not_covered
+from discreet.models.toy import ToyModel
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.keeper import measuring
+from discreet_server.keeper.measuring import measure_longest, what_is_not_covered
 
 WARM = ["count", "list", "count"]
 MEASURED = [*WARM, "list"]

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from discreet.errors import NoSuchVault, UsageError
-from discreet.server.config import PresetConfig, ServeConfig, ServedVault, read_serve_config
-from discreet.server.keeper.presets import check_served
+from discreet_server.config import PresetConfig, ServeConfig, ServedVault, read_serve_config
+from discreet_server.keeper.served import check_served
 from tests.server.keepers import config_of, make_vault
 
 TOML = """

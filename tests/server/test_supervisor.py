@@ -17,11 +17,11 @@ from typer.testing import CliRunner
 
 from discreet.cli.app import app
 from discreet.errors import UsageError
-from discreet.server.config import ServeConfig
-from discreet.server.front.pacing import default_quantum
-from discreet.server.state_folder import can_read, check_ports, hand_over, listens, prepare_state
-from discreet.server.supervisor import Supervisor, is_ready, longest_answers
-from discreet.server.wire import Answered
+from discreet_server.config import ServeConfig
+from discreet_server.front.pacing import default_quantum
+from discreet_server.state_folder import can_read, check_ports, hand_over, listens, prepare_state
+from discreet_server.supervisor import Supervisor, is_ready, longest_answers
+from discreet_server.wire import Answered
 from tests.server.front.serving import free_port
 from tests.server.keepers import ROOT, ask, config_of, environment, exchange, make_vault
 
@@ -51,8 +51,8 @@ while True:
 SUPERVISED = """
 import sys
 from pathlib import Path
-from discreet.server.config import ServeConfig
-from discreet.server.supervisor import Supervisor
+from discreet_server.config import ServeConfig
+from discreet_server.supervisor import Supervisor
 config = ServeConfig.from_environment()
 commands = {
     "keeper": [sys.executable, "-m", "tests.server.toy_keeper"],
@@ -170,7 +170,7 @@ def test_port_that_is_taken_ends_the_server_at_once(tmp_path: Path, option: str)
         config = config_of(path, **{option[2:].replace("-", "_"): int(port)})
         name = "desk" if option == "--desk-port" else "front"
         alone = subprocess.run(
-            [sys.executable, "-m", "discreet.server.launch", name],
+            [sys.executable, "-m", "discreet_server.launch", name],
             env=environment(config),
             capture_output=True,
             text=True,
@@ -194,7 +194,7 @@ def test_one_port_for_front_and_desk_is_refused(tmp_path: Path) -> None:
 def test_launched_process_ends_with_its_supervisor(tmp_path: Path) -> None:
     script = (
         "import signal, subprocess, sys, time\n"
-        "child = 'import signal, sys; from discreet.server.keeper.hardening import end_with_parent; '\n"
+        "child = 'import signal, sys; from discreet_server.keeper.hardening import end_with_parent; '\n"
         "child += 'end_with_parent(signal.SIGTERM); print(1, flush=True); signal.pause()'\n"
         "subprocess.run([sys.executable, '-c', child], start_new_session=True)"
     )

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from discreet.cli.schema import make_schema
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import ATTO, CUT, Budget, Spending
 from discreet.privacy.costs import ORDERS, Pure
-from discreet.server.keeper.served import describe
-from discreet.server.wire import (
+from discreet.system.words import LONGEST_CONDENSED, LONGEST_TURN, MOST_TURNS
+from discreet.vault import Vault
+from discreet_server.keeper.served import describe
+from discreet_server.wire import (
     ANALYSTS,
     CODES,
     LANES,
@@ -39,8 +41,6 @@ from discreet.server.wire import (
     encode,
     reply_of,
 )
-from discreet.system.words import LONGEST_CONDENSED, LONGEST_TURN, MOST_TURNS
-from discreet.vault import Vault
 from tests.server.keepers import ask, make_vault
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

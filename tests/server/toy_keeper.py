@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from discreet.generation.toy import ToyModel
-from discreet.server.config import ServeConfig
-from discreet.server.keeper.hardening import end_with_parent
-from discreet.server.keeper.process import main
+from discreet.models.toy import ToyModel
 from discreet.vault import Vault
+from discreet_server.config import ServeConfig
+from discreet_server.keeper.hardening import end_with_parent
+from discreet_server.keeper.process import main
 
 PAUSE = "TOY_KEEPER_PAUSE"
 """The environment variable that names a folder. An answer waits there in its middle for a file `go`."""

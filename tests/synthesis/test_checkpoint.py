@@ -11,8 +11,8 @@ from typing import TextIO, TypeVar
 import pytest
 
 from discreet.errors import StoreError
-from discreet.synthesis.checkpoint import RunCheckpoint
-from discreet.synthesis.extraction_cache import FACTS, ExtractionCache, open_extraction_cache
+from discreet.synthesis.extraction import FACTS, ExtractionCache, open_extraction_cache
+from discreet.synthesis.runner import RunCheckpoint
 
 R = TypeVar("R")
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.algorithms.text.normalize import words_of
-from discreet.synthesis.copying import as_written
+from discreet.synthesis.statements import as_written
 from discreet.testing.settings import QUICK
 
 TEXT = (

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.retrieval.codebook import Attribute, Codebook, CodedValue
-from discreet.retrieval.embedding import HashingEmbedder, MiniLM
+from discreet.store.codebook import Attribute, Codebook, CodedValue
+from discreet.store.embedding import HashingEmbedder, MiniLM
 from discreet.synthesis import embedder_coder
 from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, choose, fit
 

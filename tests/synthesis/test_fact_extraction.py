@@ -2,9 +2,9 @@
 
 import pytest
 
-from discreet.generation.loading import load_model
-from discreet.generation.torch_backend.length_buckets import in_order
-from discreet.synthesis.fact_extraction import facts_of, found_in, stated
+from discreet.models.length_buckets import in_order
+from discreet.models.loading import load_model
+from discreet.synthesis.extraction import facts_of, found_in, stated
 
 pytestmark = pytest.mark.usefixtures("two_threads")
 

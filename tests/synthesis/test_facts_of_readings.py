@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
-from discreet.retrieval.codebook import Attribute, Codebook
-from discreet.retrieval.documents import Document
-from discreet.synthesis import fact_extraction, unit_reading
+from discreet.store.codebook import Attribute, Codebook
+from discreet.store.documents import Document
+from discreet.synthesis import extraction, runner
 from discreet.synthesis.dp_facts import DPFacts
 from discreet.vault import Vault
 
@@ -44,13 +44,13 @@ def forget(vault: Vault) -> None:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts whose facts the model reads during a synthesis."""
-    read, plain = list[str](), fact_extraction.stated
+    read, plain = list[str](), extraction.stated
 
     def counting(model: Any, texts: Sequence[str], *room: int) -> Iterator[Any]:
         read.extend(texts)
         return plain(model, texts, *room)
 
-    monkeypatch.setattr(unit_reading, "stated", counting)
+    monkeypatch.setattr(runner, "stated", counting)
     return read
 
 

@@ -8,20 +8,19 @@ from typing import Any
 import pytest
 
 from discreet.errors import BadData, PrivateValueError, UsageError
-from discreet.generation.loading import load_model
-from discreet.generation.toy import ToyModel
+from discreet.models.loading import load_model
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise, Whole
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.synthesis.aug_pe import AugPE, AugPEPlan, vote, whole
 from discreet.synthesis.base import SynthesisAlgorithm, SynthesisInputs, SyntheticText
-from discreet.synthesis.checkpoint import RunCheckpoint
 from discreet.synthesis.dp_facts import DPFacts
 from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.dp_synth import DPSynth
-from discreet.synthesis.runner import METHODS, SynthesisRunner, Synthetic, make_corpus, receipt_path
+from discreet.synthesis.runner import METHODS, RunCheckpoint, SynthesisRunner, Synthetic, make_corpus, receipt_path
 from discreet.vault import Vault
 from tests.cli.running import json_of, run, said
 

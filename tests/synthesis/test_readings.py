@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.consensus import Consensus
-from discreet.algorithms.statistics.values import values_of
 from discreet.errors import StoreError, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.registry import MuRAGAda, Summary
-from discreet.retrieval.documents import Document
-from discreet.retrieval.unit_records import TextStatement, UnitRecord
-from discreet.synthesis.extraction_cache import digest
-from discreet.synthesis.read_statements import Done, ReadStatements, name_of
-from discreet.synthesis.readings import DONE, Readings
+from discreet.statistics.values import values_of
+from discreet.store.documents import Document
+from discreet.store.unit_records import TextStatement, UnitRecord
+from discreet.synthesis.extraction import digest
+from discreet.synthesis.readings import DONE, Done, Readings, ReadStatements, name_of
 from discreet.vault import Vault
 
 WORDS = ["treatment", "is", "sand", "steam", "diagnosis", "cold"]

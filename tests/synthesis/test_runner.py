@@ -7,17 +7,16 @@ from typing import Any
 import pytest
 
 from discreet.errors import BudgetExhausted, StoreError, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.counting import NoisySum
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.synthesis.base import CorpusPlan, SynthesisAlgorithm
-from discreet.synthesis.checkpoint import RunCheckpoint
 from discreet.synthesis.dp_synrag import DPSynRAG
-from discreet.synthesis.runner import METHODS, SynthesisRunner, make_corpus, receipt_path
+from discreet.synthesis.runner import METHODS, RunCheckpoint, SynthesisRunner, make_corpus, receipt_path
 from discreet.vault import Vault
 from tests.cli.running import json_of, run
 

@@ -11,20 +11,17 @@ from typer.testing import CliRunner
 
 from discreet.algorithms.consensus import Consensus, names_attribute
 from discreet.cli.app import app
-from discreet.cli.code import example_question
+from discreet.cli.codebook import example_question
 from discreet.errors import BadData, CannotAnswer, UsageError
-from discreet.generation.completer_adapter import adapt_completer
-from discreet.generation.function_model import FunctionModel
-from discreet.generation.loading import load_model
-from discreet.generation.toy import ToyModel
+from discreet.models.completer import FunctionModel, adapt_completer
+from discreet.models.loading import load_model
+from discreet.models.toy import ToyModel
 from discreet.questions.router import Router
 from discreet.registry import ListValues, MuRAGAda, Typical
-from discreet.retrieval.codebook import FILE, Attribute, Codebook, CodedValue
-from discreet.retrieval.documents import Document
-from discreet.retrieval.unit_records import TextStatement
-from discreet.synthesis.asked_statements import asked, statements_said
-from discreet.synthesis.asked_values import values_said
-from discreet.synthesis.schema_proposal import propose_schema
+from discreet.store.codebook import FILE, Attribute, Codebook, CodedValue
+from discreet.store.documents import Document
+from discreet.store.unit_records import TextStatement
+from discreet.synthesis.statements import asked, propose_schema, statements_said, values_said
 from discreet.vault import Vault
 from tests.cli.running import run
 

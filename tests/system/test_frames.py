@@ -6,11 +6,11 @@ import pytest
 
 from discreet.algorithms.base import Answer, Figure
 from discreet.errors import MissingPart
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.query.known_answers import KnownQuestion
 from discreet.registry import Consensus, MuRAGAda
-from discreet.retrieval.documents import Document
-from discreet.system.frames import frame
+from discreet.store.documents import Document
+from discreet.system.plain import frame
 from discreet.vault import Vault
 from discreet_lab.evaluation.experiment import run_experiment
 

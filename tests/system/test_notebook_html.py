@@ -10,7 +10,7 @@ import pytest
 from discreet.algorithms.base import Answer, Figure, Support, UnitCost
 from discreet.planning.plan import make_plan
 from discreet.privacy.filter import Receipt, public_texts, released_before
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 EVIL = '<script>alert("x")</script>&'

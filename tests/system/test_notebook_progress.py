@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.system.progress import by_steps, shown_by
 from discreet.vault import Vault
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import UsageError
-from discreet.system.output_path import check_output_path, write_private
+from discreet.system.files import check_output_path, write_private
 
 
 def test_places_where_nothing_can_be_written_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.registry import Consensus, MuRAGAda
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import HashingEmbedder
+from discreet.store.documents import Document
+from discreet.store.embedding import HashingEmbedder
 from discreet.system.sharing import TurnLock
 from discreet.vault import Vault
 from tests.docs.pages import ROOT

@@ -7,17 +7,17 @@ from typing import ClassVar
 import pytest
 
 from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query
-from discreet.baselines.corpus import require_baseline
+from discreet.baselines import require_baseline
 from discreet.errors import DiscreetError
-from discreet.generation.model import VotingModel
-from discreet.generation.toy import ToyModel
+from discreet.models.protocol import VotingModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending, budget_for
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.registry import Consensus, DPVoteRAG, MuRAGAda, NonRAG
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet.testing import AlgorithmSuite
 from discreet.testing.algorithm import BUDGET
 from tests.testing.harness import failing, fails

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from discreet.retrieval.codebook import Codebook
-from discreet.retrieval.embedding import HashingEmbedder
+from discreet.store.codebook import Codebook
+from discreet.store.embedding import HashingEmbedder
 from discreet.synthesis import embedder_coder
-from discreet.synthesis.asked_statements import Found
 from discreet.synthesis.embedder_coder import EmbedderCoder
+from discreet.synthesis.statements import Found
 from discreet.testing import CoderSuite
 from discreet.testing.coder import BOOK
-from discreet_lab.audit.statistics import WordCoder
+from discreet_lab.audit.algorithms import WordCoder
 from tests.testing.harness import failing
 
 Codes = Iterator[tuple[int, list[Found]]]

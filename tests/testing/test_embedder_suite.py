@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.retrieval.embedding import HashingEmbedder, Vectors
+from discreet.store.embedding import HashingEmbedder, Vectors
 from discreet.testing import EmbedderSuite
 from tests.testing.harness import failing, fails
 

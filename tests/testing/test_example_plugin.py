@@ -17,7 +17,7 @@ EXAMPLE = ROOT / "examples" / "plugin"
 PROGRAM = """
 import json, sys
 from discreet import Document, Vault
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.registry import ALGORITHMS, make_algorithm
 
 vault = Vault.create("vault", epsilon=20, delta=1e-6, embedder="hashing", store="jsonl")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.reading.files import BUILT_IN, Loader
-from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
+from discreet.files.loaders import BUILT_IN, Loader
+from discreet.files.records import BadRecord, FoundFile, ReadingOptions, Record
 from discreet.testing import LoaderSuite
 from tests.testing.harness import failing, fails
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.generation.answers import Written
-from discreet.generation.completer_adapter import CompleterAdapter
-from discreet.generation.function_model import FunctionModel
-from discreet.generation.model import Completer, Logits, Prompt, Tokens
-from discreet.generation.torch_backend.transformers_model import TransformersModel
-from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.models.answers import Written
+from discreet.models.completer import CompleterAdapter, FunctionModel
+from discreet.models.protocol import Completer, Logits, Prompt, Tokens
+from discreet.models.toy import ToyDecoding, ToyModel
+from discreet.models.transformers_model import TransformersModel
 from discreet.testing import ModelSuite
 from tests.testing.harness import failing, fails
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import StoreError
-from discreet.retrieval.store import Store, Vector
+from discreet.store.protocol import Store, Vector
 from discreet.testing import AlwaysExact, StoreSuite
 from discreet.testing.broken_stores import (
     BROKEN_STORES,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.retrieval.documents import Document, canonical_unit
+from discreet.store.documents import Document, canonical_unit
 from discreet.vault import Vault
 
 

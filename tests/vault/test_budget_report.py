@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import DPSparseVoteRAG, MuRAG, MuRAGAda
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from discreet.vault.budget_report import by_units
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from discreet.cli.app import app
 from discreet.errors import UsageError
-from discreet.retrieval.codebook import Codebook, coder_of, find_book, packaged_books
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors
+from discreet.store.codebook import Codebook, coder_of, find_book, packaged_books
+from discreet.store.documents import Document
+from discreet.store.embedding import HashingEmbedder, Told, Vectors
 from discreet.synthesis.embedder_coder import EmbedderCoder, fit
 from discreet.system.sharing import answering
 from discreet.vault import Vault

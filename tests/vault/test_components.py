@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import StoreError, UnknownName
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.query.answer_cache import Released
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import Deferred, HashingEmbedder, deferred_embedder
+from discreet.store.documents import Document
+from discreet.store.embedding import Deferred, HashingEmbedder, deferred_embedder
 from discreet.vault import Vault
 
 HEAVY = {"torch", "transformers"}

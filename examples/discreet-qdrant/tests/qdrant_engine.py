@@ -13,7 +13,7 @@ import pytest
 from discreet_qdrant.engine import MISSING, Found, Ids, Shape
 
 from discreet.errors import StoreError
-from discreet.retrieval.vectors import Vector
+from discreet.store.vectors import Vector
 
 PAGE = 1000
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
 from discreet.config import read_config
-from discreet.operations.findings import problems
+from discreet.operations.checks import problems
 
 GRANT = ("--people", 400, "--epsilon", 20, "--delta", 1e-6, "--unit-field", "patient", "--embedder", "hashing")
 TEXT = "numb thumbs"

@@ -14,7 +14,7 @@ from discreet_qdrant.store import QdrantStore
 from qdrant_engine import EdgeEngine
 from qdrant_server import StandIn, qdrant_server
 
-from discreet.retrieval.store import Store
+from discreet.store.protocol import Store
 from discreet.testing import StoreSuite
 from discreet.testing.exact_search import ExactSearch
 from discreet.testing.refusal import Refusal

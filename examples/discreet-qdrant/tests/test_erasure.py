@@ -12,10 +12,10 @@ from qdrant_engine import EdgeEngine
 from test_qdrant_store import NEAR, PREFIX, delete, open_store
 
 from discreet.errors import StoreError
-from discreet.retrieval.sql_store import NamedUnit
-from discreet.retrieval.store import Piece
-from discreet.retrieval.vectors import whole_numbers
-from discreet.testing.store_cases import SIZE, direction, fill
+from discreet.store.protocol import Piece
+from discreet.store.sql_store import NamedUnit
+from discreet.store.vectors import whole_numbers
+from discreet.testing.broken_stores import SIZE, direction, fill
 
 
 @pytest.fixture

@@ -20,10 +20,10 @@ from qdrant_engine import EdgeEngine
 from test_qdrant_store import check_all_neighbours, of_known_key, reference
 
 from discreet.errors import StoreError
-from discreet.retrieval.store import Hit, Vector
-from discreet.retrieval.vectors import Ranks, whole_numbers
+from discreet.store.protocol import Hit, Vector
+from discreet.store.vectors import Ranks, whole_numbers
+from discreet.testing.broken_stores import SIZE
 from discreet.testing.exact_search import HEAVY, WANTED, ExactSearch, ahead, put_crowd
-from discreet.testing.store_cases import SIZE
 
 REQUESTS = 5
 """The most requests of Qdrant's grouping, in its server and its engine (`MAX_GET_GROUPS_REQUESTS`)."""

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from qdrant_engine import EdgeEngine
 
 from discreet.errors import BadData, StoreError
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore, replace_key
-from discreet.retrieval.store import Piece, Vector
-from discreet.retrieval.vectors import whole_numbers
+from discreet.store.documents import Document
+from discreet.store.embedded_store import EmbeddedStore, replace_key
+from discreet.store.protocol import Piece, Vector
+from discreet.store.vectors import whole_numbers
+from discreet.testing.broken_stores import SIZE, direction, entry, fill
 from discreet.testing.settings import QUICK
-from discreet.testing.store_cases import SIZE, direction, entry, fill
 
 KEY = b"k" * 32
 PREFIX = "store_1-"

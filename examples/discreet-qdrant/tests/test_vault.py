@@ -8,13 +8,12 @@ from discreet_qdrant.check import check_qdrant_store
 from qdrant_server import StandIn, qdrant_server
 
 from discreet.config import read_config
-from discreet.generation.toy import ToyModel
-from discreet.operations.findings import problems
+from discreet.models.toy import ToyModel
+from discreet.operations.checks import problems
 from discreet.operations.page import as_page
-from discreet.operations.releases import erasures
-from discreet.operations.report import gather
+from discreet.operations.report import erasures, gather
 from discreet.registry import Consensus, MuRAG
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 CHEAP = MuRAG(inner=Consensus(voters=25, max_tokens=4, epsilon=1.5), epsilon=2.5, similarity=-1)

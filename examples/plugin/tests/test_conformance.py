@@ -12,9 +12,9 @@ from discreet_example_plugin.trigrams import Trigrams
 from discreet_example_plugin.word_coder import WordCoder
 
 from discreet import Algorithm, StoreError
-from discreet.generation.model import Completer
-from discreet.reading.files import Loader
-from discreet.retrieval.embedding import Embedder
+from discreet.files.loaders import Loader
+from discreet.models.protocol import Completer
+from discreet.store.embedding import Embedder
 from discreet.synthesis.readings import Coder
 from discreet.testing import AlgorithmSuite, AlwaysExact, CoderSuite, EmbedderSuite, LoaderSuite, ModelSuite, StoreSuite
 from discreet.testing.broken_stores import starving

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadData, UsageError
-from discreet.retrieval.embedding import Embedder, open_embedder
-from discreet.retrieval.public import PublicTexts, digest_of, texts_of
+from discreet.store.embedding import Embedder, open_embedder
+from discreet.store.public import PublicTexts, digest_of, texts_of
 from discreet.synthesis.runner import METHODS, receipt_path
 
 

@@ -17,13 +17,13 @@ from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, 
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.ensemble import RoundBudget, VoterEnsemble, calibrate_to_epsilon
 from discreet.errors import UsageError
-from discreet.generation.model import VotingModel
+from discreet.models.protocol import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.sealed_corpus import SealedCorpus
 
 COUNT_SHARE = 0.1
 """The count's part of a question's epsilon. The noise has scale 10/epsilon, small against steps of 20 voters.

@@ -16,16 +16,15 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
-from discreet.generation.capabilities import Capability
-from discreet.generation.model import VotingModel
+from discreet.models.capabilities import Capability
+from discreet.models.protocol import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import Receipt, ReceiptShown
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.system.frames import frame
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet.system.markup import fill
-from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
+from discreet.system.plain import Sparse, Unbounded, frame, show_as, to_plain
 
 ANY_VOCABULARY = 1000
 """A vocabulary size for plans without a model: no cost depends on it."""

@@ -42,17 +42,17 @@ from discreet.algorithms.text.normalize import (
 from discreet.algorithms.text.phrases import NO, YES, is_about, vote
 from discreet.algorithms.text.writing import fitting_window, phrase
 from discreet.errors import UnknownName, UsageError
-from discreet.generation.capabilities import Capability
-from discreet.generation.model import VotingModel
-from discreet.generation.voters import VoterBatch
+from discreet.models.capabilities import Capability
+from discreet.models.protocol import VotingModel
+from discreet.models.voters import VoterBatch
 from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.leader import MOST_CANDIDATES
 from discreet.privacy.mechanisms.order_selection import Prices
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Change, Private
-from discreet.retrieval.codebook import Codebook
-from discreet.retrieval.documents import Passage
-from discreet.retrieval.sealed_corpus import Asked, SealedCorpus
+from discreet.store.codebook import Codebook
+from discreet.store.documents import Passage
+from discreet.store.sealed_corpus import Asked, SealedCorpus
 
 Answers = tuple[Private[tuple[tuple[str, ...], str]], str]
 """The answer of each voter with its texts, and the public answer."""

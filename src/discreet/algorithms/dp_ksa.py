@@ -17,12 +17,12 @@ from discreet.algorithms.ensemble import RoundBudget, VoterConfig, VoterEnsemble
 from discreet.algorithms.text.normalize import keywords
 from discreet.algorithms.text.writing import write
 from discreet.errors import UsageError
-from discreet.generation.model import VotingModel
-from discreet.generation.prompts import KEYWORDS, layout
+from discreet.models.prompts import KEYWORDS, layout
+from discreet.models.protocol import VotingModel
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.selection import LARGEST_DELTA, GapChoice, StableSet
 from discreet.privacy.private import Change, Private
-from discreet.retrieval.documents import Passage
+from discreet.store.documents import Passage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,9 +19,9 @@ from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, 
 from discreet.algorithms.ensemble import check_number, check_prefix
 from discreet.algorithms.logit_sum import SHAPES, Shape, Writers
 from discreet.errors import UnknownName, UsageError
-from discreet.generation.capabilities import Capability, require_capabilities
-from discreet.generation.model import ScoringModel, VotingModel
-from discreet.generation.prompts import DOCUMENT_TOKENS, layout
+from discreet.models.capabilities import Capability, require_capabilities
+from discreet.models.prompts import DOCUMENT_TOKENS, layout
+from discreet.models.protocol import ScoringModel, VotingModel
 from discreet.privacy.account import Account, PayingUnits, Payment
 from discreet.privacy.accounting import Budget, budget_for, largest
 from discreet.privacy.costs import Times, Together
@@ -30,8 +30,8 @@ from discreet.privacy.mechanisms.selection import ShareChoice, ThresholdChoice
 from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, ONE, AggregatedLogits, TokenPrice
 from discreet.privacy.partition import ADD_REMOVE_ONE, together
 from discreet.privacy.private import Private
-from discreet.retrieval.sealed_corpus import Found, SealedCorpus
-from discreet.retrieval.store import Hit
+from discreet.store.protocol import Hit
+from discreet.store.sealed_corpus import Found, SealedCorpus
 
 THRESHOLD_SHARE = 0.1
 """The part of a question's zCDP for the threshold; the rest is for the tokens, in equal parts."""

@@ -14,9 +14,9 @@ from typing import ClassVar
 from discreet.algorithms.base import AlgorithmSpec, GeneratedAnswer, Stopped
 from discreet.algorithms.ensemble import RoundBudget, Rounds, VoterEnsemble, check_number
 from discreet.errors import UnknownName, UsageError
-from discreet.generation.capabilities import Capability
-from discreet.generation.model import VotingModel
-from discreet.generation.voters import VoterBatch
+from discreet.models.capabilities import Capability
+from discreet.models.protocol import VotingModel
+from discreet.models.voters import VoterBatch
 from discreet.privacy.account import Payment
 from discreet.privacy.filter import Mechanism, PrivacyFilter
 from discreet.privacy.mechanisms.selection import (
@@ -27,7 +27,7 @@ from discreet.privacy.mechanisms.selection import (
     vote_scale,
 )
 from discreet.privacy.private import Change, Private
-from discreet.retrieval.documents import Passage
+from discreet.store.documents import Passage
 
 SELECTIONS = ("observed", "limited-domain", "vocabulary")
 

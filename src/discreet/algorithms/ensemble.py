@@ -14,10 +14,10 @@ from typing import ClassVar
 
 from discreet.algorithms.base import Algorithm, AlgorithmSpec, GeneratedAnswer, Plan, Query
 from discreet.errors import UsageError
-from discreet.generation.capabilities import Capability, require_capabilities
-from discreet.generation.model import VotingModel
-from discreet.generation.prompts import DOCUMENT_TOKENS, layout
-from discreet.generation.voters import VoterBatch
+from discreet.models.capabilities import Capability, require_capabilities
+from discreet.models.prompts import DOCUMENT_TOKENS, layout
+from discreet.models.protocol import VotingModel
+from discreet.models.voters import VoterBatch
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import Budget, Spending, budget_for, largest
 from discreet.privacy.costs import Cost, Together
@@ -25,8 +25,8 @@ from discreet.privacy.filter import Priced, PrivacyFilter
 from discreet.privacy.mechanisms.order_selection import Prices
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Change, Private
-from discreet.retrieval.documents import Passage
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.documents import Passage
+from discreet.store.sealed_corpus import SealedCorpus
 
 MOST_VOTERS = 1000
 MOST_PREFIX = 1000

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.generation.model import Logits, ScoredDecoding, ScoringModel
-from discreet.generation.prompts import Layout, encode_or_empty
+from discreet.models.prompts import Layout, encode_or_empty
+from discreet.models.protocol import Logits, ScoredDecoding, ScoringModel
 from discreet.privacy.mechanisms.vectors import ONE, Weights
 from discreet.privacy.partition import ADD_REMOVE_ONE, InEachCluster
 from discreet.privacy.private import Private

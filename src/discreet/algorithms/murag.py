@@ -24,7 +24,7 @@ from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE, Count, together
 from discreet.privacy.private import Private
 from discreet.privacy.transcript import MISSED
-from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+from discreet.store.sealed_corpus import Found, SealedCorpus
 
 # --- Algorithm 1: only units that are relevant pay --------------------------------------------------------------------
 # The threshold is public, so a unit's payment depends on that unit alone. The algorithm, as numbered in the paper:

@@ -24,7 +24,7 @@ from discreet.algorithms.ensemble import (
     check_number,
 )
 from discreet.errors import UsageError
-from discreet.generation.model import VotingModel
+from discreet.models.protocol import VotingModel
 from discreet.privacy.account import Account, Payment
 from discreet.privacy.accounting import ATTO, NANO, Budget, Spending, budget_of, largest
 from discreet.privacy.costs import Cost, Pure, Together, ZeroConcentrated
@@ -33,7 +33,7 @@ from discreet.privacy.mechanisms.counting import GaussianCount, NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Count, RowRule
 from discreet.privacy.private import Change, Private
 from discreet.privacy.transcript import MISSED
-from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+from discreet.store.sealed_corpus import Found, SealedCorpus
 
 PRICE = 2.5
 """The default epsilon of a question for a unit. It suffices for the retrieval and a consensus of 40 voters."""

@@ -10,9 +10,8 @@ from rich.table import Table
 from discreet.algorithms.base import Guarantee
 from discreet.cli.app import Json, app
 from discreet.cli.output import err, explained, out, print_json
-from discreet.cli.parameters import find_algorithm, list_inner_parameters, list_own_parameters
-from discreet.cli.plugin_file import Plugin, register_files
-from discreet.generation.capabilities import Capability
+from discreet.cli.parameters import Plugin, find_algorithm, list_inner_parameters, list_own_parameters, register_files
+from discreet.models.capabilities import Capability
 from discreet.parameters import Parameter, read_parameters
 from discreet.registry import ALGORITHMS, find_plugin_failures
 from discreet.synthesis.runner import METHODS

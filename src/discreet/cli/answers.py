@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.base import Answer, Figure
-from discreet.algorithms.statistics.cells import MAY_LACK
-from discreet.cli.output import err, print_error, print_json, say
-from discreet.cli.progress import doing
+from discreet.cli.output import doing, err, print_error, print_json, say
 from discreet.errors import DiscreetError, Interrupted, UsageError
-from discreet.planning.plot import check_plot
+from discreet.planning.plan import check_plot
 from discreet.questions.sentences import NOT_SAID
-from discreet.system.output_path import check_output_path
+from discreet.statistics.cells import MAY_LACK
+from discreet.system.files import check_output_path
 from discreet.system.words import could_not_pay
 from discreet.vault import Vault
 

@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import explained, print_json, say
-from discreet.cli.progress import doing
+from discreet.cli.output import doing, explained, print_json, say
 from discreet.config import find_state, read_config
 from discreet.operations.backup import back_up
-from discreet.operations.restore import restore as restore_backup
+from discreet.operations.backup import restore as restore_backup
 from discreet.system.database_url import is_postgres
 from discreet.system.plain import show_as
 

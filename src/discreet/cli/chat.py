@@ -11,8 +11,7 @@ import typer
 from discreet.algorithms.base import Answer
 from discreet.cli.answers import answered, print_answer
 from discreet.cli.app import VaultPath, app, complete_from
-from discreet.cli.follow_ups import complete, turn
-from discreet.cli.kinds import Chooser
+from discreet.cli.ask import Chooser, complete, turn
 from discreet.cli.output import err, explained, out, print_error
 from discreet.cli.parameters import Params, accept_parameters
 from discreet.errors import CannotAnswer, DiscreetError, Interrupted

@@ -14,8 +14,7 @@ from rich.table import Table
 
 from discreet.cli.answers import print_receipt
 from discreet.cli.app import Json, app
-from discreet.cli.output import explained, out, print_json
-from discreet.cli.progress import doing
+from discreet.cli.output import doing, explained, out, print_json
 from discreet.demo import run
 from discreet.demo.corpus import QUESTIONS
 from discreet.vault.budget_report import BudgetShown

@@ -8,11 +8,10 @@ import typer
 from rich.markup import escape
 
 from discreet.cli.app import Json, app
-from discreet.cli.output import counted, explained, out, print_json
-from discreet.cli.progress import doing
+from discreet.cli.output import counted, doing, explained, out, print_json
 from discreet.errors import UsageError
+from discreet.operations.checks import Finding, problems
 from discreet.operations.doctor import examine, examine_model
-from discreet.operations.findings import Finding, problems
 
 _COLOURS = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 

@@ -1,15 +1,23 @@
-"""`discreet ledger`: what a vault released about what."""
+"""`discreet ledger`, `close-log` and `report`: what a vault released, who took part, and a page for its supervisor."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import counted, explained, out, print_json
-from discreet.errors import UnknownName
+from discreet.cli.output import counted, doing, explained, out, print_json, say
+from discreet.cli.remove import confirm
+from discreet.errors import UnknownName, UsageError
+from discreet.operations.close_log import ClosedLog, look
+from discreet.operations.close_log import close_log as close
+from discreet.operations.page import Kind, as_page
+from discreet.operations.report import gather
 from discreet.query.answer_cache import ReleaseEntry, list_releases
 from discreet.questions.request import FACT, KINDS
+from discreet.system.files import check_output_path, write_private
+from discreet.system.plain import show_as
 from discreet.system.words import minute
 from discreet.vault import Vault
 
@@ -78,3 +86,95 @@ def _about(one: ReleaseEntry) -> str:
 
 def _printable(text: str) -> str:
     return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
+
+
+# --- discreet close-log -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LogClosed(ClosedLog):
+    """A log that was closed.
+
+    Attributes:
+        kept: the file with the old rows; None if they were destroyed.
+        gone: whether they are out of the ledger's own files. If false, another process still reads them there.
+    """
+
+    kept: str | None
+    gone: bool
+
+
+@app.command(name="close-log")
+@explained
+def close_log(
+    vault: VaultPath,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="FILE", help="Keep the old rows in this new SQLite file.")
+    ] = None,
+    destroy: Annotated[bool, typer.Option("--destroy", help="Destroy the old rows, for good.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Destroy without asking.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Forget or archive who took part in which question; all balances stay.
+
+    The ledger begins a new log with one row of all balances. With --keep the old rows are in a file from then on, with
+    --destroy they are gone. No unit gets a new budget, and no earlier question can pay again. The vault must not be in
+    use. For the custodian.
+    """
+    if destroy == (keep is not None):
+        raise UsageError(
+            "Give one of --keep FILE, which puts the old rows into a file, and --destroy, which makes an end of them. "
+            "Nothing was changed."
+        )
+    with doing("Reading the log"):
+        lost = look(vault, keep)
+    if destroy and not yes:
+        confirm(_lost(lost), "Destroy them?", "Nothing was changed.", "To destroy them, add --yes.")
+    with doing("Closing the log"):
+        gone = close(vault, keep)
+    if as_json:
+        print_json(show_as(LogClosed, lost, kept=None if keep is None else str(keep), gone=gone))
+    else:
+        say("close-log.txt", lost=lost, keep=keep, gone=gone)
+    return 0 if gone else 1
+
+
+def _lost(lost: ClosedLog) -> str:
+    corpora = f" Synthetic corpora in it: {lost.corpora}." if lost.corpora else ""
+    return (
+        f"The log has {counted(lost.rows, 'row')} since {lost.since[:10]}: {counted(lost.questions, 'question')} with "
+        f"{counted(lost.shares, 'share')} of individuals.{corpora} No report lists them afterwards; discreet report "
+        "does now. They cannot return"
+    )
+
+
+# --- discreet report --------------------------------------------------------------------------------------------------
+
+
+@app.command()
+@explained
+def report(
+    vault: VaultPath,
+    output: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="The output file.")] = None,
+    kind: Annotated[Kind, typer.Option("--kind", help="Whom the page is for.")] = Kind.SUPERVISOR,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a report about a vault for its supervisor: grant, questions, erasures, versions, state.
+
+    For the custodian: the page marks its private parts. It contains no text of a document.
+    --kind makes a document to complete and sign from the same data: dpia (a data-protection impact assessment),
+    anonymity (the three tests of anonymisation), expert-determination (HIPAA).
+    """
+    if output is None and not as_json:
+        raise UsageError("An output file is missing. Give --out FILE.html, or --json for a program.")
+    if output is not None:
+        check_output_path(output, vault, force=force)
+    with doing("Reading the vault, and the models' digests"):
+        data = gather(vault)
+        if output is not None:
+            write_private(output, as_page(data, kind))
+    if as_json:
+        print_json(data.shown())
+        return
+    out.print(f"The report is in {output}. Only you may read the file: parts of it are private.", markup=False)

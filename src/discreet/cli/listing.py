@@ -10,9 +10,9 @@ from rich.table import Table
 
 from discreet.cli.app import Json, VaultPath, app
 from discreet.cli.output import err, explained, out, print_json
-from discreet.cli.unit_names import never_filled, unknown_unit
+from discreet.cli.remove import never_filled, unknown_unit
 from discreet.errors import UnknownName, UsageError
-from discreet.retrieval.store import ALL, BatchEntry, DocumentEntry, UnitEntry
+from discreet.store.protocol import ALL, BatchEntry, DocumentEntry, UnitEntry
 from discreet.system.words import minute
 from discreet.vault import Vault
 

@@ -1,4 +1,4 @@
-"""`discreet synthesize`: a corpus that is paid for once, and answers any number of questions."""
+"""`discreet synthesize` and `export-vectors`: a corpus, and vectors, that are paid for once."""
 
 import shlex
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ import typer
 from rich.console import Console
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.output import err, explained, out, print_json, say
+from discreet.cli.output import doing, doing_steps, err, explained, out, print_json, say
 from discreet.cli.parameters import Params, accept_parameters, choose_method
-from discreet.cli.progress import doing, doing_steps
 from discreet.errors import UsageError
+from discreet.export import ROWS, SIZE, Export
 from discreet.privacy.filter import ReceiptShown
 from discreet.synthesis.base import CorpusPlan, SynthesisAlgorithm
 from discreet.synthesis.runner import METHODS, Synthetic, make_corpus, receipt_path
-from discreet.system.output_path import check_output_path
+from discreet.system.files import check_output_path
 from discreet.system.plain import Sparse, Unbounded
 from discreet.vault import Vault
 
@@ -173,3 +173,48 @@ def print_plan(plan: CorpusPlan, vocabulary: int, to: Console) -> None:
     )
     for line in plan.lines(vocabulary):
         to.print(f"  {line}", markup=False)
+
+
+# --- discreet export-vectors ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class VectorsWritten:
+    """A file of vectors with noise.
+
+    Attributes:
+        out: the path that was written.
+        rows: the number of rows of the file: public.
+        units: the number of units that have a row: private.
+        left_out: the number of units that got no row, or could not pay: private.
+        receipt: what was paid, as in an answer.
+    """
+
+    out: str
+    rows: int
+    units: int
+    left_out: int
+    receipt: ReceiptShown
+
+
+@app.command()
+@explained
+def export_vectors(
+    vault: VaultPath,
+    output: Annotated[Path, typer.Option("--out", metavar="FILE.npz", help="The output file.")],
+    epsilon: Annotated[float, typer.Option(help="The cost, which all units pay.")],
+    delta: Annotated[float | None, typer.Option(help="The delta of the cost. Default: the vault's delta.")] = None,
+    k: Annotated[int, typer.Option(help="The dimension of a projected vector.")] = SIZE,
+    rows: Annotated[int, typer.Option(help="The number of rows of the file: public.")] = ROWS,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write one projected vector with noise for each unit, for an untrusted vector database."""
+    opened = Vault.open(vault)
+    wanted = Export(epsilon=epsilon, delta=opened.settings.delta if delta is None else delta, k=k, rows=rows)
+    with doing("Drawing noise"):
+        export = opened.export_vectors(output, wanted, force=force)
+    if as_json:
+        print_json(VectorsWritten(str(output), rows, export.units, export.left_out, export.receipt.shown()))
+        return
+    say("vectors.txt", made=export, rows=rows, k=k, out=output)

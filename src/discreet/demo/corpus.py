@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet.errors import DiscreetError, MissingPart, UsageError
-from discreet.generation.capabilities import probe
-from discreet.generation.loading import load_model
-from discreet.generation.model import Logits, Prompt, ScoredDecoding, ScoringModel, Tokens
-from discreet.generation.wrapping import TokenizingInTurns
-from discreet.retrieval.embedding import Embedder, Told, Vectors, open_embedder
+from discreet.models.capabilities import probe
+from discreet.models.completer import TokenizingInTurns
+from discreet.models.loading import load_model
+from discreet.models.protocol import Logits, Prompt, ScoredDecoding, ScoringModel, Tokens
+from discreet.store.embedding import Embedder, Told, Vectors, open_embedder
 from discreet.system.progress import stage
 
 R = TypeVar("R")

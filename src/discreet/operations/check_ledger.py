@@ -15,8 +15,7 @@ from discreet.ledger.balances import BEGIN, Units
 from discreet.log.chain import CORRUPT, hash_at, missing
 from discreet.log.replay import COUNTER, Counter, LogReplay, Reached
 from discreet.log.sqlite import check_file, explained
-from discreet.operations.findings import Finding, problem, sound, warning
-from discreet.operations.read_only import as_sqlalchemy, looking
+from discreet.operations.checks import Finding, as_sqlalchemy, looking, problem, sound, warning
 from discreet.privacy.accounting import Budget
 
 LEDGER = "ledger.sqlite"

@@ -14,8 +14,8 @@ from discreet.ledger.ledger import list_corpora, open_ledger, time_of
 from discreet.log.chain import first, list_closed, read
 from discreet.log.replay import LogReplay
 from discreet.operations.check_ledger import LEDGER, reading
-from discreet.retrieval.embedded_store import TEXTS
-from discreet.system.output_path import check_output_path
+from discreet.store.embedded_store import TEXTS
+from discreet.system.files import check_output_path
 from discreet.vault.components import SYNTHESIS
 
 _PATIENCE = 2.0

@@ -20,9 +20,9 @@ from discreet.errors import LedgerError, StoreError, UsageError
 from discreet.log.chain import missing
 from discreet.log.sqlite import connect, explained
 from discreet.operations.check_ledger import LEDGER
-from discreet.retrieval.embedded_store import TEXTS, VECTORS
-from discreet.retrieval.embedded_store import explained as store_explained
-from discreet.retrieval.vectors import HEADS
+from discreet.store.embedded_store import TEXTS, VECTORS
+from discreet.store.embedded_store import explained as store_explained
+from discreet.store.vectors import HEADS
 from discreet.system.database_url import is_postgres
 from discreet.system.sharing import ANSWERING
 

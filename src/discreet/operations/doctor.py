@@ -9,12 +9,11 @@ from pathlib import Path
 from discreet import __version__, numerics
 from discreet.config import VaultConfig, read_config
 from discreet.errors import DiscreetError, NoSuchVault, StoreError, UsageError, VaultVersionError
-from discreet.generation.loading import find_slowness, is_plugin_model, outline_model
-from discreet.generation.remote.openai_address import OpenAIAddress
-from discreet.operations import check_folder, models
+from discreet.models.loading import find_slowness, is_plugin_model, outline_model
+from discreet.models.openai import OpenAIAddress
+from discreet.operations import checks
 from discreet.operations.check_ledger import check_ledger, utc_now
-from discreet.operations.check_store import check_store
-from discreet.operations.findings import Finding, problem, sound, warning
+from discreet.operations.checks import Finding, check_store, problem, sound, warning
 
 
 def examine(folder: Path, *, expect: int = 0, now: datetime | None = None) -> list[Finding]:
@@ -39,20 +38,18 @@ def examine(folder: Path, *, expect: int = 0, now: datetime | None = None) -> li
         findings.append(problem("settings", str(error), "Restore vault.json from a backup. It cannot be made again."))
     else:
         findings += _guarded("ledger", lambda: check_ledger(folder, settings, now or utc_now(), expect))
-        findings += (
-            _guarded("key", lambda: check_folder.check_key(folder, settings)) if settings.payment == "unit" else []
-        )
+        findings += _guarded("key", lambda: checks.check_key(folder, settings)) if settings.payment == "unit" else []
         findings += _guarded("store", lambda: check_store(folder, settings))
         findings += _guarded("model", lambda: _models(settings))
         findings += _guarded("processor", lambda: _processor(settings))
         said = f"discreet {__version__}, Python {platform.python_version()}, vault format {settings.version}"
         findings.append(sound("versions", f"{said}."))
     for name, check in (
-        ("permissions", check_folder.check_rights),
-        ("disk", check_folder.check_disk),
-        ("file system", check_folder.check_network),
-        ("left over", check_folder.check_left_over),
-        ("origin", check_folder.check_origin),
+        ("permissions", checks.check_rights),
+        ("disk", checks.check_disk),
+        ("file system", checks.check_network),
+        ("left over", checks.check_left_over),
+        ("origin", checks.check_origin),
     ):
         findings += _guarded(name, lambda check=check: check(folder))  # type: ignore[misc]
     return findings
@@ -69,7 +66,7 @@ def examine_model(name: str) -> list[Finding]:
     """
     if is_plugin_model(name):
         raise UsageError(f"'{name}' is opened by an engine or a plug-in, which decides how it runs. Give a folder.")
-    findings = [_here("weights", models.language_model(name))]
+    findings = [_here("weights", checks.language_model(name))]
     if findings[0].level == "problem":
         return findings
     model = outline_model(name)
@@ -98,7 +95,7 @@ def examine_model(name: str) -> list[Finding]:
 
 
 def _key_and_store(folder: Path, settings: VaultConfig) -> list[Finding]:
-    key = _guarded("key", lambda: check_folder.check_key(folder, settings)) if settings.payment == "unit" else []
+    key = _guarded("key", lambda: checks.check_key(folder, settings)) if settings.payment == "unit" else []
     return key + _guarded("store", lambda: check_store(folder, settings))
 
 
@@ -124,13 +121,13 @@ def _models(settings: VaultConfig) -> Iterator[Finding]:
     if is_plugin_model(settings.model):
         yield _engine(settings.model)
     else:
-        yield _here("model", models.language_model(settings.model))
-    yield _here("embedder", models.embedder(settings.embedder))
+        yield _here("model", checks.language_model(settings.model))
+    yield _here("embedder", checks.embedder(settings.embedder))
 
 
 def _processor(settings: VaultConfig) -> Iterator[Finding]:
     """Say which processor this is and what it computes from public rows, if this process computes the model."""
-    if is_plugin_model(settings.model) or models.language_model(settings.model).missing:
+    if is_plugin_model(settings.model) or checks.language_model(settings.model).missing:
         return
     import torch
 
@@ -141,7 +138,7 @@ def _processor(settings: VaultConfig) -> Iterator[Finding]:
     yield sound("processor", f"{said}, {computed}: public rows keep their bits in any order; their digest is {digest}.")
 
 
-def _here(check: str, found: models.Here) -> Finding:
+def _here(check: str, found: checks.Here) -> Finding:
     if not found.missing:
         return sound(check, f"{found.name} is on this machine.")
     level = warning if "downloads" in found.remedy else problem

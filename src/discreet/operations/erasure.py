@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from discreet.config import DEFAULT_STORE
-from discreet.export.vectors import FOLDER as EXPORTS
+from discreet.export import FOLDER as EXPORTS
 from discreet.ledger.ledger import EXPORT
 from discreet.questions.model_parser import FILE as UNDERSTOOD
-from discreet.retrieval.documents import canonical_unit
-from discreet.retrieval.sealed_corpus import unit_key
+from discreet.store.documents import canonical_unit
+from discreet.store.sealed_corpus import unit_key
 from discreet.system.database_url import is_postgres
 from discreet.system.markup import fill
 from discreet.vault import Vault

@@ -4,9 +4,7 @@ from collections import Counter
 from enum import StrEnum
 
 from discreet.config import DEFAULT_STORE
-from discreet.operations.odds import percent
-from discreet.operations.releases import outcome
-from discreet.operations.report import Report
+from discreet.operations.report import Report, outcome, percent
 from discreet.system.database_url import is_postgres
 from discreet.system.markup import fill
 

@@ -1,25 +1,125 @@
 """The data of a report on a vault, for its custodian and supervisor. Parts are private."""
 
+import math
 import platform
+import sqlite3
 from collections import Counter
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from discreet import __version__
-from discreet.config import VaultConfig
-from discreet.ledger.ledger import EXPORT, Corpus
+from discreet.config import VaultConfig, read_config
+from discreet.errors import StoreError
+from discreet.ledger.balances import Units
+from discreet.ledger.ledger import EXPORT, Corpus, list_corpora
 from discreet.ledger.records import LogStart, QuestionRecord, QuestionShown
-from discreet.operations import models
-from discreet.operations.check_ledger import utc_now
+from discreet.log.chain import first, read
+from discreet.operations import checks
+from discreet.operations.check_ledger import reading, utc_now
+from discreet.operations.checks import Finding, looking
 from discreet.operations.doctor import examine
-from discreet.operations.findings import Finding
-from discreet.operations.odds import PRIORS, at_most
-from discreet.operations.releases import Erasure, corpora, erasures, outcome
-from discreet.retrieval.public import digest_of
-from discreet.retrieval.store_registry import stored_dimension
+from discreet.store.embedded_store import TEXTS, explained
+from discreet.store.public import digest_of
+from discreet.store.registry import stored_dimension
+from discreet.system.database_url import is_postgres
 from discreet.system.plain import show_as
 from discreet.vault import Vault
 from discreet.vault.budget_report import BudgetReport, Level
+
+# --- the meaning of a budget for one person ---------------------------------------------------------------------------
+
+
+PRIORS = (0.01, 0.1, 0.5)
+"""An attacker's beliefs that a person is in the vault, before the first answer."""
+
+_LEAST = 1e-6
+
+
+def at_most(prior: float, epsilon: float) -> float:
+    """Return the largest posterior belief of an attacker with the prior belief. Odds grow by at most e^epsilon."""
+    return 1 / (1 + (1 / prior - 1) * math.exp(-epsilon))
+
+
+def percent(share: float) -> str:
+    """Return a share in percent. A share just below 1 gets enough digits not to appear as 100 %."""
+    left = (1 - share) * 100
+    if left >= 1:
+        return f"{share:.0%}".replace("%", " %")
+    if left < _LEAST:
+        return "nearly 100 %"
+    digits = math.ceil(-math.log10(left))
+    return f"{100 - math.floor(left * 10**digits) / 10**digits:.{digits}f} %"
+
+
+# --- releases ---------------------------------------------------------------------------------------------------------
+
+
+_OUTCOMES = {"public": "nothing was released", None: "interrupted"}
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """An erased unit whose later documents are refused.
+
+    Attributes:
+        time: the time of the erasure, UTC, ISO 8601.
+        documents: the number of erased documents.
+        key: a keyed hash of the unit's name. No report contains it.
+    """
+
+    time: str
+    documents: int
+    key: bytes = field(repr=False)
+
+
+def outcome(question: QuestionRecord) -> str:
+    """Return the outcome of a question in words."""
+    return _OUTCOMES.get(question.stopped, "an answer was released")
+
+
+def corpora(folder: Path, settings: VaultConfig) -> list[Corpus]:
+    """Return the corpora that were paid for: the ids in the ledger that have payments but no question.
+
+    Raises:
+        LedgerError: if the ledger cannot be read.
+    """
+    with reading(folder, settings) as connection:
+        return list_corpora(read(connection), Units.begin(first(connection)).grant.budget)
+
+
+def erasures(folder: Path) -> list[Erasure]:
+    """Return the erased units, the oldest erasure first.
+
+    Raises:
+        StoreError: if the store cannot be read.
+    """
+    settings = read_config(folder)
+    if is_postgres(settings.store):
+        return _erasures_in_database(settings)
+    path = folder / "store" / TEXTS
+    if not path.exists():
+        return []
+    with explained(), looking(path) as database:
+        return _erasures(database)
+
+
+def _erasures_in_database(settings: VaultConfig) -> list[Erasure]:
+    from discreet.store.postgres_store import PostgresDatabase
+
+    with closing(PostgresDatabase(settings.store, settings.store_name)) as server:
+        return [Erasure(*row) for row in server.rows("select time, documents, unit from tombstone order by time")]
+
+
+def _erasures(database: sqlite3.Connection) -> list[Erasure]:
+    rows = database.execute("select time, documents, unit from tombstone order by time").fetchall()
+    if not all((type(time), type(documents), type(key)) == (str, int, bytes) for time, documents, key in rows):
+        raise StoreError("The list of erasures is damaged. Restore the vault from a backup.")
+    return [Erasure(*row) for row in rows]
+
+
+# --- the data of a report ---------------------------------------------------------------------------------------------
+
 
 PACKAGES = ("opendp", "numpy", "sqlalchemy", "torch", "transformers")
 
@@ -249,11 +349,11 @@ def gather(path: Path) -> Report:
         tuple(corpora(path, settings)),
         tuple(erased),
         {
-            "model": models.language_model(settings.model).digest(),
-            "embedder": models.embedder(settings.embedder).digest(),
+            "model": checks.language_model(settings.model).digest(),
+            "embedder": checks.embedder(settings.embedder).digest(),
         },
         {"discreet": __version__, "Python": platform.python_version(), "vault format": str(settings.version)}
-        | models.versions(PACKAGES),
+        | checks.versions(PACKAGES),
         tuple(findings),
         digest_of(public.read_bytes()) if public.is_file() else "",
     )

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from discreet.algorithms.base import Algorithm, Guarantee, Plan, UnitCost, is_declared, with_epsilon
-from discreet.algorithms.statistics.statistic import Statistic
 from discreet.config import VaultConfig
 from discreet.errors import BudgetExhausted, PriceChanged, UsageError
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import STEP, Budget, Spending, how_many, largest_step
 from discreet.privacy.filter import Receipt
 from discreet.query.recall import Releases
+from discreet.statistics.statistic import Statistic
 from discreet.system.words import percent
 
 

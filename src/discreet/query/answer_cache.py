@@ -29,10 +29,10 @@ from pydantic import AfterValidator, TypeAdapter
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from discreet.algorithms.base import Figure, Stopped, Support
-from discreet.algorithms.statistics.cells import MAY_LACK, Counted
 from discreet.errors import StoreError
 from discreet.questions.request import FACT, KINDS
-from discreet.retrieval.embedding import Embedder, embed_questions
+from discreet.statistics.cells import MAY_LACK, Counted
+from discreet.store.embedding import Embedder, embed_questions
 from discreet.system.words import essence
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from discreet.algorithms.text.writing import write
-from discreet.generation.model import Prompt, VotingModel
+from discreet.models.protocol import Prompt, VotingModel
 from discreet.system.words import LONGEST_CONDENSED
 
 Message = tuple[str, str]

@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from discreet.errors import BadData, UsageError
-from discreet.system.jsonl import numbered, value_of
+from discreet.system.files import numbered, value_of
 
 
 @checked_dataclass(frozen=True, config={"coerce_numbers_to_str": True})

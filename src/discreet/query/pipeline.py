@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Answer, Input, Plan, Query
 from discreet.algorithms.ensemble import check_question
 from discreet.algorithms.retrieval import propose_answers
-from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.themes import Themes
 from discreet.algorithms.text.attributes import matches
-from discreet.baselines.corpus import BaselineCorpus
-from discreet.baselines.rag import RAG
+from discreet.baselines import RAG, BaselineCorpus
 from discreet.config import VaultConfig
-from discreet.generation.capabilities import check_ready
-from discreet.generation.model import VotingModel
-from discreet.generation.no_model import NO_MODEL
+from discreet.models.capabilities import check_ready
+from discreet.models.completer import NO_MODEL
+from discreet.models.protocol import VotingModel
 from discreet.planning.prices import check_askable
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
@@ -27,14 +24,15 @@ from discreet.privacy.noise import Noise
 from discreet.privacy.transcript import Transcript
 from discreet.query import admission, recall
 from discreet.query.answer_cache import AnswerCache, Released, alone_with
-from discreet.query.execution import Execution
-from discreet.query.latency import AT_ONCE, Pace
+from discreet.query.execution import AT_ONCE, Execution, Pace
 from discreet.query.public_context import PublicContext, propose
 from discreet.questions.joins import check_plain
 from discreet.questions.request import check_known, request_of_statistic, under_schema
 from discreet.questions.sentences import normalize_question, searched, with_choices
-from discreet.retrieval.public import PublicTexts
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.statistics.statistic import Statistic
+from discreet.statistics.themes import Themes
+from discreet.store.public import PublicTexts
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet.synthesis.readings import Readings
 
 if TYPE_CHECKING:

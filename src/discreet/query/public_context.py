@@ -15,16 +15,16 @@ from pathlib import Path
 import numpy as np
 
 from discreet.algorithms.base import Algorithm, Input
-from discreet.baselines.rag import RAG
+from discreet.baselines import RAG
 from discreet.errors import BadData, StoreError, UsageError
-from discreet.generation.model import VotingModel
+from discreet.models.protocol import VotingModel
 from discreet.query.answer_cache import Released
-from discreet.retrieval.documents import chunk
-from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.public import PublicTexts, digest_of, not_a_corpus, texts_of
-from discreet.retrieval.store import Store, Vector
-from discreet.synthesis.fact_extraction import facts_of
-from discreet.system.atomic_write import replace_file
+from discreet.store.documents import chunk
+from discreet.store.embedding import Embedder
+from discreet.store.protocol import Store, Vector
+from discreet.store.public import PublicTexts, digest_of, not_a_corpus, texts_of
+from discreet.synthesis.extraction import facts_of
+from discreet.system.files import replace_file
 from discreet.system.words import quoted
 
 MOST_BYTES, MOST_TEXTS = 64 * 2**20, 20_000

@@ -10,18 +10,18 @@ from itertools import combinations
 from pydantic.dataclasses import dataclass as checked_dataclass
 
 from discreet.algorithms.base import Algorithm, Answer, Figure, GeneratedAnswer
-from discreet.algorithms.statistics import counts
-from discreet.algorithms.statistics.cells import Counted, Reckon
-from discreet.algorithms.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person
-from discreet.algorithms.statistics.labelled import Key, LabelledSample, Widened, key_of, minus
-from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.text.normalize import ARTICLES, LABELS, LINKS, words_of
 from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import NOTHING, AnswerCache, Released, as_record
-from discreet.query.latency import AT_ONCE, Pace
+from discreet.query.execution import AT_ONCE, Pace
 from discreet.questions.request import KINDS
-from discreet.retrieval.public import PublicTexts
+from discreet.statistics import counts
+from discreet.statistics.cells import Counted, Reckon
+from discreet.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person
+from discreet.statistics.labelled import Key, LabelledSample, Widened, key_of, minus
+from discreet.statistics.statistic import Statistic
+from discreet.store.public import PublicTexts
 from discreet.system.words import minutes
 
 RELATED, ALIKE = 3, 0.5

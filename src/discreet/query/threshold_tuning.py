@@ -22,7 +22,7 @@ from discreet.privacy.costs import Pure
 from discreet.privacy.filter import Receipt
 from discreet.privacy.mechanisms.selection import ThresholdChoice
 from discreet.privacy.partition import ADD_REMOVE_ONE, Member, together
-from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+from discreet.store.sealed_corpus import Found, SealedCorpus
 from discreet.system.progress import stage
 
 if TYPE_CHECKING:

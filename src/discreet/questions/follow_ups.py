@@ -8,13 +8,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.algorithms.statistics.conditions import ALL, Condition, FieldTest, Not
 from discreet.errors import CannotAnswer, DiscreetError
 from discreet.questions.kinds import guess_kind
 from discreet.questions.request import Request
 from discreet.questions.router import Router
 from discreet.questions.sentences import FLAGS, Section, sentence_of
 from discreet.questions.understanding import parts_of, together
+from discreet.statistics.conditions import ALL, Condition, FieldTest, Not
 
 _FOLLOW_UPS = Section("follow_ups")
 

@@ -9,12 +9,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
-from discreet.algorithms.statistics.conditions import Condition, all_of, any_of, is_text_form, says
-from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer
 from discreet.questions.marks import MONTHS
 from discreet.questions.sentences import FLAGS, Section, refusal, table
 from discreet.questions.statements import holds
+from discreet.statistics.conditions import Condition, all_of, any_of, is_text_form, says
+from discreet.statistics.statistic import Statistic
 
 _JOINS = Section("joins")
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import cast
 
-from discreet.algorithms.statistics.conditions import FieldTest, Relation
 from discreet.config import field_type, field_values
 from discreet.errors import UsageError
 from discreet.questions.sentences import FLAGS, Nouns, Section, entry, nouns_of, pattern, refusal, table
+from discreet.statistics.conditions import FieldTest, Relation
 
 _MARKS = Section("marks")
 

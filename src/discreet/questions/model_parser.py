@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.errors import BadData, StoreError, UsageError
-from discreet.generation.remote.endpoint import PARSER_KEY, KeyRefused, ServerGone
-from discreet.generation.remote.openai_address import EXAMPLE, OpenAIAddress
+from discreet.models.endpoint import PARSER_KEY, KeyRefused, ServerGone
+from discreet.models.openai import EXAMPLE, OpenAIAddress
 from discreet.questions.request import Request, parse_request
 from discreet.questions.sentences import look
-from discreet.retrieval.codebook import Codebook
+from discreet.store.codebook import Codebook
 from discreet.system.sharing import TurnLock
 
 VARIABLE = "DISCREET_PARSER"

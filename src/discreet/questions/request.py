@@ -24,18 +24,18 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.algorithms.base import Algorithm
-from discreet.algorithms.statistics.conditions import ALL, Condition, FieldTest, Says, is_text_form, parse
-from discreet.algorithms.statistics.counts import Compare, Count, Difference, Share
-from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.themes import Themes
-from discreet.algorithms.statistics.trend import MONTHS, Trend
-from discreet.algorithms.statistics.typical import Typical
-from discreet.algorithms.statistics.values import ListValues, Summary
 from discreet.algorithms.text.attributes import Embed, attribute_meant, attribute_named, matches
 from discreet.config import VaultConfig, field_type, field_values
 from discreet.errors import UnknownName, UsageError
 from discreet.questions.sentences import refusal
-from discreet.retrieval.codebook import USUAL_MOST, Codebook
+from discreet.statistics.conditions import ALL, Condition, FieldTest, Says, is_text_form, parse
+from discreet.statistics.counts import Compare, Count, Difference, Share
+from discreet.statistics.statistic import Statistic
+from discreet.statistics.themes import Themes
+from discreet.statistics.trend import MONTHS, Trend
+from discreet.statistics.typical import Typical
+from discreet.statistics.values import ListValues, Summary
+from discreet.store.codebook import USUAL_MOST, Codebook
 
 Kind = Literal["count", "share", "difference", "compare", "trend", "typical", "list", "summary", "themes", "fact"]
 KINDS: dict[str, type[Statistic]] = {

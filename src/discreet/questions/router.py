@@ -17,9 +17,6 @@ from itertools import chain, product
 from typing import Any, Literal
 
 from discreet.algorithms.base import Algorithm
-from discreet.algorithms.statistics.conditions import Condition, Says
-from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.trend import MONTHS, Trend
 from discreet.config import VaultConfig, field_values
 from discreet.errors import CannotAnswer, EngineFailed, UsageError
 from discreet.questions import kinds
@@ -50,7 +47,10 @@ from discreet.questions.sentences import (
 from discreet.questions.statements import ALL_SAY, VAGUE, split_groups
 from discreet.questions.understanding import check_whole, read_condition, read_foreign, read_request
 from discreet.questions.vocabulary import check_spelling, quoted_in, widen
-from discreet.retrieval.codebook import Codebook
+from discreet.statistics.conditions import Condition, Says
+from discreet.statistics.statistic import Statistic
+from discreet.statistics.trend import MONTHS, Trend
+from discreet.store.codebook import Codebook
 
 _ROUTER = Section("router")
 

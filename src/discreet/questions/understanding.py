@@ -6,7 +6,6 @@ from datetime import date as day
 from datetime import timedelta
 from typing import Any, cast
 
-from discreet.algorithms.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
 from discreet.config import field_values
 from discreet.errors import UsageError
 from discreet.questions.foreign import foreign_slots
@@ -25,6 +24,7 @@ from discreet.questions.sentences import (
     sentences_of,
 )
 from discreet.questions.statements import AND, Kind, Slots, slots_of, whom
+from discreet.statistics.conditions import ALL, All, Condition, FieldTest, all_of, any_of
 
 _UNDERSTANDING = Section("understanding")
 

@@ -14,7 +14,10 @@ from functools import cache, lru_cache, partial
 from itertools import chain
 from pathlib import Path
 
-from discreet.algorithms.statistics.conditions import (
+from discreet.errors import UsageError
+from discreet.questions.request import Request
+from discreet.questions.sentences import is_near, refusal
+from discreet.statistics.conditions import (
     All,
     AnyOf,
     Condition,
@@ -30,10 +33,7 @@ from discreet.algorithms.statistics.conditions import (
     says,
     written,
 )
-from discreet.errors import UsageError
-from discreet.questions.request import Request
-from discreet.questions.sentences import is_near, refusal
-from discreet.retrieval.codebook import Codebook
+from discreet.store.codebook import Codebook
 
 _SHORTEST, _LONG = 5, 7
 _ENDINGS = ("s", "es", "ed", "d", "ing", "ly", "al", "ic", "ier", "er", "ness", "less", "ful", "able", "y")

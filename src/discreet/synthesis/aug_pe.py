@@ -20,15 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData, UsageError
-from discreet.generation.model import ScoringModel
-from discreet.generation.prompts import vary_layout, write_layout
-from discreet.generation.sampling import sample_texts
+from discreet.models.answers import sample_texts
+from discreet.models.prompts import vary_layout, write_layout
+from discreet.models.protocol import ScoringModel
 from discreet.privacy.costs import Cost, Times
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import NoisySum
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Change, Private
-from discreet.retrieval.vectors import LARGEST
+from discreet.store.vectors import LARGEST
 from discreet.synthesis import base
 from discreet.synthesis.dp_synrag import of_use
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BudgetExhausted, UsageError
-from discreet.generation.model import ScoringModel
+from discreet.models.protocol import ScoringModel
 from discreet.privacy.accounting import Budget, Spending, budget_for, largest
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.private import Private
-from discreet.retrieval.embedding import Embedder
+from discreet.store.embedding import Embedder
 
 Whole = NDArray[np.int64]
 Fact = tuple[str, str]

@@ -20,13 +20,13 @@ from functools import partial
 from typing import ClassVar
 
 from discreet.errors import BadData
-from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
+from discreet.models.prompts import DOCUMENT_TOKENS, rewrite_layout
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.mechanisms.counting import KeywordCounts
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.synthesis import base
 from discreet.synthesis.dp_synrag import First, check_first, check_overlap, numbered, of_use, ordered, places
-from discreet.synthesis.fact_extraction import sentences
+from discreet.synthesis.extraction import sentences
 
 KEYWORD_SHARE = 0.3
 """Of the whole zCDP, for the histogram of keywords; the rest is for the facts."""

@@ -18,9 +18,9 @@ from discreet.algorithms.logit_sum import Shape, Writers, check_shape, drawn, he
 from discreet.algorithms.text.normalize import keywords
 from discreet.engines.ray import RayModel, run_concurrently
 from discreet.errors import BadData, UsageError
-from discreet.generation.model import ScoringModel
-from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, judge_layout, rewrite_layout
-from discreet.generation.torch_backend.length_buckets import in_order, map_in_buckets
+from discreet.models.length_buckets import in_order, map_in_buckets
+from discreet.models.prompts import DOCUMENT_TOKENS, Layout, judge_layout, rewrite_layout
+from discreet.models.protocol import ScoringModel
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.counting import KeywordCounts, NoisySum
@@ -28,7 +28,7 @@ from discreet.privacy.mechanisms.selection import ThresholdChoice
 from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, AggregatedLogits, TokenPrice
 from discreet.privacy.partition import ADD_REMOVE_ONE, InEachCluster, filters, partition_by_cluster
 from discreet.privacy.private import Private
-from discreet.retrieval.embedding import Embedder, meaning
+from discreet.store.embedding import Embedder, meaning
 from discreet.synthesis import base
 
 First = Literal["surprising", "rare"]

@@ -17,8 +17,8 @@ from typing import ClassVar
 from discreet.algorithms.logit_sum import Shape, Writers, check_shape, drawn, heard, voices
 from discreet.engines.ray import run_concurrently
 from discreet.errors import BadData, UsageError
-from discreet.generation.model import ScoringModel
-from discreet.generation.prompts import DOCUMENT_TOKENS, rewrite_layout
+from discreet.models.prompts import DOCUMENT_TOKENS, rewrite_layout
+from discreet.models.protocol import ScoringModel
 from discreet.privacy.costs import Cost
 from discreet.privacy.filter import PrivacyFilter
 from discreet.privacy.mechanisms.vectors import LARGEST_CLIP, TokenPrice

@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.text.phrases import is_denied, is_of_another, sentences_of, tongue_of, window_of, words_in
-from discreet.retrieval.codebook import Attribute, Codebook, CodedValue, coder_of
-from discreet.retrieval.embedding import Embedder, meaning
-from discreet.retrieval.unit_records import UnitRecord
-from discreet.retrieval.vectors import scale_of, whole_numbers
-from discreet.synthesis.asked_statements import Found
+from discreet.statistics.phrase import Phrase
+from discreet.store.codebook import Attribute, Codebook, CodedValue, coder_of
+from discreet.store.embedding import Embedder, meaning
+from discreet.store.unit_records import UnitRecord
+from discreet.store.vectors import scale_of, whole_numbers
+from discreet.synthesis.statements import Found
 
 EMBEDDER_CODER = "embedder coder"
 """The name of this coder among what codes depend on."""

@@ -12,40 +12,248 @@ again. Two copies of a vault must not both resume one run.
 
 import fcntl
 import json
+import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, TextIO, TypeVar
 
 from discreet.engines.ray import use_ray
 from discreet.errors import BudgetExhausted, StoreError, UsageError
-from discreet.generation.capabilities import probe
-from discreet.generation.model import ScoringModel
+from discreet.models.capabilities import find_assumptions, probe
+from discreet.models.prompts import REWRITING
+from discreet.models.protocol import ScoringModel
 from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Spending
 from discreet.privacy.filter import PrivacyFilter, Receipt, UnitLedger
 from discreet.privacy.noise import Noise
-from discreet.privacy.partition import Member
+from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private
-from discreet.retrieval.documents import StoredText
-from discreet.retrieval.embedding import Embedder
-from discreet.retrieval.public import digest_of
-from discreet.retrieval.store import Store
-from discreet.retrieval.vectors import LARGEST
+from discreet.store.documents import StoredText
+from discreet.store.embedding import Embedder
+from discreet.store.protocol import Store
+from discreet.store.public import digest_of
+from discreet.store.sealed_corpus import unit_key
+from discreet.store.vectors import LARGEST
 from discreet.synthesis import base
 from discreet.synthesis.aug_pe import AugPE
-from discreet.synthesis.checkpoint import VERSION, RunCheckpoint
+from discreet.synthesis.base import Fact, Ranked, SynthesisAlgorithm, TextPiece, UnitTexts
 from discreet.synthesis.dp_facts import DPFacts
-from discreet.synthesis.dp_synrag import DPSynRAG, check_task
+from discreet.synthesis.dp_synrag import BEFORE, DPSynRAG, check_task, ranked_keywords
 from discreet.synthesis.dp_synth import DPSynth
-from discreet.synthesis.extraction_cache import open_extraction_cache
+from discreet.synthesis.extraction import (
+    FACTS,
+    KEYWORDS,
+    PARSED,
+    ExtractionCache,
+    found_in,
+    open_extraction_cache,
+    stated,
+)
 from discreet.synthesis.readings import Readings
-from discreet.synthesis.unit_reading import UnitReader
-from discreet.system.atomic_write import replace_file, replace_files
-from discreet.system.output_path import check_output_path
+from discreet.system.files import check_output_path, replace_file, replace_files
+
+# --- the draws of an unfinished run -----------------------------------------------------------------------------------
+
+# All of it is private, as the vault is (`discreet.synthesis.runner`).
+
+
+R = TypeVar("R")
+VERSION = 5
+"""The format of a checkpoint. A run is resumed only by a version of discreet with the same format."""
+
+
+class RunCheckpoint:
+    """The draws of a run, one a line, each durable before it is used. For several threads at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writing = Lock()
+        self._drawing: dict[str, Lock] = {}
+        self._lines: dict[str, Any] = {}
+        if path.exists():
+            for line in path.read_text(encoding="ascii", errors="replace").split("\n"):
+                try:
+                    fields = json.loads(line)
+                    self._lines[fields["name"]] = fields["value"]
+                except (ValueError, KeyError, TypeError, RecursionError):
+                    continue  # cut off by a crash: it was not used
+
+    @property
+    def fresh(self) -> bool:
+        """Whether no run has begun."""
+        return self._lines.get("begun") is None
+
+    def begun(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Return the beginning of the run.
+
+        Raises:
+            UsageError: if the run has other parameters, or began elsewhere.
+            StoreError: if its content is damaged.
+        """
+        started: dict[str, Any] = self._lines["begun"]
+        if not (isinstance(started, dict) and isinstance(started.get("asked"), dict)):
+            raise StoreError(
+                f"{self._path} is damaged: how the run began cannot be read. Restore it from a copy, or give the run "
+                "up by removing it: what was paid stays paid."
+            )
+        then, now, anyhow = started["asked"], json.loads(json.dumps(asked)), {"machine": ""}
+        if then.get("version") != now["version"]:
+            raise UsageError(
+                "A synthesis was begun in this vault by another version of discreet. Finish it with that one, or give "
+                f"it up by removing {self._path}: what was paid stays paid."
+            )
+        if then | anyhow != now | anyhow:
+            raise UsageError(
+                "A synthesis with other parameters was interrupted in this vault. Run it again with its own "
+                f"parameters, to finish what is paid, or give it up by removing {self._path}: what was paid stays paid."
+            )
+        if then != now:
+            raise UsageError(
+                "A synthesis was begun in this vault on another kind of machine, or with another version of torch: the "
+                "model says something else here, by rounding if nothing else. Finish it there, or give it up by "
+                f"removing {self._path}: what was paid stays paid."
+            )
+        return started
+
+    def begin(
+        self, asked: dict[str, Any], question: str, documents: Sequence[str], steps: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Record the beginning of a run; remove an earlier one."""
+        self._path.unlink(missing_ok=True)
+        self._lines = {}
+        value = {"asked": asked, "question": question, "documents": sorted(set(documents)), "steps": steps}
+        self.put("begun", value)
+        return value
+
+    def once(self, name: str, draw: Callable[[], R]) -> R:
+        """Return the value that was drawn under this name; draw it now, and keep it durably, if there is none.
+
+        A thread that asks for a name during its draw waits, so the name is not drawn twice. Other names do not wait.
+        """
+        with self._drawing.setdefault(name, Lock()):
+            if name not in self._lines:
+                self.put(name, draw())
+            result: R = self._lines[name]
+        return result
+
+    def put(self, name: str, value: object) -> None:
+        """Keep a value durably."""
+        line = json.dumps({"name": name, "value": value})
+        try:
+            # One at a time: a long line is written in pieces.
+            with self._writing, self._path.open("a", encoding="utf-8") as file:
+                # A line that was cut off ends here.
+                file.write("\n" + line + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(
+                f"The run could not be kept in {self._path}: {error.strerror}. Nothing was released. Make room, and "
+                "run the command again: it goes on where it stopped, and is paid once."
+            ) from error
+        self._lines[name] = value
+
+
+# --- what units bring -------------------------------------------------------------------------------------------------
+
+
+_Progress = Callable[[str, int, int], None]
+UNIT_TAG = 16
+"""Bytes of a unit's name in a run: with 8, two of ten million units would share one with a chance above 1e-6."""
+READ = 32
+"""How many keywords of a text are kept, at least: for another number, the next corpus need not read the texts again."""
+
+
+@dataclass(frozen=True)
+class UnitReader:
+    """The model that reads the texts of units, each text by itself.
+
+    Attributes:
+        model: the public model.
+        machine: the digest of the kind of machine, which is part of the keys of the extraction cache.
+        store: the store, which names the units of a run.
+        secret: the key of the units' names in the ledger; empty if all units pay.
+        readings: what the model read in the texts before (`discreet code`); None if that is not used.
+    """
+
+    model: ScoringModel
+    machine: str
+    store: Store
+    secret: bytes = field(repr=False)
+    readings: Readings | None = field(default=None, repr=False)
+
+    def read(
+        self,
+        texts: Sequence[StoredText],
+        parameters: SynthesisAlgorithm[Any],
+        files: Mapping[str, TextIO],
+        on_progress: _Progress,
+    ) -> Private[Member[UnitTexts]]:
+        """Return the texts of each unit, sealed, with the keywords and facts that the method asks for."""
+        plain = [text.text for text in texts]
+        most, _ = parameters.keywords_read or (0, 0)
+        keywords = self._read_keywords(plain, parameters, files[KEYWORDS], on_progress)
+        facts = self._read_facts(plain, parameters, files[FACTS], on_progress)
+        pieces: dict[str, list[TextPiece]] = defaultdict(list)
+        tags = {unit: self.store.tag(unit.encode(), UNIT_TAG) for unit in {text.unit for text in texts}}
+        for text, words, own_facts in zip(texts, keywords, facts, strict=True):
+            pieces[text.unit].append(TextPiece(text.text, text.vector, words, own_facts))
+        return Private(
+            [
+                Member(unit_key(unit, self.secret), UnitTexts(tuple(own), most, tags[unit]))
+                for unit, own in sorted(pieces.items())
+            ],
+            ADD_REMOVE_ONE,
+        )
+
+    def assumptions(self, parameters: SynthesisAlgorithm[Any]) -> tuple[str, ...]:
+        """Return what the guarantee takes for granted about the model, and about the reading whose facts are taken."""
+        own = find_assumptions(self.model)
+        if parameters.facts_read is None or self.readings is None:
+            return own
+        return tuple(dict.fromkeys(own + self.readings.facts_assume(self._way(*parameters.facts_read))))
+
+    def _way(self, tokens: int, text_tokens: int) -> tuple[Any, ...]:
+        """Return all that facts depend on beside the text."""
+        return self.model.name, self.machine, tokens, text_tokens, PARSED, REWRITING
+
+    def _read_keywords(
+        self, texts: Sequence[str], parameters: SynthesisAlgorithm[Any], file: TextIO, on_progress: _Progress
+    ) -> list[Ranked]:
+        if parameters.keywords_read is None:
+            return [()] * len(texts)
+        most, text_tokens = parameters.keywords_read
+        kept, rank = max(most, READ), parameters.list_keywords or ranked_keywords
+        cache = ExtractionCache(
+            file,
+            (self.model.name, self.machine, kept, text_tokens, BEFORE if rank is ranked_keywords else rank.__name__),
+            lambda fresh: rank(self.model, fresh, kept, text_tokens),
+        )
+        keywords = cache.of(texts, lambda done: on_progress("keywords", done, len(texts)))
+        return [tuple((word, float(nats)) for word, nats in ranked[:most]) for ranked in keywords]
+
+    def _read_facts(
+        self, texts: Sequence[str], parameters: SynthesisAlgorithm[Any], file: TextIO, on_progress: _Progress
+    ) -> list[tuple[Fact, ...]]:
+        if parameters.facts_read is None:
+            return [()] * len(texts)
+        tokens, text_tokens = parameters.facts_read
+        about = self._way(tokens, text_tokens)
+        # A function of the text, the model and the machine alone: the same facts, read before or now.
+        others = self.readings.facts(about) if self.readings else {}
+        cache = ExtractionCache(file, about, lambda fresh: stated(self.model, fresh, tokens, text_tokens), others)
+        found = cache.of(texts, lambda done: on_progress("facts", done, len(texts)))
+        return [found_in(text, facts) for text, facts in zip(texts, found, strict=True)]
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
 
 Told = Callable[[str, int, int], None]
 """Called with the step, how much of it is done, and its size."""

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 import pytest
 
 from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, GeneratedAnswer, Plan, Query
-from discreet.baselines.corpus import BaselineCorpus
+from discreet.baselines import BaselineCorpus
 from discreet.errors import BudgetExhausted, DiscreetError
-from discreet.generation.model import VotingModel
-from discreet.generation.toy import ToyModel
+from discreet.models.protocol import VotingModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.account import CorpusAccount, Payment, UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import APART, Charge, MemoryLedger, PrivacyFilter, Receipt
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.admission import check_declared
-from discreet.retrieval.documents import Document, Passage
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.indexer import Indexer
-from discreet.retrieval.sealed_corpus import unit_key
+from discreet.store.documents import Document, Passage
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.indexer import Indexer
+from discreet.store.sealed_corpus import unit_key
 from discreet.testing.plain_store import PlainStore
 
 QUESTION = "What helps against numb thumbs?"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from discreet.retrieval.codebook import Codebook
-from discreet.synthesis.asked_statements import Found
+from discreet.store.codebook import Codebook
 from discreet.synthesis.readings import Coder
+from discreet.synthesis.statements import Found
 
 BOOK = Codebook.parse(
     {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.retrieval.embedding import Embedder, Vectors
+from discreet.store.embedding import Embedder, Vectors
 
 TEXT = "Ada Lind has white hands and a weak grip."
 SHORT, LONG = ["No.", ""], ["word " * 100, "worse " * 300]

@@ -8,11 +8,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from discreet.retrieval.documents import Document
-from discreet.retrieval.store import Hit, Piece, Scored, Store, Vector
-from discreet.testing.broken_stores import starving
+from discreet.store.documents import Document
+from discreet.store.protocol import Hit, Piece, Scored, Store, Vector
+from discreet.testing.broken_stores import (
+    ENTRIES,
+    SIZE,
+    UNITS,
+    Entry,
+    MakeStore,
+    StoreFixtures,
+    direction,
+    fill,
+    starving,
+)
 from discreet.testing.settings import QUICK
-from discreet.testing.store_cases import ENTRIES, SIZE, UNITS, Entry, MakeStore, StoreFixtures, direction, fill
 
 EDGES = [0.8, 0.5, 0.2, -0.1, -2.0]
 WANTED = 80

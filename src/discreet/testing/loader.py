@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData
-from discreet.reading.files import Loader
-from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
+from discreet.files.loaders import Loader
+from discreet.files.records import BadRecord, FoundFile, ReadingOptions, Record
 
 CANARY = "zeugma-canary-0417"
 """A word that stands in every record, and may stand in no message."""

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.errors import StoreError
-from discreet.retrieval.documents import Document, Passage, StoredText
-from discreet.retrieval.store import Hit, Piece, Store, Vector, digest
+from discreet.store.documents import Document, Passage, StoredText
+from discreet.store.protocol import Hit, Piece, Store, Vector, digest
 
 SCALE = 4093
 KEY = b"k" * 32

@@ -16,13 +16,13 @@ from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Query
 from discreet.algorithms.dp_vote_rag import DPVoteRAG
 from discreet.algorithms.murag import MuRAG
 from discreet.errors import DiscreetError, StoreError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Spending
-from discreet.retrieval.embedding import Told, Vectors
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.store import Store
+from discreet.store.embedding import Told, Vectors
+from discreet.store.protocol import Store
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet.testing.algorithm import BUDGET, RecordingLedger, open_account
-from discreet.testing.store_cases import SIZE, MakeStore, StoreFixtures, direction, fill
+from discreet.testing.broken_stores import SIZE, MakeStore, StoreFixtures, direction, fill
 
 NAMES = ("individual-anna", "individual-bert", "individual-cleo")
 PAYMENTS = ((DPVoteRAG(voters=3), "corpus"), (MuRAG(similarity=-1.0), "unit"))

@@ -9,19 +9,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.errors import StoreError
+from discreet.testing.broken_stores import ENTRIES as ENTRIES
+from discreet.testing.broken_stores import SIZE as SIZE
+from discreet.testing.broken_stores import STEPS as STEPS
+from discreet.testing.broken_stores import UNITS as UNITS
+from discreet.testing.broken_stores import MakeStore as MakeStore
+from discreet.testing.broken_stores import direction as direction
+from discreet.testing.broken_stores import entry as entry
+from discreet.testing.broken_stores import fill as fill
+from discreet.testing.broken_stores import replay as replay
 from discreet.testing.exact_search import ExactSearch
 from discreet.testing.plain_store import PlainStore
 from discreet.testing.refusal import Refusal
 from discreet.testing.settings import QUICK
-from discreet.testing.store_cases import ENTRIES as ENTRIES
-from discreet.testing.store_cases import SIZE as SIZE
-from discreet.testing.store_cases import STEPS as STEPS
-from discreet.testing.store_cases import UNITS as UNITS
-from discreet.testing.store_cases import MakeStore as MakeStore
-from discreet.testing.store_cases import direction as direction
-from discreet.testing.store_cases import entry as entry
-from discreet.testing.store_cases import fill as fill
-from discreet.testing.store_cases import replay as replay
 
 
 class StoreSuite(Refusal, ExactSearch):

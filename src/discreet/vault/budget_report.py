@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 from discreet.algorithms.base import ANY_VOCABULARY, Algorithm, Plan
 from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.algorithms.retrieval import PrivateRAG
-from discreet.algorithms.statistics.counts import Count
 from discreet.errors import UsageError
 from discreet.ledger.records import LogStart, QuestionRecord, QuestionShown
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import CUT, Budget, FilterState, Spending, how_many
 from discreet.privacy.filter import UnitLedger
 from discreet.query.admission import Odometer
-from discreet.system.frames import frame
+from discreet.statistics.counts import Count
 from discreet.system.markup import fill
-from discreet.system.plain import show_as, to_plain
+from discreet.system.plain import frame, show_as, to_plain
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import LogLedger

@@ -30,35 +30,35 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.baselines.corpus import BaselineCorpus
+from discreet.baselines import BaselineCorpus
 from discreet.config import VaultConfig, read_secret
 from discreet.engines.ray import RayEmbedder
 from discreet.errors import BadData, StoreError
-from discreet.export.vectors import FOLDER, Source
-from discreet.generation.capabilities import require_scores
-from discreet.generation.loading import PACKAGED, open_model
-from discreet.generation.model import VotingModel
+from discreet.export import FOLDER, Source
+from discreet.files.records import BadRecord, FoundFile
+from discreet.models.capabilities import require_scores
+from discreet.models.loading import PACKAGED, open_model
+from discreet.models.protocol import VotingModel
 from discreet.privacy.filter import UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.public_context import PublicContext
 from discreet.questions.model_parser import FILE as UNDERSTOOD
 from discreet.questions.model_parser import ModelParser
-from discreet.reading.records import BadRecord, FoundFile
-from discreet.retrieval.codebook import FILE as BOOK
-from discreet.retrieval.codebook import Codebook
-from discreet.retrieval.embedding import Deferred, Embedder, deferred_embedder
-from discreet.retrieval.indexer import Indexer
-from discreet.retrieval.inventory import Inventory
-from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
-from discreet.retrieval.store import Store
-from discreet.retrieval.store_registry import count_units, open_store, stored_dimension
-from discreet.retrieval.unit_records import UnitRecords, owned_texts
-from discreet.synthesis.extraction_cache import forget_extractions
+from discreet.store.codebook import FILE as BOOK
+from discreet.store.codebook import Codebook
+from discreet.store.embedding import Deferred, Embedder, deferred_embedder
+from discreet.store.indexer import Indexer
+from discreet.store.inventory import Inventory
+from discreet.store.protocol import Store
+from discreet.store.registry import count_units, open_store, stored_dimension
+from discreet.store.sealed_corpus import SealedCorpus, unit_key
+from discreet.store.unit_records import UnitRecords, owned_texts
+from discreet.synthesis.extraction import forget_extractions
 from discreet.synthesis.readings import CODES, FOLDERS, Readings
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.runner import SynthesisRunner
-from discreet.system.atomic_write import replace_file
+from discreet.system.files import replace_file
 from discreet.system.sharing import TurnLock
 from discreet.system.words import quoted
 
@@ -154,7 +154,7 @@ def _digest(path: Path) -> str:
 class DerivedData:
     """Data that is derived from documents, in the folder of a vault and not in the store. Each erasure removes it.
 
-    VAULT/synthesis, VAULT/synthesis-simulated    the extractions of synthesis (`discreet.synthesis.checkpoint`)
+    VAULT/synthesis, VAULT/synthesis-simulated    the extractions of synthesis (`discreet.synthesis.runner`)
     VAULT/claims                                  what baselines keep of documents, in folders datastore-*
     VAULT/codes, VAULT/readings                   what was read of texts (`synthesis.readings`); of others it stays
     VAULT/adding.*                                a mark, locked while documents change; an unlocked one shows a crash

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from discreet.errors import UsageError
+from discreet.files.fields import Read
+from discreet.files.intake import Intake, Known, RecordJudge
+from discreet.files.records import BadRecord, FoundFile, ReadingOptions
+from discreet.files.units import UnitRules
 from discreet.planning.prices import no_longer_empty
-from discreet.reading.fields import Read
-from discreet.reading.intake import Intake, Known, RecordJudge
-from discreet.reading.records import BadRecord, FoundFile, ReadingOptions
-from discreet.reading.units import UnitRules
-from discreet.retrieval.documents import Document, canonical_unit
-from discreet.retrieval.indexer import Fate, Indexer
-from discreet.retrieval.store_registry import stored_dimension
+from discreet.store.documents import Document, canonical_unit
+from discreet.store.indexer import Fate, Indexer
+from discreet.store.registry import stored_dimension
 from discreet.system.progress import stage
 from discreet.system.sharing import taking_turns
 from discreet.vault.components import Added, VaultParts

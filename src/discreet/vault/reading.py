@@ -8,17 +8,17 @@ from pathlib import Path
 from discreet.algorithms.text.attributes import check_distinct
 from discreet.engines.ray import RayEmbedder
 from discreet.errors import BadData, StoreError, UsageError
-from discreet.generation.capabilities import require_scores
+from discreet.models.capabilities import require_scores
 from discreet.planning.prices import is_empty
-from discreet.retrieval.codebook import FILE, Codebook, find_book
-from discreet.retrieval.embedding import Embedder, Told, Vectors, open_embedder
-from discreet.retrieval.public import not_a_corpus, texts_of
-from discreet.retrieval.store import Store
-from discreet.retrieval.unit_records import owned_texts
+from discreet.store.codebook import FILE, Codebook, find_book
+from discreet.store.embedding import Embedder, Told, Vectors, open_embedder
+from discreet.store.protocol import Store
+from discreet.store.public import not_a_corpus, texts_of
+from discreet.store.unit_records import owned_texts
 from discreet.synthesis.embedder_coder import EMBEDDER_CODER, EmbedderCoder
 from discreet.synthesis.readings import Coder, Readings, by_coder, by_model, check_reader, read_all
-from discreet.synthesis.schema_proposal import propose_schema
-from discreet.system.atomic_write import replace_file
+from discreet.synthesis.statements import propose_schema
+from discreet.system.files import replace_file
 from discreet.system.progress import by_steps
 from discreet.system.sharing import taking_turns, wait_for_answers
 from discreet.system.words import quoted
@@ -127,8 +127,8 @@ def public_texts_of(path: Path, store: Store) -> list[str]:
     stored_texts = len({stored.text for stored in store.texts()} & set(texts))
     if stored_texts:
         raise BadData(
-            f"{path} holds {stored_texts} documents of the vault, word for word. A codebook is public, so it comes from "
-            "other, public texts. Nothing was read."
+            f"{path} holds {stored_texts} documents of the vault, word for word. A codebook is public, so it comes "
+            "from other, public texts. Nothing was read."
         )
     return texts
 

@@ -14,16 +14,14 @@ from discreet.algorithms.consensus import Consensus, names_attribute
 from discreet.algorithms.ensemble import check_number
 from discreet.algorithms.murag import MuRAGAda
 from discreet.algorithms.retrieval import vote_by_readings
-from discreet.algorithms.statistics.labelled import LabelledSample
-from discreet.algorithms.statistics.statistic import Statistic
-from discreet.baselines.rag import RAG
+from discreet.baselines import RAG
 from discreet.config import DEFAULT_STORE, FORMAT, VaultConfig, read_config, write_config
 from discreet.errors import DiscreetError, StoreError, UsageError
-from discreet.export.vectors import Export, Exported, export_vectors
-from discreet.generation.loading import PACKAGED, is_plugin_model
-from discreet.generation.model import VotingModel
-from discreet.planning.grants import check_people
-from discreet.planning.models import check_spelling
+from discreet.export import Export, Exported, export_vectors
+from discreet.files.fields import check_types
+from discreet.models.loading import PACKAGED, is_plugin_model
+from discreet.models.protocol import VotingModel
+from discreet.planning.checks import check_people, check_spelling
 from discreet.planning.prices import EMPTY, FAILURE_SHARE, usual_algorithm
 from discreet.plugins import EMBEDDERS as PLUGGED_EMBEDDERS
 from discreet.plugins import MODELS, find_names
@@ -32,7 +30,7 @@ from discreet.privacy.filter import Receipt, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.query.admission import Odometer
 from discreet.query.answer_cache import AnswerCache, said
-from discreet.query.latency import at_a_multiple
+from discreet.query.execution import at_a_multiple
 from discreet.query.pipeline import AskOptions, Price, QueryPipeline
 from discreet.query.public_context import check_hears
 from discreet.query.recall import check_sample, widen_answer
@@ -41,11 +39,12 @@ from discreet.questions.marks import check_labels
 from discreet.questions.request import FACT, Request, is_request, parse_request
 from discreet.questions.router import Decision, Router
 from discreet.questions.vocabulary import Synonyms
-from discreet.reading.fields import check_types
-from discreet.retrieval.embedding import EMBEDDERS, Embedder
-from discreet.retrieval.public import PublicTexts
-from discreet.retrieval.store import Store
-from discreet.retrieval.store_registry import is_address, store_type_of
+from discreet.statistics.labelled import LabelledSample
+from discreet.statistics.statistic import Statistic
+from discreet.store.embedding import EMBEDDERS, Embedder
+from discreet.store.protocol import Store
+from discreet.store.public import PublicTexts
+from discreet.store.registry import is_address, store_type_of
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, make_corpus
@@ -231,7 +230,7 @@ class Vault(VaultDocuments, VaultReading):
 
         Args:
             path: the folder of the vault.
-            model: the language model. The guarantee rests on its row contract: see `generation.model`.
+            model: the language model. The guarantee rests on its row contract: see `models.protocol`.
             embedder: the embedder. The vectors in the store must come from the same embedder.
             store: the documents.
 

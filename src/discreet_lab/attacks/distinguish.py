@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.export.vectors import check_size
+from discreet.export import check_size
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet_lab.attacks.rates import lower_bound
 from discreet_lab.claims import DELTA, GAMMA, PAPER_EPSILON, SIGMA, K, check_bounds

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData
-from discreet.generation.model import VotingModel
-from discreet.system.jsonl import read_lines
+from discreet.models.protocol import VotingModel
+from discreet.system.files import read_lines
 
 KINDS = ("email", "url", "phone")
 UNTARGETED = "untargeted"

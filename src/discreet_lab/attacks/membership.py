@@ -1,13 +1,13 @@
-"""Membership inference with the attack S2MIA: it decides whether a given person's document is in the vault.
+"""Membership inference: whether a given person's document is in the vault.
 
-After Li et al. 2025 ("Generating is believing"), as in section IV.C of the paper on DPVoteRAG. The attacker knows a
-document, asks with its first half, and compares the answer with the second half. A high similarity indicates a member.
-Here a unit is in the vault or out of it with all its documents, and one of its passages is tried. People of the vault
-are tried both ways, in two copies (`trial`). With several questions, the model is also asked to continue the passage,
-which is cut at other positions. The mean similarity is the score.
+S2MIA follows Li et al. 2025 ("Generating is believing"), as in section IV.C of the paper on DPVoteRAG. Interrogation
+(Naseh et al. 2025, "Riddle me this!") and masks ask several short questions about one document, and combine the
+answers.
 """
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import BadData
-from discreet.retrieval.embedding import Embedder
-from discreet.system.jsonl import read_lines
+from discreet.algorithms.text.normalize import keywords
+from discreet.errors import BadData, UsageError
+from discreet.store.embedding import Embedder
+from discreet.system.files import read_lines
 from discreet_lab.attacks.rates import Auc, Rate, curve, true_positives
 from discreet_lab.evaluation.metrics import bleu, ngram_precision, rouge_l
 
@@ -146,3 +147,103 @@ def measure_membership(scores: ArrayLike, inside: Sequence[Sequence[bool]]) -> M
     auc = Auc.of_pairs(ins, outs) if where.shape[1] == 2 else Auc.of(ins, outs)
     few = {rate: true_positives(ins, outs, rate) for rate in FALSE_POSITIVES}
     return Membership(auc, few, curve(ins, outs), ins, outs)
+
+
+# --- interrogation ----------------------------------------------------------------------------------------------------
+
+
+YES, NO = "yes", "no"
+RECORD = 'I ask about a record that says "{known}". Does this record also say "{word}"? Answer yes or no.'
+MASKED = "Complete the record with the missing word: {before} ____ {after}"
+AROUND = 20
+"""The number of words on each side of a mask."""
+UNKNOWN = 5
+"""What an answer takes off that is neither yes nor no, for each right one (Naseh et al., lambda)."""
+RIGHT = ("right", "right, less unknown")
+"""The scores of `share_right`."""
+_WORD = re.compile(r"\w+")
+
+Pairs = list[tuple[str, str]]
+"""Questions, each with the answer that a member's document gives."""
+
+
+def interrogate(suspects: Sequence[Suspect], number: int) -> list[Pairs]:
+    """Return the questions about each person by yes and no in turn: the known words are the second half of the text."""
+    halves = [_halves(suspect) for suspect in suspects]
+    having = _having(suspects)
+    own = [_rarest(keywords(asked) - keywords(known), having) for asked, known in halves]
+    results = []
+    for place, (suspect, (_, known)) in enumerate(zip(suspects, halves, strict=True)):
+        others = [word for turn in range(1, len(own)) for word in own[(place + turn) % len(own)][:2]]
+        false = [word for word in dict.fromkeys(others) if word not in keywords(suspect.text)]
+        asked = [both for pair in zip(own[place], false, strict=False) for both in zip(pair, (YES, NO), strict=True)]
+        results.append([(RECORD.format(known=known, word=word), answer) for word, answer in asked])
+    return _first(results, number)
+
+
+def mask(suspects: Sequence[Suspect], number: int) -> list[Pairs]:
+    """Return the questions about each person for so many of its rarest words, each of which stands in it once."""
+    having, results = _having(suspects), []
+    for suspect in suspects:
+        words = suspect.text.split()[:LONGEST]
+        times = Counter(key for word in words for key in keywords(word))
+        places = {key: place for place, word in enumerate(words) for key in keywords(word) if times[key] == 1}
+        results.append([(_masked(words, places[word]), word) for word in _rarest(places, having)])
+    return _first(results, number)
+
+
+def share_right(answers: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
+    """Return for each answer whether it says its reference, and the same less `UNKNOWN` if it says neither yes nor no.
+
+    Of a word, the second is the first. Shape (answers, 2).
+    """
+    rows = []
+    for answer, reference in zip(answers, references, strict=True):
+        words = _WORD.findall(answer.casefold())
+        told = [word for word in words if word in (YES, NO)][:1] if reference in (YES, NO) else keywords(answer)
+        right = float(reference in told)
+        rows.append((right, right - UNKNOWN * (reference in (YES, NO) and not told)))
+    return np.asarray(rows, dtype=np.float64).reshape(-1, 2)
+
+
+def read_by_rule(prompt: str, _: int) -> str:
+    """Return what a reader without error says to these questions of the record in a prompt: the strongest attack."""
+    before, _sep, question = prompt.rpartition("Question:")
+    record = before.rpartition("Answer:")[2].partition("Record:")[2]
+    if asked := re.search(r'say "([^"]+)"\?', question):
+        return "Yes." if asked.group(1) in keywords(record) else "No."
+    known, _sep, after = question.partition("missing word: ")[2].partition(" ____ ")
+    beside = (re.escape(" ".join(words.split()[part])) for words, part in ((known, slice(-2, None)), (after, slice(1))))
+    match = re.search(r"{} (\S+) {}".format(*beside), record) if known else None
+    return match.group(1) if match else "unknown"
+
+
+def _halves(suspect: Suspect) -> tuple[str, str]:
+    words = suspect.text.split()[:LONGEST]
+    middle = suspect.asked or len(words) // 2
+    return " ".join(words[:middle]), " ".join(words[middle:])
+
+
+def _having(suspects: Sequence[Suspect]) -> Counter[str]:
+    """Return in how many people's texts each word stands."""
+    return Counter(word for suspect in suspects for word in keywords(suspect.text))
+
+
+def _rarest(words: Iterable[str], having: Counter[str]) -> list[str]:
+    return sorted(words, key=lambda word: (having[word], -len(word), word))
+
+
+def _masked(words: Sequence[str], place: int) -> str:
+    before, after = words[max(0, place - AROUND) : place], words[place + 1 : place + 1 + AROUND]
+    return MASKED.format(before=" ".join(before), after=" ".join(after))
+
+
+def _first(found: Sequence[Pairs], number: int) -> list[Pairs]:
+    """Return the first questions about each person.
+
+    Raises:
+        UsageError: if the text of a person has words for fewer.
+    """
+    if number > (most := min(map(len, found))):
+        raise UsageError(f"The text of some person has words for {most} questions, not for {number}. Ask fewer.")
+    return [pairs[:number] for pairs in found]

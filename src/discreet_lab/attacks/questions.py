@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from discreet.vault import Vault
-from discreet_lab.attacks.attack import S2MIA, Attack
-from discreet_lab.attacks.canaries import CanariesOut, Canary, came_out
+from discreet_lab.attacks.attack import S2MIA, Attack, Trial
 from discreet_lab.attacks.extraction import (
     COMMANDS,
     PROMPTS,
@@ -16,10 +15,18 @@ from discreet_lab.attacks.extraction import (
     extracted,
     sensitive_strings,
 )
-from discreet_lab.attacks.interrogation import RIGHT, interrogate, mask, share_right
-from discreet_lab.attacks.membership import MEASURES, Membership, likeness, measure_membership
+from discreet_lab.attacks.membership import (
+    MEASURES,
+    RIGHT,
+    Membership,
+    interrogate,
+    likeness,
+    mask,
+    measure_membership,
+    share_right,
+)
+from discreet_lab.attacks.simulation import CanariesOut, Canary, came_out
 from discreet_lab.attacks.targets import Target, TargetAnswers
-from discreet_lab.attacks.trial import Trial
 
 WAYS = {"interrogation": interrogate, "masks": mask}
 BY_NAME = 5

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MissingPart
-from discreet.system.frames import frame
-from discreet.system.plain import KEY, Sparse, Unbounded, show_as, to_plain
-from discreet_lab.attacks.canaries import CanariesOut
+from discreet.system.plain import KEY, Sparse, Unbounded, frame, show_as, to_plain
 from discreet_lab.attacks.membership import FALSE_POSITIVES, MEASURES, Membership
 from discreet_lab.attacks.questions import Result
 from discreet_lab.attacks.rates import Auc, Rate, most_true_positives
+from discreet_lab.attacks.simulation import CanariesOut
 from discreet_lab.attacks.verdict import ceiling, exceeded, most_shown
 
 if TYPE_CHECKING:

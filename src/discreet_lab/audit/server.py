@@ -21,23 +21,23 @@ from unittest.mock import patch
 
 import httpx2
 
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.noise import Noise
 from discreet.registry import Count
-from discreet.retrieval.documents import Document
-from discreet.server.accounts import Accounts, Limits
-from discreet.server.audit_log import AuditLog
-from discreet.server.config import PresetConfig, ServeConfig, ServedVault
-from discreet.server.front.app import create_app
-from discreet.server.front.asking import Estimator
-from discreet.server.front.pacing import TICK, Pacer, Queue, Ticket
-from discreet.server.front.services import Services
-from discreet.server.keeper.answering import Answering
-from discreet.server.keeper.hardening import KeeperLog
-from discreet.server.wire import Estimate, Estimated, Question, Refused
+from discreet.store.documents import Document
 from discreet.vault import Vault
-from discreet_lab.attacks.bounds import Key
+from discreet_lab.attacks.rates import Key
 from discreet_lab.audit.case import ProgressCallback
+from discreet_server.accounts import Accounts, Limits
+from discreet_server.audit_log import AuditLog
+from discreet_server.config import PresetConfig, ServeConfig, ServedVault
+from discreet_server.front.app import create_app
+from discreet_server.front.asking import Estimator
+from discreet_server.front.pacing import TICK, Pacer, Queue, Ticket
+from discreet_server.front.services import Services
+from discreet_server.keeper.answering import Answering
+from discreet_server.keeper.hardening import KeeperLog
+from discreet_server.wire import Estimate, Estimated, Question, Refused
 
 ROUNDS = 24
 """Draws of each input by default: a transcript is the same each time, unless something shows."""

@@ -13,7 +13,7 @@ from discreet.privacy.mechanisms.leader import LARGEST_EPSILON, LeaderSelection
 from discreet.privacy.mechanisms.optimal_selection import CountedAnswer, CountedSelection, OptimalSelection
 from discreet.privacy.mechanisms.order_selection import OrderSelection
 from discreet.privacy.private import Change, Relation
-from discreet_lab.attacks.bounds import Key
+from discreet_lab.attacks.rates import Key
 from discreet_lab.audit.case import FAILURE, claim_of, rho_of
 
 Pairs = Iterator[tuple[str, Any, Sequence[Any], Sequence[Any], Callable[[Any], Key]]]

@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algorithms.base import AlgorithmSpec, GeneratedAnswer, Query, Stopped
-from discreet.baselines.corpus import require_baseline
+from discreet.baselines import require_baseline
 from discreet.errors import UsageError
-from discreet.generation.capabilities import Capability
-from discreet.generation.model import ContextModel, Logits, Prompt, States, VotingModel
+from discreet.models.capabilities import Capability
+from discreet.models.protocol import ContextModel, Logits, Prompt, States, VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
-from discreet.retrieval.documents import StoredText
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.documents import StoredText
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet_lab.baselines.datastore import ENTRIES, Datastore, Tokens, build, kept
-from discreet_lab.baselines.projected import Projected, storage_folder
+from discreet_lab.baselines.projection_rag import Projected, storage_folder
 
 Probabilities = NDArray[np.float32]
 

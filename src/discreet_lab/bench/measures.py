@@ -5,9 +5,17 @@ from typing import Any
 
 from discreet.query.known_answers import KnownQuestion, matches
 from discreet_lab.bench.table import Data
-from discreet_lab.evaluation.bert_score import PACKAGED, bert_score, open_token_embedder
 from discreet_lab.evaluation.experiment import ScoredAnswer
-from discreet_lab.evaluation.metrics import levenshtein, mean_and_margin, rouge_1, rouge_l, token_f1
+from discreet_lab.evaluation.metrics import (
+    PACKAGED,
+    bert_score,
+    levenshtein,
+    mean_and_margin,
+    open_token_embedder,
+    rouge_1,
+    rouge_l,
+    token_f1,
+)
 
 Measure = Callable[[str, Sequence[str]], float]
 

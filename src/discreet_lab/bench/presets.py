@@ -13,13 +13,13 @@ from discreet.algorithms.dp_vote_rag import DPSparseVoteRAG, DPVoteRAG, TokenVot
 from discreet.algorithms.ensemble import Rounds
 from discreet.algorithms.logit_sum import log_softmax
 from discreet.algorithms.text.normalize import keywords
-from discreet.generation.answers import write_answers
-from discreet.generation.model import Prompt, ScoringModel
-from discreet.generation.prompts import record_layout
-from discreet.generation.torch_backend.length_buckets import map_in_buckets
+from discreet.models.answers import write_answers
+from discreet.models.length_buckets import map_in_buckets
+from discreet.models.prompts import record_layout
+from discreet.models.protocol import Prompt, ScoringModel
 from discreet.synthesis.base import ListKeywords, Ranked
 from discreet.synthesis.dp_synrag import DPSynRAG
-from discreet.synthesis.fact_extraction import BLOCK
+from discreet.synthesis.extraction import BLOCK
 from discreet_lab.bench.experiments.accounting import by_advanced_composition, by_sum
 
 DELTA_TOTAL, DELTA_TOKEN = 1e-4, 1e-5

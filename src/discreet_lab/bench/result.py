@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet import __version__
-from discreet.system.frames import frame
-from discreet.system.plain import show_as
+from discreet.system.plain import frame, show_as
 from discreet_lab.bench.presets import PAPER
 from discreet_lab.bench.table import BenchTable, Data, PaperShown, Row
 

@@ -10,8 +10,8 @@ from discreet.errors import UsageError
 from discreet.query.known_answers import KnownQuestion
 from discreet.vault import Vault
 from discreet_lab.bench.table import BenchTable, Data
-from discreet_lab.evaluation.bert_score import PACKAGED
 from discreet_lab.evaluation.caching_model import CachingModel
+from discreet_lab.evaluation.metrics import PACKAGED
 from discreet_lab.steps import Count, OnProgress, count_step
 
 QUICK_TOKENS = 12

@@ -8,10 +8,11 @@ from importlib import import_module
 from pathlib import Path
 
 from discreet.errors import UsageError
-from discreet_lab.bench.demo_data import EQUAL, hospital_questions
 from discreet_lab.bench.open_data import (
+    EQUAL,
     OpenedData,
     asked_again,
+    hospital_questions,
     kind_of,
     needs_questions,
     open_demo,
@@ -21,7 +22,7 @@ from discreet_lab.bench.open_data import (
 from discreet_lab.bench.result import BenchResult, tell_other_kind, with_figures
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import DEMO, BenchTable, Data, Row, Sweep
-from discreet_lab.evaluation.bert_score import PACKAGED
+from discreet_lab.evaluation.metrics import PACKAGED
 from discreet_lab.steps import OnProgress
 
 EXPERIMENTS = {

@@ -8,25 +8,22 @@ import typer
 from rich.table import Table
 
 from discreet.cli.app import Json, VaultPath, app
-from discreet.cli.kinds import reads_before
-from discreet.cli.output import err, explained, nothing_kept, out, print_json
-from discreet.cli.parameters import Params, accept_parameters, parse_for_any
-from discreet.cli.plugin_file import Plugins, choose_names
-from discreet.cli.progress import doing_steps
+from discreet.cli.ask import reads_before
+from discreet.cli.output import doing_steps, err, explained, nothing_kept, out, print_json
+from discreet.cli.parameters import Params, Plugins, accept_parameters, choose_names, parse_for_any
 from discreet.errors import UsageError
 from discreet.registry import ALGORITHMS, RAG
-from discreet.system.output_path import check_output_path, write_private
+from discreet.system.files import check_output_path, write_private
 from discreet.vault import Vault
 from discreet_lab.attacks import report
 from discreet_lab.attacks.attack import Attack
-from discreet_lab.attacks.canaries import read_canaries
 from discreet_lab.attacks.extraction import read_prompts
 from discreet_lab.attacks.membership import MOST, read_suspects
-from discreet_lab.attacks.redaction import available
+from discreet_lab.attacks.simulation import read_canaries
 from discreet_lab.attacks.suite import run_attack
-from discreet_lab.attacks.targets import REDACTED, check_names
+from discreet_lab.attacks.targets import REDACTED, available, check_names
 from discreet_lab.attacks.verdict import exceeded
-from discreet_lab.cli.other_model import OtherModel, check_model, with_model
+from discreet_lab.cli.evaluate import OtherModel, check_model, with_model
 
 
 @app.command()

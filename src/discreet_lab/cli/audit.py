@@ -8,21 +8,27 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.app import Json, app
-from discreet.cli.output import explained, out, print_json
-from discreet.cli.parameters import Params, parse_for_any
-from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
-from discreet.cli.progress import doing
+from discreet.cli.output import doing, explained, out, print_json
+from discreet.cli.parameters import Params, Plugins, errors_in_full, parse_for_any, register_files
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
 from discreet.synthesis.runner import METHODS
 from discreet.system.plain import Unbounded, show_as
-from discreet_lab.audit.algorithms import algorithm_cases, settings
-from discreet_lab.audit.case import CONFIDENCE, AuditFinding, Case, ProgressCallback, run
+from discreet_lab.audit.algorithms import algorithm_cases, plugin_cases, settings
+from discreet_lab.audit.case import (
+    CONFIDENCE,
+    AuditFinding,
+    Case,
+    ProgressCallback,
+    markdown,
+    remarkable,
+    run,
+    table,
+    verdict,
+)
 from discreet_lab.audit.corpora import corpus_cases
 from discreet_lab.audit.mechanisms import MECHANISMS, mechanism_cases
 from discreet_lab.audit.mutants import twins_of_algorithms, twins_of_corpora, twins_of_mechanisms
-from discreet_lab.audit.plugin_cases import plugin_cases
-from discreet_lab.audit.report import markdown, remarkable, table, verdict
 
 EPSILON = {"mechanisms": 1.0, "algorithms": 2.0, "corpora": 2.0, "server": 0.0}
 """The default epsilon of an audit. At these values, large privacy losses are frequent enough to detect."""

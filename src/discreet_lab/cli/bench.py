@@ -14,21 +14,19 @@ from rich.table import Table
 
 from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.cli.app import Json, app, complete_from
-from discreet.cli.output import err, explained, nothing_kept, out, print_json
-from discreet.cli.parameters import Params, find_algorithm, parse_for_any
-from discreet.cli.plugin_file import Plugins, errors_in_full, register_files
-from discreet.cli.progress import doing_steps
+from discreet.cli.output import doing_steps, err, explained, nothing_kept, out, print_json
+from discreet.cli.parameters import Params, Plugins, errors_in_full, find_algorithm, parse_for_any, register_files
 from discreet.errors import UnknownName, UsageError
 from discreet.registry import ALGORITHMS
-from discreet.system.output_path import check_output_path, write_private
+from discreet.system.files import check_output_path, write_private
 from discreet.system.plain import show_as
 from discreet_lab.bench.presets import PRESETS
 from discreet_lab.bench.result import NOTICE, BenchResult
 from discreet_lab.bench.runner import BenchOptions, run_table
 from discreet_lab.bench.table import BenchTable, PaperShown
 from discreet_lab.bench.tables import TABLES, find_table
-from discreet_lab.cli.other_model import check_model
-from discreet_lab.evaluation.bert_score import PACKAGED
+from discreet_lab.cli.evaluate import check_model
+from discreet_lab.evaluation.metrics import PACKAGED
 
 WIDTH = 80
 """The characters of a line. A table that needs more is printed as records."""

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.app import Json, app
-from discreet.cli.output import explained, out, print_json
-from discreet.cli.progress import doing
+from discreet.cli.output import doing, explained, out, print_json
 from discreet.system.plain import Unbounded
 from discreet_lab.attacks.distinguish import distinguish as run_distinguish
 from discreet_lab.claims import (

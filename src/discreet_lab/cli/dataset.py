@@ -14,8 +14,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from discreet.cli.app import Json, app, complete_from
-from discreet.cli.output import explained, nothing_kept, out, print_json
-from discreet.cli.progress import doing
+from discreet.cli.output import doing, explained, nothing_kept, out, print_json
 from discreet.errors import BadData, UnknownName, UsageError
 from discreet.system.progress import Advance
 from discreet.system.words import counted, quoted

@@ -1,4 +1,4 @@
-"""`discreet eval`: accuracy on questions with known answers."""
+"""`discreet eval`: accuracy on questions with known answers; and `--model` of the commands that measure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,19 +9,42 @@ import typer
 
 from discreet.algorithms.base import Algorithm
 from discreet.cli.app import Json, VaultPath, app, complete_from
-from discreet.cli.kinds import reads_before
-from discreet.cli.output import err, explained, out, print_json
-from discreet.cli.parameters import Params, accept_parameters, parse_for_any
-from discreet.cli.plugin_file import Plugins, choose_names
-from discreet.cli.progress import doing
+from discreet.cli.ask import reads_before
+from discreet.cli.output import doing, err, explained, out, print_json
+from discreet.cli.parameters import Params, Plugins, accept_parameters, choose_names, parse_for_any
+from discreet.models.loading import PACKAGED, open_model
+from discreet.planning.checks import check_parts
 from discreet.query.known_answers import read_questions
 from discreet.registry import ALGORITHMS, make_algorithm
-from discreet.system.output_path import check_output_path
+from discreet.store.embedding import HashingEmbedder
+from discreet.system.files import check_output_path
 from discreet.vault import Vault
-from discreet_lab.cli.other_model import OtherModel, check_model, with_model
-from discreet_lab.evaluation.bert_score import open_token_embedder
-from discreet_lab.evaluation.experiment import RowShown, as_asked, run_experiment
-from discreet_lab.evaluation.report import table
+from discreet_lab.evaluation.experiment import RowShown, as_asked, run_experiment, table
+from discreet_lab.evaluation.metrics import open_token_embedder
+
+# --- --model ----------------------------------------------------------------------------------------------------------
+
+
+OtherModel = Annotated[str, typer.Option("--model", metavar="NAME", help="Another language model.", show_default=False)]
+
+
+def check_model(name: str, embedder: str = "") -> None:
+    """Notice a misspelt model or embedder before documents are read. "" is the vault's own.
+
+    Raises:
+        MissingPart: if a package is not installed.
+        UnknownName, UsageError: if there is no such model or embedder.
+    """
+    if name or embedder:
+        check_parts(name or PACKAGED, embedder or HashingEmbedder.name, download=True)
+
+
+def with_model(vault: Vault, name: str) -> Vault:
+    """Return the vault with another language model for this process; itself if `name` is ""."""
+    return Vault.open(vault.path, model=open_model(name)) if name else vault
+
+
+# --- evaluate ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.generation.capabilities import probe
-from discreet.generation.model import Decoding, Prompt, VotingModel
-from discreet.generation.wrapping import WrappedModel
+from discreet.models.capabilities import probe
+from discreet.models.completer import WrappedModel
+from discreet.models.protocol import Decoding, Prompt, VotingModel
 
 Path = tuple[int, ...]
 """The tokens appended to a row."""

@@ -1,6 +1,7 @@
-"""Runs of algorithms on questions, with several seeds, and the means of their measures."""
+"""Runs of algorithms on questions, with several seeds, the means of their measures, and their tables."""
 
 import json
+import math
 import time
 import zlib
 from collections.abc import Callable, Sequence
@@ -10,17 +11,15 @@ from typing import Any
 
 from discreet.algorithms.base import Algorithm
 from discreet.algorithms.retrieval import vote_by_readings
-from discreet.generation.capabilities import Capability
+from discreet.models.capabilities import Capability
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.known_answers import KnownQuestion, matches
-from discreet.retrieval.public import PublicTexts
-from discreet.system.frames import Records
-from discreet.system.output_path import write_private
-from discreet.system.plain import Unbounded, show_as, to_plain
+from discreet.store.public import PublicTexts
+from discreet.system.files import write_private
+from discreet.system.plain import Records, Unbounded, show_as, to_plain
 from discreet.vault import Vault
-from discreet_lab.evaluation.bert_score import TokenEmbedder, bert_score
 from discreet_lab.evaluation.caching_model import CachingModel
-from discreet_lab.evaluation.metrics import Likeness, mean_and_margin
+from discreet_lab.evaluation.metrics import Likeness, TokenEmbedder, bert_score, mean_and_margin
 
 
 @dataclass(frozen=True)
@@ -273,3 +272,63 @@ def _write(path: Path, questions: Sequence[KnownQuestion], outcomes: Answers, ch
         for outcome in group
     )
     write_private(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+# "bought": the number of private tokens that the epsilon pays for; "private": the number that was used.
+HEADINGS = tuple(
+    "algorithm, epsilon, bought, accuracy, tokens, private, undecided, released, epsilon spent, seconds".split(", ")
+)
+
+
+# Of answers that are compared with references.
+LIKENESS = ("algorithm", "epsilon", "F1", "ROUGE-1", "ROUGE-L", "Levenshtein", "released", "seconds")
+BERT_SCORE = "BERTScore"
+
+
+def cells(row: AccuracyRow) -> tuple[str, ...]:
+    """Return a row as text, in the order of `HEADINGS`."""
+    epsilon = getattr(row.algorithm, "epsilon", None)
+    return (
+        row.algorithm.name,
+        "-" if epsilon is None else f"{epsilon:g}",
+        str(getattr(row.algorithm, "private_tokens", "-")),
+        _with_margin(row),
+        f"{row.tokens:.1f}",
+        f"{row.private_tokens:.1f}",
+        f"{row.undecided:.2f}",
+        f"{row.released:.2f}",
+        "no guarantee" if row.epsilon_spent is None else f"{row.epsilon_spent:.2f}",
+        f"{row.seconds:.2f}",
+    )
+
+
+def _with_margin(row: AccuracyRow) -> str:
+    margin = "" if math.isnan(row.accuracy_margin) else f" ± {row.accuracy_margin:.2f}"  # one question has no spread
+    return f"{row.accuracy:.2f}{margin}"
+
+
+def likeness_cells(row: AccuracyRow, likeness: Likeness) -> tuple[str, ...]:
+    """Return a row as text, in the order of `LIKENESS`."""
+    numbers = (likeness.f1, likeness.rouge_1, likeness.rouge_l, likeness.levenshtein, row.released)
+    return (*cells(row)[:2], *(f"{value:.3f}" for value in numbers), f"{row.seconds:.2f}")
+
+
+def table(rows: Sequence[AccuracyRow]) -> str:
+    """Return the rows as lines for a terminal, each column as wide as its longest text: no name is cut."""
+    headings, lines = tabulate(rows)
+    whole = [headings, *lines]
+    widths = [max(map(len, column)) for column in zip(*whole, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in whole)
+
+
+def tabulate(rows: Sequence[AccuracyRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return headings and rows: likeness if all questions had references, accuracy otherwise; BERTScore if measured."""
+    like = [likeness_cells(row, row.likeness) for row in rows if row.likeness]
+    headings, lines = (LIKENESS, like) if len(like) == len(rows) else (HEADINGS, [cells(row) for row in rows])
+    if not any(row.bert_score is not None for row in rows):
+        return headings, lines
+    scores = ["-" if row.bert_score is None else f"{row.bert_score:.3f}" for row in rows]
+    return (*headings, BERT_SCORE), [(*line, score) for line, score in zip(lines, scores, strict=True)]

@@ -10,7 +10,7 @@ from typing import Any
 from discreet.algorithms.base import Algorithm
 from discreet.algorithms.murag import NaiveMultiRAG
 from discreet.algorithms.retrieval import AllVoteRAG, PrivateRAG
-from discreet.baselines.non_rag import NonRAG
+from discreet.baselines import NonRAG
 from discreet.errors import BudgetExhausted
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
@@ -18,8 +18,8 @@ from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.answer_cache import AnswerCache
 from discreet.query.known_answers import KnownQuestion
-from discreet.retrieval.sealed_corpus import unit_key
-from discreet.system.frames import Records
+from discreet.store.sealed_corpus import unit_key
+from discreet.system.plain import Records
 from discreet.vault import Vault
 from discreet_lab.evaluation.caching_model import CachingModel
 from discreet_lab.evaluation.metrics import score

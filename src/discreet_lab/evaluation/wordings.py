@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.algorithms.statistics.conditions import All, AnyOf, Condition, FieldTest, Not, Says
 from discreet.errors import DiscreetError, UsageError
 from discreet.questions.kinds import KINDS, SCALE, features, guess_kind, words_of
 from discreet.questions.request import Request, parse_request
 from discreet.questions.router import Router
 from discreet.registry import Consensus
+from discreet.statistics.conditions import All, AnyOf, Condition, FieldTest, Not, Says
 
 FIELDS = {
     "sex": "category(w=women/female, m=men/male)",

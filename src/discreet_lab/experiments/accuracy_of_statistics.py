@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.algorithms.statistics.statistic import Statistic
 from discreet.algorithms.text.normalize import content
 from discreet.demo.corpus import DISEASES, documents
 from discreet.errors import DiscreetError
+from discreet.files.records import open_bytes
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.questions.request import of_request
-from discreet.reading.records import open_bytes
-from discreet.synthesis.fact_extraction import facts_of
+from discreet.statistics.statistic import Statistic
+from discreet.synthesis.extraction import facts_of
 from discreet.vault import Vault
 from discreet_lab.experiments.common import TableWriter, add_csv_option, add_model_option, model_name, open_vault
 

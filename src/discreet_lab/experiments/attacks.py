@@ -22,12 +22,8 @@ import numpy as np
 from discreet import numerics
 from discreet.algorithms.base import Answer, Figure, GeneratedAnswer, Query, with_epsilon
 from discreet.algorithms.retrieval import AllVoteRAG, VotingBudget
-from discreet.algorithms.statistics.cells import choose_counts
-from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.values import ValueCounts
-from discreet.generation.completer_adapter import adapt_completer
-from discreet.generation.function_model import FunctionModel
-from discreet.generation.model import VotingModel
+from discreet.models.completer import FunctionModel, adapt_completer
+from discreet.models.protocol import VotingModel
 from discreet.privacy.account import Account
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Cost
@@ -38,20 +34,21 @@ from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Change, Private
 from discreet.query.answer_cache import AnswerCache
 from discreet.registry import Consensus, Count, ListValues, MuRAGAda, Share, Summary
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import Embedder, Told, Vectors
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.statistics.cells import choose_counts
+from discreet.statistics.statistic import Statistic
+from discreet.statistics.values import ValueCounts
+from discreet.store.documents import Document
+from discreet.store.embedding import Embedder, Told, Vectors
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
 from discreet_lab.attacks import report
-from discreet_lab.attacks.advantage import Advantage
 from discreet_lab.attacks.attack import S2MIA, Attack
-from discreet_lab.attacks.canaries import read_canaries
-from discreet_lab.attacks.interrogation import read_by_rule
-from discreet_lab.attacks.membership import read_suspects
+from discreet_lab.attacks.membership import read_by_rule, read_suspects
 from discreet_lab.attacks.questions import WAYS
-from discreet_lab.attacks.simulation import copied, documents_of, private_folder, read_again
+from discreet_lab.attacks.rates import Advantage
+from discreet_lab.attacks.simulation import copied, documents_of, private_folder, read_again, read_canaries
 from discreet_lab.attacks.suite import run_attack
-from discreet_lab.audit.broken_noise import BrokenNoise
+from discreet_lab.audit.mutants import BrokenNoise
 from discreet_lab.experiments.common import (
     TableWriter,
     add_csv_option,

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.consensus import Consensus
 from discreet.algorithms.text.normalize import choice
-from discreet.generation.answers import write_answers
-from discreet.generation.model import ScoringModel
-from discreet.generation.prompts import DOCUMENT_TOKENS, Layout, layout
+from discreet.models.answers import write_answers
+from discreet.models.prompts import DOCUMENT_TOKENS, Layout, layout
+from discreet.models.protocol import ScoringModel
 from discreet.query.known_answers import read_questions
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet_lab.experiments.attacks import records
 from discreet_lab.experiments.common import TableWriter, add_csv_option, add_model_option, model_name, vault_at
 

@@ -21,16 +21,16 @@ from functools import cached_property
 from typing import Any
 
 from discreet.algorithms.base import Algorithm, Answer, Figure
-from discreet.algorithms.statistics.conditions import written
-from discreet.algorithms.statistics.counts import Count
-from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.typical import Typical
-from discreet.algorithms.statistics.values import ListValues
 from discreet.errors import BudgetExhausted, DiscreetError
 from discreet.query.recall import tell_apart
 from discreet.questions.request import FACT, Request, parse_request
 from discreet.questions.router import Decision
 from discreet.questions.vocabulary import widen
+from discreet.statistics.conditions import written
+from discreet.statistics.counts import Count
+from discreet.statistics.statistic import Statistic
+from discreet.statistics.typical import Typical
+from discreet.statistics.values import ListValues
 from discreet.vault import Vault
 from discreet_lab.experiments.clinic import ENGLISH, GERMAN, Clinic
 from discreet_lab.experiments.clinic_questions import ClinicQuestion, TrueNumbers

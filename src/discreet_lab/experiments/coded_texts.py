@@ -26,7 +26,7 @@ from typing import Any
 
 import yaml
 
-from discreet.retrieval.codebook import Codebook, find_book, packaged_books
+from discreet.store.codebook import Codebook, find_book, packaged_books
 from discreet_lab.experiments.clinic import Clinic, mistype
 
 TEXTS, PEOPLE, TICKETS, CUSTOMERS = 150, 1_500, 20_000, 6_000

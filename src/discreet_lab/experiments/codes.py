@@ -10,11 +10,11 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.generation.loading import open_model
+from discreet.models.loading import open_model
 from discreet.numerics import has_bfloat16_instructions
-from discreet.retrieval import embedding
-from discreet.retrieval.codebook import Attribute, Codebook, find_book, packaged_books
-from discreet.retrieval.embedding import Embedder, MiniLM
+from discreet.store import embedding
+from discreet.store.codebook import Attribute, Codebook, find_book, packaged_books
+from discreet.store.embedding import Embedder, MiniLM
 from discreet.synthesis.embedder_coder import THRESHOLD, EmbedderCoder, Likeness, coded_by, fit
 from discreet.synthesis.readings import by_model
 from discreet_lab.experiments.clinic import make_clinic

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from discreet.generation.loading import PACKAGED, load_model
+from discreet.models.loading import PACKAGED, load_model
 from discreet.vault import Vault
 
 Found = TypeVar("Found")

@@ -11,11 +11,11 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from random import Random
 
-from tests.reading import samples
+from tests.files import samples
 
-from discreet.reading.files import find_files, read_records
-from discreet.reading.records import ReadingOptions, Record
-from discreet.reading.units import UnitRules
+from discreet.files.loaders import find_files, read_records
+from discreet.files.records import ReadingOptions, Record
+from discreet.files.units import UnitRules
 from discreet.vault import Vault
 from discreet_lab.experiments.clinic import make_clinic
 from discreet_lab.experiments.common import TableWriter, add_csv_option, name_part

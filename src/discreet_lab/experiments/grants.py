@@ -3,11 +3,10 @@
 import argparse
 from collections.abc import Sequence
 
-from discreet.algorithms.statistics.values import ListValues
-from discreet.planning.grants import suggested_delta
-from discreet.planning.plan import make_plan
+from discreet.planning.checks import suggested_delta
+from discreet.planning.plan import MOST, counts_that_are_within, make_plan, shares_that_are_within
 from discreet.planning.prices import vault_budget
-from discreet.planning.statistics import MOST, counts_that_are_within, shares_that_are_within
+from discreet.statistics.values import ListValues
 from discreet_lab.experiments.common import add_csv_option, write_table
 
 PEOPLE, EPSILONS = (200, 2_000, 20_000, 1_000_000), (1.0, 2.0, 10.0)

@@ -1,4 +1,4 @@
-"""What each step costs with many records."""
+"""What each step costs with many records, in a folder and in PostgreSQL."""
 
 import argparse
 import csv
@@ -17,28 +17,115 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
+from tests.vector_server import make, vector_server
 
 from discreet.algorithms.base import Algorithm, Query
-from discreet.algorithms.statistics.counts import Count
-from discreet.algorithms.statistics.themes import Themes
-from discreet.generation.no_model import NO_MODEL
-from discreet.generation.toy import ToyModel
 from discreet.ledger.balances import RESERVE, Units
 from discreet.ledger.ledger import SqliteLedger
 from discreet.log import chain, replay
+from discreet.models.completer import NO_MODEL
+from discreet.models.toy import ToyModel
 from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
 from discreet.registry import Consensus, MuRAGAda
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import TEXTS, VECTORS, EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.store import Piece, Vector
-from discreet.retrieval.vectors import HEAD, HEADS, VectorFile
+from discreet.statistics.counts import Count
+from discreet.statistics.themes import Themes
+from discreet.store.documents import Document
+from discreet.store.embedded_store import TEXTS, VECTORS, EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.postgres_store import PostgresStore
+from discreet.store.protocol import Piece, Vector
+from discreet.store.sealed_corpus import SealedCorpus
+from discreet.store.vectors import HEAD, HEADS, VectorFile
 from discreet.vault import Vault
 from discreet_lab.experiments.common import add_csv_option, run_alone, write_table
-from discreet_lab.experiments.scale_postgres import DIMENSION, Found, of_postgres
+
+# --- in PostgreSQL ----------------------------------------------------------------------------------------------------
+
+
+Found = dict[str, float]
+
+DIMENSION = 384
+POSTGRES_AT_ONCE = 5000
+TIMES = 5
+IN_MEMORY = 10**6
+_SIZE = "select sum(pg_total_relation_size(oid)) from pg_class where relkind = 'r' and relnamespace = %s::regnamespace"
+
+
+def of_postgres(count: int) -> Found:
+    """Return the costs of a store in PostgreSQL with `count` records."""
+    with vector_server(in_memory=count <= IN_MEMORY, shared_buffers="2GB", max_wal_size="4GB") as server:
+        pid = server.pid()
+        assert pid is not None
+        processes = [psutil.Process(), psutil.Process(pid)]
+        store = make(server.url, DIMENSION)
+        return steps_of(store, server.url, count, processes)
+
+
+def steps_of(store: PostgresStore, url: str, count: int, processes: list[psutil.Process]) -> Found:
+    """Fill the store, and return what each step costs the client and the server."""
+
+    def cost(work: Callable[[int], Any]) -> float:
+        before = total(processes)
+        for turn in range(TIMES):
+            work(turn)
+        return 1e3 * (total(processes) - before) / TIMES
+
+    def add(name: str, documents: int) -> None:
+        with store.batch():
+            for n in range(documents):
+                store.put(Document(f"{name}-{n}", f"{name} {n}", "text"), [Piece("text", query)])
+
+    def search_after_a_commit(time: int) -> None:
+        add(f"one {time}", 1)
+        store.nearest_units(query, 80)
+
+    figures: Found = {}
+    query = fill_with_units(store, count)
+    store._database.rows("analyze vector")
+    name = store._database.name
+    figures["pgvector: open, ms"] = cost(lambda _: PostgresStore(url, name, DIMENSION).close())
+    store.nearest_units(query, 80)
+    figures["pgvector: search, 80 units, ms"] = cost(lambda _: store.nearest_units(query, 80))
+    figures["pgvector: add a document, ms"] = cost(lambda time: add(f"batch {time}", 256)) / 256
+    figures["pgvector: a commit and a search, ms"] = cost(search_after_a_commit)
+    figures["pgvector: erase a unit, ms"] = cost(lambda time: store.remove_unit(f"unit {time}"))
+    figures["pgvector: on disk, MiB"] = int(store._database.rows(_SIZE, [name])[0][0]) / 2**20
+    store.close()
+    return figures
+
+
+def fill_with_units(store: PostgresStore, count: int) -> Any:
+    """Put a document of one chunk for each of `count` units; return a question's vector."""
+    generator = np.random.default_rng(1)
+    for first in range(0, count, POSTGRES_AT_ONCE):
+        vectors = generator.normal(size=(min(POSTGRES_AT_ONCE, count - first), DIMENSION)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        with store.batch():
+            for n, vector in enumerate(vectors, first):
+                store.put(Document(f"d{n}", f"unit {n}", "text"), [Piece("text", vector)])
+    return vectors[0]
+
+
+def total(processes: list[psutil.Process]) -> float:
+    """Return the processor time of processes and of all their children, also of those that ended."""
+    children = [child for one in processes for child in one.children(recursive=True)]
+    return sum(map(spent, children)) + sum(map(spent, processes))  # a child that ends meanwhile is in its parent's time
+
+
+def spent(process: psutil.Process) -> float:
+    """Return the processor time of a process, and of its children that ended, in seconds."""
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return float(times.user + times.system + times.children_user + times.children_system)
+
+
+# --- in a folder ------------------------------------------------------------------------------------------------------
+
 
 KINDS = ("search", "share", "votes by readings")
 DISEASES = 100

@@ -24,9 +24,7 @@ from tests.server.keepers import wait_ready as wait_keeper
 from discreet.demo.corpus import documents
 from discreet.ledger.ledger import open_ledger
 from discreet.privacy.accounting import Spending
-from discreet.retrieval.documents import Document
-from discreet.server.accounts import Accounts, Limits
-from discreet.server.supervisor import READY
+from discreet.store.documents import Document
 from discreet.vault import Vault
 from discreet_lab.experiments.common import TableWriter, add_csv_option, write_table
 from discreet_lab.experiments.serving_processes import (
@@ -39,6 +37,8 @@ from discreet_lab.experiments.serving_processes import (
     start_keeper,
     started,
 )
+from discreet_server.accounts import Accounts, Limits
+from discreet_server.supervisor import READY
 
 LARGE, SMALL = 1000.0, 0.05
 """The caps of keys. Every fourth one has the small one, which ends after a few questions."""

@@ -18,8 +18,8 @@ from typing import Any
 import yaml
 from tests.server.front.serving import Server, serving
 
-from discreet.server.config import PresetConfig
 from discreet_lab.experiments.common import TableWriter, add_csv_option
+from discreet_server.config import PresetConfig
 
 _READ: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 CLIENTS: dict[str, dict[str, Any]] = _READ["clients"]

@@ -20,13 +20,13 @@ from tests.server.front.serving import Server, free_port, start, wait_ready
 from tests.server.keepers import ROOT, Keeper, config_of, environment
 from tests.server.keepers import wait_ready as wait_keeper
 
-from discreet.generation.toy import ToyModel
-from discreet.retrieval.documents import Document
-from discreet.server.accounts import Accounts
-from discreet.server.config import PresetConfig, ServeConfig
-from discreet.server.keeper.hardening import end_with_parent
-from discreet.server.keeper.process import main as keep
+from discreet.models.toy import ToyModel
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.accounts import Accounts
+from discreet_server.config import PresetConfig, ServeConfig
+from discreet_server.keeper.hardening import end_with_parent
+from discreet_server.keeper.process import main as keep
 
 CHEAP = PresetConfig("cheap", "consensus", {"choices": ("winterhand", "flu"), "epsilon": 0.01})
 MODEL = "v:cheap"

@@ -21,17 +21,17 @@ from tests.server.front.serving import Server
 
 from discreet.algorithms.retrieval import PrivateRAG
 from discreet.demo.corpus import DISEASES, documents
-from discreet.generation.loading import load_model
-from discreet.generation.model import VotingModel
-from discreet.generation.toy import ToyModel
+from discreet.models.loading import load_model
+from discreet.models.protocol import VotingModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counting import KeywordCounts
 from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
-from discreet.query.latency import at_a_multiple
+from discreet.query.execution import at_a_multiple
 from discreet.registry import DPSparseVoteRAG, ListValues, MuRAG, MuRAGAda, NaiveMultiRAG
-from discreet.retrieval.documents import Document
-from discreet.retrieval.sealed_corpus import unit_key
+from discreet.store.documents import Document
+from discreet.store.sealed_corpus import unit_key
 from discreet.vault import Vault
 from discreet_lab.attacks.rates import Auc, Rate
 from discreet_lab.experiments.common import (

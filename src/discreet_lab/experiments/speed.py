@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError
-from discreet.generation.loading import load_model
-from discreet.generation.model import Prompt
-from discreet.generation.torch_backend.row_check import Shape, has_independent_rows, public_rows
-from discreet.generation.torch_backend.transformers_model import TransformersModel
+from discreet.models.loading import load_model
+from discreet.models.lockstep import Shape, has_independent_rows, public_rows
+from discreet.models.protocol import Prompt
+from discreet.models.transformers_model import TransformersModel
 from discreet_lab.experiments.common import TableWriter, add_csv_option
 
 COLUMNS = (
@@ -103,7 +103,7 @@ def _compare(model: TransformersModel, shape: Shape) -> tuple[int, float]:
     """Return how many answers are those of the plain forward pass, and how far the first logits are apart."""
     import torch
 
-    from discreet.generation.torch_backend.decoding import has_plain_attention
+    from discreet.models.lockstep import has_plain_attention
 
     shared, prompts = public_rows(model.vocabulary_size, Shape(_COMPARED, shape.shared, shape.length, _TOKENS))
     expected, logits = [], []

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.ensemble import VoterEnsemble
-from discreet.generation.completer_adapter import adapt_completer
-from discreet.generation.function_model import FunctionModel
-from discreet.generation.model import VotingModel
+from discreet.models.completer import FunctionModel, adapt_completer
+from discreet.models.protocol import VotingModel
 from discreet.query.known_answers import KnownQuestion
 from discreet.registry import RAG, Consensus, DPSparseVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG
 from discreet.vault import Vault
-from discreet_lab.baselines.vote_rag import VoteRAG
+from discreet_lab.baselines.without_noise import VoteRAG
 from discreet_lab.bench.experiments.streams import DELTA, is_affordable, tune_similarity
 from discreet_lab.bench.open_data import asked_again, read_stream
 from discreet_lab.evaluation.caching_model import CachingModel

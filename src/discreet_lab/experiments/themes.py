@@ -21,15 +21,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.statistics.cells import StatisticPrice, choose_tables
-from discreet.algorithms.statistics.values import sample
-from discreet.baselines.rag import RAG
-from discreet.generation.loading import open_model
+from discreet.baselines import RAG
+from discreet.models.loading import open_model
 from discreet.planning.prices import vault_budget
 from discreet.privacy.noise import SystemNoise
-from discreet.retrieval.codebook import Codebook, find_book
-from discreet.retrieval.embedding import open_embedder
-from discreet.retrieval.public import PublicTexts
+from discreet.statistics.cells import StatisticPrice, choose_tables
+from discreet.statistics.values import sample
+from discreet.store.codebook import Codebook, find_book
+from discreet.store.embedding import open_embedder
+from discreet.store.public import PublicTexts
 from discreet.synthesis.embedder_coder import EmbedderCoder
 from discreet_lab.experiments.clinic import make_clinic
 from discreet_lab.experiments.coded_texts import CodedText, code_clinic, code_dialogues, make_survey, make_tickets

@@ -14,11 +14,11 @@ from functools import cached_property
 from pathlib import Path
 
 from discreet.algorithms.base import Answer
-from discreet.algorithms.statistics.statistic import Statistic
-from discreet.cli.follow_ups import complete, turn
+from discreet.cli.ask import complete, turn
 from discreet.errors import BudgetExhausted, DiscreetError
-from discreet.generation.model import VotingModel
+from discreet.models.protocol import VotingModel
 from discreet.questions.vocabulary import parse_synonyms
+from discreet.statistics.statistic import Statistic
 from discreet.vault import Vault
 from discreet.vault.vault import change_settings
 from discreet_lab.experiments.clinic import Clinic, make_clinic

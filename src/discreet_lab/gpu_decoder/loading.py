@@ -4,7 +4,7 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING, Any
 
-from discreet.generation.torch_backend.row_check import STEPS, Shape, agree, public_rows, read_logits
+from discreet.models.lockstep import STEPS, Shape, agree, public_rows, read_logits
 
 if TYPE_CHECKING:
     from discreet_lab.gpu_decoder.decoder import LlamaDecoder
@@ -107,7 +107,7 @@ def _window(config: Any) -> int | None:
 
 def agrees(model: Any, decoder: "LlamaDecoder", shape: Shape) -> bool:
     """Return whether the logits of public rows are those of the library, but for rounding."""
-    from discreet.generation.torch_backend.decoding import LockstepDecoding
+    from discreet.models.lockstep import LockstepDecoding
     from discreet_lab.gpu_decoder.decoder import FusedDecoding
 
     shared, prompts = public_rows(decoder.vocabulary, shape)

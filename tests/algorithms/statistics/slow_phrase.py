@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.text.phrases import Tongue, words_back
+from discreet.statistics.phrase import Phrase
 
 Form = Callable[[str], str]
 """Returns the word of a phrase, without its ending, that a word of a text says; "" if it says none."""

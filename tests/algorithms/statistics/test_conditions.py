@@ -9,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from discreet.algorithms.statistics.conditions import (
+from discreet.errors import UsageError
+from discreet.query.recall import Releases
+from discreet.registry import Count, Trend
+from discreet.statistics.conditions import (
     ALL,
     All,
     AnyOf,
@@ -25,10 +28,7 @@ from discreet.algorithms.statistics.conditions import (
     says,
     where,
 )
-from discreet.errors import UsageError
-from discreet.query.recall import Releases
-from discreet.registry import Count, Trend
-from discreet.retrieval.unit_records import Fields, UnitRecord
+from discreet.store.unit_records import Fields, UnitRecord
 
 
 def unit(*notes: tuple[str, Fields]) -> UnitRecord:

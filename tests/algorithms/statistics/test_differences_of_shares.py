@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.algorithms.statistics.cells import Counted, Reckon, ReckonedDifference
+from discreet.statistics.cells import Counted, Reckon, ReckonedDifference
 
 ENDS = [
     ((40, 0, 0, 200), 14.0, False),

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.algorithms.statistics import cells as cells_module
-from discreet.algorithms.statistics.cells import LEVEL, Counted, Reckon
-from discreet.algorithms.statistics.counts import Share
 from discreet.privacy.accounting import Budget
 from discreet.privacy.mechanisms.counting import GaussianHistogram
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import Compare, Difference, Themes, Trend
+from discreet.statistics import cells as cells_module
+from discreet.statistics.cells import LEVEL, Counted, Reckon
+from discreet.statistics.counts import Share
 
 
 def test_difference_is_that_of_the_shown_counts() -> None:

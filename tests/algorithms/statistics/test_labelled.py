@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.statistics.cells import Counted, Reckon, ReckonedDifference
-from discreet.algorithms.statistics.conditions import says
-from discreet.algorithms.statistics.labelled import (
+from discreet.errors import BadData, UsageError
+from discreet.query.recall import check_sample
+from discreet.registry import ListValues, Trend
+from discreet.statistics.cells import Counted, Reckon, ReckonedDifference
+from discreet.statistics.conditions import says
+from discreet.statistics.labelled import (
     LabelledSample,
     RuleCheck,
     Widened,
@@ -19,10 +22,7 @@ from discreet.algorithms.statistics.labelled import (
     most_missed,
     most_wrong,
 )
-from discreet.errors import BadData, UsageError
-from discreet.query.recall import check_sample
-from discreet.registry import ListValues, Trend
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from discreet.algorithms.statistics.phrase import Phrase
-from discreet.retrieval.unit_records import UnitRecord
+from discreet.statistics.phrase import Phrase
+from discreet.store.unit_records import UnitRecord
 
 
 @pytest.mark.parametrize("name", ["L.A. Confidential", "Léon: The Professional", "Mrs Doubtfire", "Mrs. Doubtfire"])

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms.statistics.conditions import parse, says, where
-from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UnknownName, UsageError
 from discreet.privacy.accounting import Budget
 from discreet.questions.request import check_known
 from discreet.registry import Compare, Count, Share, Trend, Typical
-from discreet.retrieval.documents import Document
-from discreet.retrieval.unit_records import UnitRecord
+from discreet.statistics.conditions import parse, says, where
+from discreet.statistics.statistic import Statistic
+from discreet.store.documents import Document
+from discreet.store.unit_records import UnitRecord
 from discreet.vault import Vault
 from tests.guarantee.algorithms.test_statistics import BUDGET, answer, corpus_of, notes, record
 

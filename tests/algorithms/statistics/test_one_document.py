@@ -2,12 +2,12 @@
 
 import pytest
 
-from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import UsageError
 from discreet.registry import Count, Difference, ListValues, Share, Trend
-from discreet.retrieval.documents import Document
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.unit_records import UnitRecords
+from discreet.statistics.statistic import Statistic
+from discreet.store.documents import Document
+from discreet.store.sealed_corpus import SealedCorpus
+from discreet.store.unit_records import UnitRecords
 from tests.guarantee.algorithms.test_statistics import answer, corpus_of
 
 MARCH = ("day>=2026-03-01", "day<=2026-03-31")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.text.phrases import LANGUAGES, split_sentences
 from discreet.demo.corpus import documents
 from discreet.errors import UsageError
-from discreet.retrieval.unit_records import UnitRecord
+from discreet.statistics.phrase import Phrase
+from discreet.store.unit_records import UnitRecord
 from discreet.system.words import as_read
 from tests.algorithms.statistics import slow_phrase
 

@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.statistics.values import sample
+from discreet.statistics.values import sample
 
 KEY = b"k" * 16
 VALUES = st.lists(st.text(max_size=5), max_size=20)

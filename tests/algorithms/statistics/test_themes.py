@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.algorithms.statistics.cells import Counted
-from discreet.algorithms.statistics.themes import Themes
 from discreet.privacy.accounting import Budget
 from discreet.privacy.mechanisms.counting import GaussianHistogram
 from discreet.privacy.noise import InsecureSeededNoise
+from discreet.statistics.cells import Counted
+from discreet.statistics.themes import Themes
 
 BUDGET = Budget(20.0, 1e-6, 5e-7)
 VALUES = ("cough", "rash", "fever", "chills")

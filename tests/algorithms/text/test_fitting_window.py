@@ -9,11 +9,11 @@ from discreet.algorithms.consensus import PassageConfig
 from discreet.algorithms.text.normalize import keywords
 from discreet.algorithms.text.writing import fitting_window
 from discreet.errors import UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.privacy.private import Private, unseal
 from discreet.registry import Consensus
-from discreet.retrieval.documents import Passage
+from discreet.store.documents import Passage
 
 QUESTION = "What helps against numb thumbs?"
 Windows = Callable[[Sequence[str]], list[str]]

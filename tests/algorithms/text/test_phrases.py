@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.algorithms.statistics.phrase import Phrase
 from discreet.algorithms.text.phrases import LANGUAGES, is_denied_in, sentences_of, tongue_of
-from discreet.retrieval.unit_records import UnitRecord
+from discreet.statistics.phrase import Phrase
+from discreet.store.unit_records import UnitRecord
 from tests.cases import read_cases
 
 CASES = read_cases(__file__)

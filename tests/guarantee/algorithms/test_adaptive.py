@@ -9,7 +9,7 @@ from discreet.algorithms.adaptive import COUNT_SHARE
 from discreet.algorithms.base import GeneratedAnswer, Plan, Query
 from discreet.algorithms.ensemble import VoterEnsemble
 from discreet.errors import BudgetExhausted, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange, Pure
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
@@ -18,10 +18,10 @@ from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.private import Private
 from discreet.query.admission import question_budget
 from discreet.registry import DPKSA, Adaptive, Consensus, DPSparseVoteRAG, make_algorithm
-from discreet.retrieval.documents import Document, Passage
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+from discreet.store.documents import Document, Passage
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.sealed_corpus import Found, SealedCorpus
 from tests.accounts import account_over
 from tests.exact import paths
 from tests.indexing import ReadOnce, indexer

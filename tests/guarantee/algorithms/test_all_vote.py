@@ -18,7 +18,7 @@ from discreet.algorithms.retrieval import (
     usual_uses,
 )
 from discreet.errors import UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.planning.prices import vault_budget
 from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget, Spending, compose
@@ -32,8 +32,8 @@ from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Count, RowRule, RowShape
 from discreet.privacy.private import Private, unseal
 from discreet.registry import DPKSA, Consensus, DPVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, make_algorithm
-from discreet.retrieval.documents import Passage
-from discreet.retrieval.sealed_corpus import Found, SealedCorpus
+from discreet.store.documents import Passage
+from discreet.store.sealed_corpus import Found, SealedCorpus
 from tests.exact import paths
 from tests.guarantee.algorithms.test_multi import corpus_of
 from tests.indexing import read_once

@@ -12,17 +12,17 @@ import pytest
 from discreet.algorithms.base import Plan, Query
 from discreet.algorithms.ensemble import RoundBudget
 from discreet.errors import PrivateValueError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import Mechanism, MemoryLedger, PrivacyFilter
 from discreet.privacy.mechanisms.selection import ExponentialMechanism, ObservedSelection
 from discreet.privacy.private import Private
 from discreet.registry import Consensus
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.documents import Document
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.sealed_corpus import SealedCorpus
 from tests.accounts import account_over
 from tests.exact import paths
 from tests.indexing import indexer, read_once

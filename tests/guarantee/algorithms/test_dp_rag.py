@@ -10,7 +10,7 @@ import pytest
 from discreet.algorithms.base import GeneratedAnswer, Query
 from discreet.algorithms.dp_rag import LEVELS, THRESHOLD_SHARE, Near, share_out
 from discreet.errors import BudgetExhausted, UnknownName, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
@@ -20,10 +20,10 @@ from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private, unseal
 from discreet.query.admission import question_budget
 from discreet.registry import DPRAG, make_algorithm
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.documents import Document
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet_lab.evaluation.caching_model import CachingModel
 from tests.accounts import account_over
 from tests.exact import paths

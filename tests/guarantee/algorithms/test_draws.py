@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.algorithms.statistics.cells import choose_counts
-from discreet.algorithms.statistics.values import BEYOND, ValueCounts
 from discreet.privacy.mechanisms import counting as keyword_counts
 from discreet.privacy.mechanisms.counting import (
     MOST_DRAWS,
@@ -21,7 +19,9 @@ from discreet.privacy.mechanisms.counting import (
 )
 from discreet.privacy.noise import InsecureSeededNoise, Noise, Whole, gaussians_in_calls
 from discreet.registry import ListValues, Summary
-from discreet.retrieval.documents import Document
+from discreet.statistics.cells import choose_counts
+from discreet.statistics.values import BEYOND, ValueCounts
+from discreet.store.documents import Document
 from tests.exact import _paths
 from tests.guarantee.algorithms.test_statistics import PLENTY, answer, corpus_of
 

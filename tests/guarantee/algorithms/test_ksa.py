@@ -11,10 +11,10 @@ from discreet.algorithms.dp_ksa import choice_share
 from discreet.algorithms.ensemble import calibrate_to_epsilon
 from discreet.algorithms.text.normalize import STOP_WORDS, keywords
 from discreet.errors import UsageError
-from discreet.generation.loading import load_model
-from discreet.generation.model import Prompt, VotingModel
-from discreet.generation.prompts import layout
-from discreet.generation.toy import ToyDecoding, ToyModel
+from discreet.models.loading import load_model
+from discreet.models.prompts import layout
+from discreet.models.protocol import Prompt, VotingModel
+from discreet.models.toy import ToyDecoding, ToyModel
 from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Together
@@ -23,11 +23,11 @@ from discreet.privacy.mechanisms.selection import GapChoice, StableSet, pass_pro
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.privacy.partition import REPLACE_ONE
 from discreet.registry import DPKSA, MuRAGAda, make_algorithm
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet_lab.baselines.ksa import KSA
+from discreet.store.documents import Document
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.sealed_corpus import SealedCorpus
+from discreet_lab.baselines.without_noise import KSA
 from tests.accounts import account_over
 from tests.exact import paths
 from tests.indexing import indexer, read_once

@@ -13,7 +13,7 @@ from discreet.algorithms.base import Query
 from discreet.algorithms.murag import DPRAGPure
 from discreet.algorithms.retrieval import PrivateRAG
 from discreet.errors import DiscreetError, UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Pure
@@ -23,11 +23,11 @@ from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Private, unseal
 from discreet.query.threshold_tuning import Tuning, suggestion
 from discreet.registry import DPSparseVoteRAG, DPVoteRAG, MuRAG, MuRAGAda, NaiveMultiRAG, make_algorithm
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus, unit_key
-from discreet.retrieval.vectors import Vector, VectorFile
+from discreet.store.documents import Document
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.sealed_corpus import SealedCorpus, unit_key
+from discreet.store.vectors import Vector, VectorFile
 from tests.exact import paths
 from tests.indexing import indexer, read_once
 

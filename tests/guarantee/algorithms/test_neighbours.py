@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.base import Query
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter, Receipt
 from discreet.privacy.mechanisms.selection import ExponentialMechanism
 from discreet.privacy.private import Change, Relation
 from discreet.registry import DPSparseVoteRAG, DPVoteRAG
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.documents import Document
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.sealed_corpus import SealedCorpus
 from tests.accounts import account_over
 from tests.exact import paths
 from tests.indexing import indexer, read_once

@@ -12,22 +12,9 @@ import numpy as np
 import pytest
 
 from discreet.algorithms.base import GeneratedAnswer, Query
-from discreet.algorithms.statistics.cells import (
-    Counted,
-    Reckon,
-    StatisticPrice,
-    choose_counts,
-    choose_histogram,
-    interval,
-)
-from discreet.algorithms.statistics.conditions import FieldTest, parse, says
-from discreet.algorithms.statistics.phrase import Phrase
-from discreet.algorithms.statistics.statistic import Statistic
-from discreet.algorithms.statistics.typical import What
-from discreet.algorithms.statistics.values import values_of
 from discreet.algorithms.text.attributes import attribute_asked, matches
 from discreet.errors import UsageError
-from discreet.generation.no_model import NO_MODEL
+from discreet.models.completer import NO_MODEL
 from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
@@ -35,12 +22,25 @@ from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram
 from discreet.privacy.noise import InsecureSeededNoise, Noise
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical
-from discreet.retrieval import sql_store
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.unit_records import TextStatement, UnitRecord, UnitRecords, gather
+from discreet.statistics.cells import (
+    Counted,
+    Reckon,
+    StatisticPrice,
+    choose_counts,
+    choose_histogram,
+    interval,
+)
+from discreet.statistics.conditions import FieldTest, parse, says
+from discreet.statistics.phrase import Phrase
+from discreet.statistics.statistic import Statistic
+from discreet.statistics.typical import What
+from discreet.statistics.values import values_of
+from discreet.store import sql_store
+from discreet.store.documents import Document
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.sealed_corpus import SealedCorpus
+from discreet.store.unit_records import TextStatement, UnitRecord, UnitRecords, gather
 from tests.exact import paths
 from tests.indexing import indexer
 

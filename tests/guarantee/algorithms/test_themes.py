@@ -11,24 +11,24 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.base import GeneratedAnswer, Query
-from discreet.algorithms.statistics import themes as themes_module
-from discreet.algorithms.statistics.cells import choose_tables
-from discreet.algorithms.statistics.conditions import where
-from discreet.algorithms.statistics.themes import Themes
 from discreet.errors import UsageError
-from discreet.generation.no_model import NO_MODEL
+from discreet.models.completer import NO_MODEL
 from discreet.privacy.account import UnitAccount
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.counting import NoisyHistogram
 from discreet.privacy.noise import Noise
-from discreet.retrieval import unit_records
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.retrieval.sealed_corpus import SealedCorpus
-from discreet.retrieval.unit_records import StoredUnit, TextStatement, UnitRecords
+from discreet.statistics import themes as themes_module
+from discreet.statistics.cells import choose_tables
+from discreet.statistics.conditions import where
+from discreet.statistics.themes import Themes
+from discreet.store import unit_records
+from discreet.store.documents import Document
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.embedding import HashingEmbedder
+from discreet.store.sealed_corpus import SealedCorpus
+from discreet.store.unit_records import StoredUnit, TextStatement, UnitRecords
 from tests.exact import paths
 from tests.guarantee.privacy.test_tables import NoNoise
 from tests.indexing import indexer

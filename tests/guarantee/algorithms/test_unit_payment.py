@@ -12,14 +12,14 @@ import pytest
 
 from discreet.algorithms.base import Algorithm, Query
 from discreet.errors import BudgetExhausted
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.account import PayingUnits, UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.registry import DPRAG, Adaptive, DPVoteRAG
-from discreet.retrieval.sealed_corpus import unit_key
+from discreet.store.sealed_corpus import unit_key
 from tests.exact import paths
 from tests.guarantee.algorithms.test_multi import PURE, SECRET, WORDS, Law, corpus_of
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.private import unseal
 from discreet.registry import ALGORITHMS
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.sealed_corpus import SealedCorpus
 from discreet.vault import Vault
-from discreet_lab.attacks.bounds import Key
-from discreet_lab.audit.algorithms import PAIRS, VOCABULARY, WORDS, AlgorithmCase, algorithm_cases, settings
-from discreet_lab.audit.case import run
+from discreet_lab.attacks.rates import Key
+from discreet_lab.audit.algorithms import PAIRS, UNSEEN, VOCABULARY, WORDS, AlgorithmCase, algorithm_cases, settings
+from discreet_lab.audit.case import VaultPair, run
 from discreet_lab.audit.mutants import (
     BrokenCoins,
     BrokenDates,
@@ -29,8 +29,6 @@ from discreet_lab.audit.mutants import (
     BrokenRows,
     twins_of_algorithms,
 )
-from discreet_lab.audit.pairs import VaultPair
-from discreet_lab.audit.statistics import UNSEEN
 
 SETTINGS = settings(2.0)
 SOME = (PAIRS[1], PAIRS[5])

@@ -9,15 +9,15 @@ from typer.testing import CliRunner, Result
 
 from discreet.cli.app import app
 from discreet.errors import BadData, BudgetExhausted, StoreError, UsageError
-from discreet.export.vectors import FOLDER, Export, ExportedVectors, most_rho, room_for, unit_vector, units_of_rows
+from discreet.export import FOLDER, Export, ExportedVectors, most_rho, room_for, unit_vector, units_of_rows
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure, ZeroConcentrated
 from discreet.privacy.noise import sample
 from discreet.privacy.partition import REPLACE_ONE, Member, assign_rows
 from discreet.privacy.private import Private
-from discreet.retrieval.documents import Document
-from discreet.retrieval.sealed_corpus import unit_key
-from discreet.retrieval.vectors import LARGEST
+from discreet.store.documents import Document
+from discreet.store.sealed_corpus import unit_key
+from discreet.store.vectors import LARGEST
 from discreet.vault import Vault
 from tests.exact import paths
 from tests.guarantee.privacy.laws import Law, divergence, gaussian_law

@@ -11,7 +11,7 @@ from discreet.errors import LedgerError
 from discreet.log.replay import COUNTER, Counter, Reached
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 

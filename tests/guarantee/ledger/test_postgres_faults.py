@@ -19,7 +19,7 @@ from discreet.ledger.balances import split
 from discreet.ledger.ledger import PostgresLedger
 from discreet.log.replay import Counter
 from discreet.privacy.accounting import Budget
-from discreet.server.accounts import Accounts, Limits, OlderCopy
+from discreet_server.accounts import Accounts, Limits, OlderCopy
 from tests.guarantee.ledger.conftest import Server, server_of_our_own
 from tests.guarantee.ledger.test_sqlite import charge, fork
 from tests.guarantee.ledger.test_unit_faults import LARGE, UNITS, of, parts_of

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from discreet.algorithms.statistics.cells import StatisticPrice, choose_histogram, choose_tables, cost_of
 from discreet.privacy.accounting import Budget
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms import counting
 from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram
 from discreet.privacy.noise import InsecureSeededNoise, Noise, SystemNoise
 from discreet.privacy.private import Change, Relation
+from discreet.statistics.cells import StatisticPrice, choose_histogram, choose_tables, cost_of
 from tests.exact import paths
 from tests.guarantee.privacy.laws import ADD_REMOVE, REPLACE, Law, divergence, gaussian_law
 

@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 from discreet.cli.app import app
 from discreet.errors import UsageError
-from discreet.generation.toy import ToyModel
-from discreet.query.latency import at_a_multiple
+from discreet.models.toy import ToyModel
+from discreet.query.execution import at_a_multiple
 from discreet.registry import RAG, NonRAG
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 

@@ -16,19 +16,19 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from discreet.algorithms.base import Answer, Figure, Support
-from discreet.algorithms.statistics.cells import MAY_LACK, Counted, at_most
-from discreet.algorithms.statistics.counts import say_share
-from discreet.algorithms.statistics.statistic import CellStatistic, Statistic
 from discreet.cli.app import app
 from discreet.errors import BudgetExhausted
 from discreet.privacy.filter import released_before
 from discreet.query.answer_cache import Released
 from discreet.query.recall import derive
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical
-from discreet.retrieval.documents import Document
-from discreet.server.keeper.served import describe
-from discreet.server.wire import AnswerFields
+from discreet.statistics.cells import MAY_LACK, Counted, at_most
+from discreet.statistics.counts import say_share
+from discreet.statistics.statistic import CellStatistic, Statistic
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.keeper.served import describe
+from discreet_server.wire import AnswerFields
 
 GRANT = 10.0
 QUARTER = GRANT / 4

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.ensemble import VoterEnsemble
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
 from discreet.query.admission import Odometer
 from discreet.registry import DPKSA, Consensus, DPSparseVoteRAG, DPVoteRAG, MuRAG
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 

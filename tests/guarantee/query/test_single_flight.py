@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from discreet.generation.toy import ToyModel
 from discreet.log.sqlite import alone_by_file
+from discreet.models.toy import ToyModel
 from discreet.query.answer_cache import flight
 from discreet.registry import Consensus, MuRAG
-from discreet.retrieval.documents import Document
+from discreet.store.documents import Document
 from discreet.vault import Vault
 
 ASKED = "numb thumbs disease?"

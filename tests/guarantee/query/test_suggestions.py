@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import CannotAnswer
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.query.answer_cache import Released
-from discreet.retrieval.documents import Document
-from discreet.server.config import ServeConfig, ServedVault
-from discreet.server.keeper.served import Served
-from discreet.server.wire import Question
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.config import ServeConfig, ServedVault
+from discreet_server.keeper.served import Served
+from discreet_server.wire import Question
 
 ASKED = "How many patients have Zonkitis?"
 MISSPELLED = ["How many patients have Zonkitus?", "How many patients have zonkits?", "How many patients have Zonkitos?"]

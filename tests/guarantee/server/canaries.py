@@ -13,13 +13,13 @@ from typing import Any
 
 import httpx2
 
-from discreet.retrieval.documents import Document
-from discreet.server.accounts import Accounts, Limits
-from discreet.server.audit_log import AuditLog
-from discreet.server.config import ServeConfig
-from discreet.server.desk.desk import PAGES
-from discreet.server.state_folder import make_link
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.accounts import Accounts, Limits
+from discreet_server.audit_log import AuditLog
+from discreet_server.config import ServeConfig
+from discreet_server.desk.desk import PAGES
+from discreet_server.state_folder import make_link
 from tests.guarantee.server.canary_keeper import FOLDER, PRIVATE, TWIN
 from tests.server.front.serving import free_port
 from tests.server.keepers import ROOT, Keeper, config_of, environment, wait_for, wait_ready, wait_until
@@ -163,7 +163,7 @@ def start_keeper(folder: Path, config: ServeConfig, twin: str) -> Keeper:
 
 def start(folder: Path, config: ServeConfig, name: str) -> "subprocess.Popen[bytes]":
     """Start another process of the server."""
-    command = [sys.executable, "-m", "discreet.server.launch", name]
+    command = [sys.executable, "-m", "discreet_server.launch", name]
     with (folder / f"{name}.output").open("ab") as file:
         return subprocess.Popen(command, env=environment(config), stdout=file, stderr=file, cwd=ROOT)
 

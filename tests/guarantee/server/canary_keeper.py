@@ -16,16 +16,16 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet.generation.answers import write_answers
-from discreet.generation.toy import ToyModel
-from discreet.generation.voters import VoterBatch
+from discreet.models.answers import write_answers
+from discreet.models.toy import ToyModel
+from discreet.models.voters import VoterBatch
 from discreet.privacy import private
-from discreet.server.config import ServeConfig
-from discreet.server.keeper import process, served
-from discreet.server.keeper.hardening import KeeperLog, end_with_parent
-from discreet.server.keeper.process import main
-from discreet.server.wire import collect
 from discreet.vault import Vault
+from discreet_server.config import ServeConfig
+from discreet_server.keeper import process, served
+from discreet_server.keeper.hardening import KeeperLog, end_with_parent
+from discreet_server.keeper.process import main
+from discreet_server.wire import collect
 
 FOLDER, TWIN = "CANARY_FOLDER", "CANARY_TWIN"
 """Environment variables: the folder of the files `begun` and `go`, and which twin it is ("" for the sound keeper)."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from discreet.server.front.gate import ROUTES
+from discreet_server.front.gate import ROUTES
 from tests.guarantee.server.canaries import ASKED, CanaryServer, holds, serving_canaries, until_ready
 from tests.guarantee.server.canary_keeper import FAILS, PRIVATE, WAITS
 from tests.server.keepers import request_of, wait_for, wait_ready

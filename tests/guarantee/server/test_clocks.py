@@ -12,22 +12,24 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.query.answer_cache import list_releases
-from discreet.query.latency import AT_ONCE, Pace
+from discreet.query.execution import AT_ONCE, Pace
 from discreet.registry import Count
-from discreet.retrieval.documents import Document
-from discreet.server.accounts import Accounts, Limits
-from discreet.server.audit_log import AuditLog
-from discreet.server.config import ServeConfig, ServedVault
-from discreet.server.front.asking import Asker, Estimator
-from discreet.server.front.catalog import CatalogCache
-from discreet.server.front.errors import FrontError
-from discreet.server.front.pacing import Pacer, Queue, Ticket
-from discreet.server.front.requests import ChatRequest, parse_chat
-from discreet.server.keeper.answering import refusal
-from discreet.server.keeper.served import Served
-from discreet.server.wire import (
+from discreet.store.documents import Document
+from discreet.system.words import essence
+from discreet.vault import Vault
+from discreet_server.accounts import Accounts, Limits
+from discreet_server.audit_log import AuditLog
+from discreet_server.config import ServeConfig, ServedVault
+from discreet_server.front.asking import Asker, Estimator
+from discreet_server.front.catalog import CatalogCache
+from discreet_server.front.errors import FrontError
+from discreet_server.front.pacing import Pacer, Queue, Ticket
+from discreet_server.front.requests import ChatRequest, parse_chat
+from discreet_server.keeper.answering import refusal
+from discreet_server.keeper.served import Served
+from discreet_server.wire import (
     Answered,
     Catalog,
     Catalogued,
@@ -40,8 +42,6 @@ from discreet.server.wire import (
     Ready,
     Refused,
 )
-from discreet.system.words import essence
-from discreet.vault import Vault
 
 QUANTUM, STEP = 2.0, 0.25
 NEIGHBOURS = ((40, 0.125), (41, 1.375))

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from discreet.server.accounts import Accounts, Key, KeyExhausted, Reservation
-from discreet.server.accounts import questions as operations
-from discreet.server.accounts.books import KeyQuestion
-from discreet.server.accounts.questions import Outcome
+from discreet_server.accounts import Accounts, Key, KeyExhausted, Reservation
+from discreet_server.accounts import questions as operations
+from discreet_server.accounts.books import KeyQuestion
+from discreet_server.accounts.questions import Outcome
 from tests.server.accounts.helpers import VAULT, Bank, pure, unsettled
 
 ASKERS = 64

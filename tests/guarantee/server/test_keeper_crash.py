@@ -4,8 +4,8 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from discreet.server.wire import Answered, Refused
 from discreet.vault import Vault
+from discreet_server.wire import Answered, Refused
 from tests.server.keepers import (
     TRIES,
     ask,

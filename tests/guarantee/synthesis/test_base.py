@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadData, BudgetExhausted, UsageError
-from discreet.generation.prompts import vary_layout, write_layout
-from discreet.generation.sampling import sample_texts
-from discreet.generation.toy import ToyModel
+from discreet.models.answers import sample_texts
+from discreet.models.prompts import vary_layout, write_layout
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ZeroConcentrated
 from discreet.privacy.partition import ADD_REMOVE_ONE, partition_by_cluster
 from discreet.privacy.private import Change, Private, Relation, unseal
-from discreet.retrieval.embedding import HashingEmbedder
+from discreet.store.embedding import HashingEmbedder
 from discreet.synthesis.aug_pe import AugPE, most_votes, vote, whole
 from discreet.synthesis.base import Public, TextPiece, UnitTexts
 from discreet.synthesis.dp_synth import DPSynth, one_text, subset

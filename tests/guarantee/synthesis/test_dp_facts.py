@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import UsageError
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import Budget, Spending, compose
 from discreet.privacy.filter import MemoryLedger, PrivacyFilter
 from discreet.privacy.partition import ADD_REMOVE_ONE
 from discreet.privacy.private import Private
-from discreet.retrieval.embedding import open_embedder
+from discreet.store.embedding import open_embedder
 from discreet.synthesis.base import Fact, Public, SynthesisInputs, TextPiece, UnitTexts
 from discreet.synthesis.dp_facts import DPFacts, FactsPlan, pairs, texts
 from tests.exact import paths

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from discreet.algorithms.statistics.phrase import Phrase
-from discreet.retrieval.codebook import Codebook
-from discreet.retrieval.embedding import Embedder, HashingEmbedder, MiniLM, Told, Vectors
+from discreet.statistics.phrase import Phrase
+from discreet.store.codebook import Codebook
+from discreet.store.embedding import Embedder, HashingEmbedder, MiniLM, Told, Vectors
 from discreet.synthesis import embedder_coder
-from discreet.synthesis.asked_statements import Found
 from discreet.synthesis.embedder_coder import Clause, EmbedderCoder, Likeness, fit
+from discreet.synthesis.statements import Found
 
 BOOK = Codebook.parse(
     {

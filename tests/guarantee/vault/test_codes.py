@@ -11,23 +11,22 @@ import numpy as np
 import pytest
 
 from discreet.algorithms.base import Answer
-from discreet.algorithms.statistics.statistic import Statistic
 from discreet.errors import CannotAnswer, UsageError
-from discreet.operations.backup import back_up
-from discreet.operations.restore import restore
+from discreet.operations.backup import back_up, restore
 from discreet.query import pipeline
 from discreet.registry import Count, ListValues, Themes
-from discreet.retrieval.codebook import FILE, Codebook
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import HashingEmbedder
-from discreet.synthesis import read_statements
-from discreet.synthesis.asked_statements import Found
+from discreet.statistics.statistic import Statistic
+from discreet.store.codebook import FILE, Codebook
+from discreet.store.documents import Document
+from discreet.store.embedding import HashingEmbedder
+from discreet.synthesis import readings
 from discreet.synthesis.embedder_coder import EmbedderCoder
-from discreet.synthesis.extraction_cache import digest
+from discreet.synthesis.extraction import digest
 from discreet.synthesis.readings import CODES, Coder
-from discreet.system.atomic_write import replace_file
+from discreet.synthesis.statements import Found
+from discreet.system.files import replace_file
 from discreet.vault import Vault, components, reading
-from discreet_lab.audit.statistics import WordCoder
+from discreet_lab.audit.algorithms import WordCoder
 from tests.guarantee.privacy.test_tables import NoNoise
 
 VALUES = ("cough", "rash", "fever", "chills")
@@ -97,7 +96,7 @@ def test_text_of_another_unit_does_not_code_one_that_comes(vault: Vault) -> None
 
 def test_coverage_by_text_alone_is_caught(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: a text counts as coded if any unit's text of this content was."""
-    monkeypatch.setattr(read_statements.ReadStatements, "covers", lambda self, _, text: digest(text) in self._lines)
+    monkeypatch.setattr(readings.ReadStatements, "covers", lambda self, _, text: digest(text) in self._lines)
     with pytest.raises(AssertionError):
         test_text_of_another_unit_does_not_code_one_that_comes(vault)
 

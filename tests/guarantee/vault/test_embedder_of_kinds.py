@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.generation.toy import ToyModel
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import HashingEmbedder, Told, Vectors
-from discreet.retrieval.sealed_corpus import KindVectors, StatementFit
-from discreet.retrieval.vectors import Vector
+from discreet.models.toy import ToyModel
+from discreet.store.documents import Document
+from discreet.store.embedding import HashingEmbedder, Told, Vectors
+from discreet.store.sealed_corpus import KindVectors, StatementFit
+from discreet.store.vectors import Vector
 from discreet.vault import Vault
 
 QUESTION = "What is the treatment for winter hand?"

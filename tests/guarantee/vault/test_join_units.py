@@ -9,14 +9,14 @@ import pytest
 
 from discreet.algorithms.murag import MuRAG
 from discreet.errors import LedgerError, StoreError, UsageError
-from discreet.generation.toy import ToyModel
 from discreet.ledger.ledger import SqliteLedger
+from discreet.models.toy import ToyModel
 from discreet.operations.erasure import erasure_report
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedded_store import SqliteDatabase
-from discreet.retrieval.sealed_corpus import unit_key
+from discreet.store.documents import Document
+from discreet.store.embedded_store import SqliteDatabase
+from discreet.store.sealed_corpus import unit_key
 from discreet.vault import Vault
 
 NOTES = [Document("1", "A. Lind", "mumps in may"), Document("2", "Ada Lind", "gout in june"), Document("3", "Bo", "ok")]

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from discreet.algorithms.base import Answer
-from discreet.generation.toy import ToyModel
+from discreet.models.toy import ToyModel
 from discreet.privacy.accounting import FilterState, Spending
 from discreet.registry import Consensus, MuRAG
-from discreet.retrieval.documents import Document
-from discreet.retrieval.embedding import HashingEmbedder
+from discreet.store.documents import Document
+from discreet.store.embedding import HashingEmbedder
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import server, url
 from tests.guarantee.ledger.test_flights import ended, forked

@@ -9,8 +9,8 @@ from discreet.config import read_config
 from discreet.ledger.ledger import LogLedger, open_ledger
 from discreet.ledger.records import QuestionRecord
 from discreet.privacy.accounting import Spending
-from discreet.server.accounts import Accounts
-from discreet.server.accounts.books import KeyQuestion as Reserved
+from discreet_server.accounts import Accounts
+from discreet_server.accounts.books import KeyQuestion as Reserved
 from tests.lab.keepers.askers import ANSWERED, Asked, Reply
 from tests.lab.keepers.setting import Setting
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from discreet.server.accounts import Accounts
+from discreet_server.accounts import Accounts
 from tests.guarantee.ledger.links import Link
 from tests.lab.keepers.askers import Asked, Reply, note, send
 from tests.lab.keepers.checks import Checks, check, gather

@@ -16,12 +16,12 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from discreet.generation.toy import ToyModel
-from discreet.server.config import VARIABLE, ServeConfig
-from discreet.server.keeper.hardening import end_with_parent
-from discreet.server.keeper.process import main as keep
-from discreet.server.supervisor import Supervisor
+from discreet.models.toy import ToyModel
 from discreet.vault import Vault
+from discreet_server.config import VARIABLE, ServeConfig
+from discreet_server.keeper.hardening import end_with_parent
+from discreet_server.keeper.process import main as keep
+from discreet_server.supervisor import Supervisor
 
 ROOT = Path(__file__).parents[3]
 MODULE = "tests.lab.keepers.host"
@@ -130,7 +130,7 @@ def commands() -> dict[str, Sequence[str]]:
     """Return how the processes of a server are started: the keeper with the toy model, the front unchanged."""
     return {
         "keeper": [sys.executable, "-m", MODULE, "keeper"],
-        "front": [sys.executable, "-m", "discreet.server.launch", "front"],
+        "front": [sys.executable, "-m", "discreet_server.launch", "front"],
     }
 
 

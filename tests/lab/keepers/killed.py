@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.server.accounts import Accounts
+from discreet_server.accounts import Accounts
 from tests.guarantee.ledger.conftest import Server
 from tests.lab.keepers.askers import Asked, Asker
 from tests.lab.keepers.checks import Checks, Found, check, gather

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.retrieval.documents import Document
-from discreet.server.accounts import Accounts, Limits
-from discreet.server.config import PresetConfig, ServeConfig, ServedVault, share_accounts
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.accounts import Accounts, Limits
+from discreet_server.config import PresetConfig, ServeConfig, ServedVault, share_accounts
 from tests.lab.keepers.host import Host
 
 UNITS = 240

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
-from discreet.server.accounts import Accounts, Key, Limits
-from discreet.server.accounts.grants import VaultGrant
-from discreet.server.wire import UnitCharge
+from discreet_server.accounts import Accounts, Key, Limits
+from discreet_server.accounts.grants import VaultGrant
+from discreet_server.wire import UnitCharge
 
 GRANT = Budget(20.0, 1e-5, 5e-6)
 VAULT = "hospital"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.log.replay import Counter
-from discreet.server.accounts import Accounts, AccountsError, OlderCopy, Reservation
+from discreet_server.accounts import Accounts, AccountsError, OlderCopy, Reservation
 from tests.server.accounts.helpers import Bank, pure
 
 

@@ -8,8 +8,8 @@ from discreet.errors import BudgetExhausted, UsageError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange
 from discreet.privacy.filter import MemoryLedger
-from discreet.server.accounts import Accounts, KeyExhausted, Limits, Reservation
-from discreet.server.accounts.grants import CURVE, PURE
+from discreet_server.accounts import Accounts, KeyExhausted, Limits, Reservation
+from discreet_server.accounts.grants import CURVE, PURE
 from tests.server.accounts.helpers import GRANT, VAULT, Bank, charge_of, gaussian, grant_of, pure
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import UnknownName, UsageError
-from discreet.server.accounts import Accounts, Limits, NotValid
-from discreet.server.accounts.keys import ALPHABET, LENGTH, digest_of, is_mistyped, make_public, make_secret
+from discreet_server.accounts import Accounts, Limits, NotValid
+from discreet_server.accounts.keys import ALPHABET, LENGTH, digest_of, is_mistyped, make_public, make_secret
 from tests.server.accounts.helpers import DAY, GRANT, VAULT, Bank, pure
 
 

@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import event
 
 from discreet.log import chain, replay
-from discreet.server.accounts import Accounts, AccountsError, Key, KeyExhausted, Limits, OlderCopy, Reservation
-from discreet.server.accounts.grants import Sum
+from discreet_server.accounts import Accounts, AccountsError, Key, KeyExhausted, Limits, OlderCopy, Reservation
+from discreet_server.accounts.grants import Sum
 from tests.server.accounts.helpers import GRANT, VAULT, Bank, gaussian, pure, unsettled
 
 Act = Callable[[Accounts, Key], object]

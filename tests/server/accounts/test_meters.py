@@ -11,8 +11,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 
 from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.costs import Cost, Pure, ZeroConcentrated
-from discreet.server.accounts import Key, KeyExhausted, RateLimited, Reservation, Settled
-from discreet.server.wire import UnitCharge
+from discreet_server.accounts import Key, KeyExhausted, RateLimited, Reservation, Settled
+from discreet_server.wire import UnitCharge
 from tests.server.accounts.helpers import GRANT, Bank, gaussian, grant_of, pure
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from discreet.server.accounts import Accounts, AccountsError, KeyExhausted, Limits, Replay, Reservation
+from discreet_server.accounts import Accounts, AccountsError, KeyExhausted, Limits, Replay, Reservation
 from tests.guarantee.ledger.conftest import running
 from tests.server.accounts.helpers import GRANT, VAULT, pure, unsettled
 

@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import select
 
-from discreet.server.accounts import Accounts, InFlight, Mismatch, RateLimited, Replay, Reservation, questions
-from discreet.server.accounts.books import append
-from discreet.server.accounts.questions import find_reply
-from discreet.server.wire import UnitCharge
+from discreet_server.accounts import Accounts, InFlight, Mismatch, RateLimited, Replay, Reservation, questions
+from discreet_server.accounts.books import append
+from discreet_server.accounts.questions import find_reply
+from discreet_server.wire import UnitCharge
 from tests.server.accounts.helpers import DAY, Bank, pure
 
 TEN_MINUTES = 600.0

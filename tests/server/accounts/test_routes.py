@@ -13,11 +13,11 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from discreet.server.accounts import Key
-from discreet.server.audit_log import AuditLog
-from discreet.server.front.errors import FrontError
-from discreet.server.front.routes import current_key, own_routes, shared
-from discreet.server.wire import UnitCharge
+from discreet_server.accounts import Key
+from discreet_server.audit_log import AuditLog
+from discreet_server.front.errors import FrontError
+from discreet_server.front.routes import current_key, own_routes, shared
+from discreet_server.wire import UnitCharge
 from tests.server.accounts.helpers import VAULT, Bank, pure
 
 Send = Callable[..., httpx2.Response]

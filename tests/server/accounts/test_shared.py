@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from discreet.errors import UsageError
-from discreet.server.accounts import Accounts, InFlight, Limits, Replay, Reservation
-from discreet.server.config import ACCOUNTS, find_accounts, read_server_id, share_accounts
+from discreet_server.accounts import Accounts, InFlight, Limits, Replay, Reservation
+from discreet_server.config import ACCOUNTS, find_accounts, read_server_id, share_accounts
 from tests.guarantee.ledger.conftest import Server, server_of_our_own
 from tests.server.accounts.helpers import GRANT, VAULT, pure
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from discreet.privacy.accounting import ATTO, CUT, Spending
 from discreet.privacy.costs import ORDERS
-from discreet.server.accounts.grants import Sum
+from discreet_server.accounts.grants import Sum
 
 CHARGES = st.tuples(st.one_of(st.integers(0, CUT), st.just(CUT)), st.integers(0, ATTO))
 

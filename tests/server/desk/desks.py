@@ -10,12 +10,12 @@ import httpx2
 from lxml import html  # type: ignore[import-untyped]
 from starlette.testclient import TestClient
 
-from discreet.server.accounts import Accounts
-from discreet.server.audit_log import AuditLog
-from discreet.server.config import ServeConfig
-from discreet.server.desk.app import create_app
-from discreet.server.desk.desk import Desk
-from discreet.server.state_folder import make_link
+from discreet_server.accounts import Accounts
+from discreet_server.audit_log import AuditLog
+from discreet_server.config import ServeConfig
+from discreet_server.desk.app import create_app
+from discreet_server.desk.desk import Desk
+from discreet_server.state_folder import make_link
 
 ORIGIN = "http://localhost:8001"
 

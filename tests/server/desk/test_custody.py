@@ -13,8 +13,11 @@ import pytest
 from pydantic import ValidationError
 
 from discreet.privacy.filter import Receipt
-from discreet.server.caller import KeeperGone
-from discreet.server.custody_messages import (
+from discreet.synthesis.base import SyntheticText
+from discreet.synthesis.dp_synth import DPSynth
+from discreet.synthesis.runner import Synthetic
+from discreet.vault import Vault
+from discreet_server.custody_messages import (
     CUSTODY,
     Add,
     CorpusWanted,
@@ -28,14 +31,11 @@ from discreet.server.custody_messages import (
     Undo,
     UploadAdded,
 )
-from discreet.server.desk.desk import KeeperBusy, KeeperRefused
-from discreet.server.desk.uploads import Quarantine
-from discreet.server.keeper.custody import make_synthetic
-from discreet.server.wire import ANALYSTS, WireError, decode, encode
-from discreet.synthesis.base import SyntheticText
-from discreet.synthesis.dp_synth import DPSynth
-from discreet.synthesis.runner import Synthetic
-from discreet.vault import Vault
+from discreet_server.desk.desk import KeeperBusy, KeeperRefused
+from discreet_server.desk.uploads import Quarantine
+from discreet_server.keeper.custody import make_synthetic
+from discreet_server.sockets import KeeperGone
+from discreet_server.wire import ANALYSTS, WireError, decode, encode
 from tests.server.desk.desks import make_desk
 from tests.server.keepers import ask, config_of, exchange, keeping, make_vault, wait_for
 

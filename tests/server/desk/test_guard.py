@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 
 from discreet.cli import main  # noqa: F401 - registers the commands
 from discreet.cli.app import app
-from discreet.server.caller import KeeperGone
-from discreet.server.custody_messages import Overview
-from discreet.server.desk.app import CSP, MOST_BYTES, OPEN, Guard, all_routes
-from discreet.server.desk.desk import COOKIE, IDLE, Desk
-from discreet.server.identities import Remembered
-from discreet.server.state_folder import LASTS, make_link, redeem
+from discreet_server.custody_messages import Overview
+from discreet_server.desk.app import CSP, MOST_BYTES, OPEN, Guard, all_routes
+from discreet_server.desk.desk import COOKIE, IDLE, Desk
+from discreet_server.identities import Remembered
+from discreet_server.sockets import KeeperGone
+from discreet_server.state_folder import LASTS, make_link, redeem
 from tests.server.desk.desks import ORIGIN, browse, log_in, make_desk, path_of
 from tests.server.keepers import config_of
 

@@ -8,10 +8,10 @@ import pytest
 from lxml import html  # type: ignore[import-untyped]
 
 from discreet.privacy.accounting import Budget
-from discreet.server.accounts import Limits
-from discreet.server.accounts.keys import METER_READS
-from discreet.server.desk.desk import PAGES
 from discreet.vault import Vault
+from discreet_server.accounts import Limits
+from discreet_server.accounts.keys import METER_READS
+from discreet_server.desk.desk import PAGES
 from tests.server.accounts.helpers import pure
 from tests.server.desk.desks import Opened, read_vault, text_of
 

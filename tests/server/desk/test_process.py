@@ -11,14 +11,14 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from discreet.server.config import ServeConfig
-from discreet.server.supervisor import own_commands
+from discreet_server.config import ServeConfig
+from discreet_server.supervisor import own_commands
 from tests.server.keepers import ROOT, config_of, environment, make_vault
 
 SUPERVISED = """
 import sys
-from discreet.server.config import ServeConfig
-from discreet.server.supervisor import Supervisor, own_commands
+from discreet_server.config import ServeConfig
+from discreet_server.supervisor import Supervisor, own_commands
 config = ServeConfig.from_environment()
 commands = own_commands(config) | {"keeper": [sys.executable, "-m", "tests.server.toy_keeper"]}
 sys.exit(Supervisor(config, lambda line: print(line, flush=True), commands).run())

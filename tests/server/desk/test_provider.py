@@ -7,9 +7,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from discreet.errors import UsageError
-from discreet.server.config import CUSTODIAN, OidcConfig, read_serve_config
-from discreet.server.desk.app import BEGUN, PROVIDER, RETURN
-from discreet.server.desk.desk import COOKIE, Desk
+from discreet_server.config import CUSTODIAN, OidcConfig, read_serve_config
+from discreet_server.desk.app import BEGUN, PROVIDER, RETURN
+from discreet_server.desk.desk import COOKIE, Desk
 from tests.server.desk.desks import ORIGIN, browse, make_desk
 from tests.server.front.provider import CLIENT, SECRET, IdentityProvider
 from tests.server.front.serving import free_port

@@ -11,13 +11,13 @@ from fastapi import FastAPI
 
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Pure
-from discreet.server.accounts import Accounts, Key, Limits
-from discreet.server.audit_log import AuditLog
-from discreet.server.caller import KeeperGone
-from discreet.server.config import ServeConfig, ServedVault
-from discreet.server.front.app import create_app
-from discreet.server.front.services import Services
-from discreet.server.wire import (
+from discreet_server.accounts import Accounts, Key, Limits
+from discreet_server.audit_log import AuditLog
+from discreet_server.config import ServeConfig, ServedVault
+from discreet_server.front.app import create_app
+from discreet_server.front.services import Services
+from discreet_server.sockets import KeeperGone
+from discreet_server.wire import (
     Answered,
     Catalog,
     Catalogued,

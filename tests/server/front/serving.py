@@ -16,9 +16,9 @@ import httpx2
 import jsonschema
 from openai import OpenAI
 
-from discreet.server.accounts import Accounts, Limits
-from discreet.server.config import ServeConfig
 from discreet.vault import Vault
+from discreet_server.accounts import Accounts, Limits
+from discreet_server.config import ServeConfig
 from tests.server.keepers import ROOT, Keeper, config_of, environment, keeping, make_vault
 
 QUESTION = "Which disease makes thumbs numb?"
@@ -94,7 +94,7 @@ def serving(folder: Path, pause: bool = False, **how: Any) -> Iterator[Server]:
 def start(config: ServeConfig, errors: Path) -> "subprocess.Popen[bytes]":
     """Start a front."""
     with errors.open("ab") as file:
-        command = [sys.executable, "-m", "discreet.server.launch", "front"]
+        command = [sys.executable, "-m", "discreet_server.launch", "front"]
         return subprocess.Popen(command, env=environment(config), stderr=file, stdout=file, cwd=ROOT)
 
 

@@ -7,9 +7,9 @@ import httpx2
 import pytest
 from starlette.routing import Route as StarletteRoute
 
-from discreet.server.front.gate import ROUTES
-from discreet.server.front.pacing import STEP, default_quantum
-from discreet.server.front.telling import metrics_app
+from discreet_server.front.gate import ROUTES
+from discreet_server.front.pacing import STEP, default_quantum
+from discreet_server.front.telling import metrics_app
 from tests.server.front.fakes import QUESTION, TITLE, FakeKeeper, Front, code, drive, receipt, running
 
 CANARY = "canary-of-a-patient"
@@ -261,7 +261,7 @@ def test_stream_comments_until_the_quantum(tmp_path: Path, monkeypatch: pytest.M
     async def test() -> None:
         keeper = FakeKeeper()
         keeper.delay = 0.1
-        monkeypatch.setattr("discreet.server.front.routes.with_comments.__defaults__", (0.05,))
+        monkeypatch.setattr("discreet_server.front.routes.with_comments.__defaults__", (0.05,))
         async with running(tmp_path, keeper, quantum=2.0) as front:
             _, secret = front.key()
             reply = await front.ask(secret, stream=True, stream_options={"include_usage": True})

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.accounts import Accounts, AccountsError, questions
-from discreet.server.front.pacing import STEP
-from discreet.server.wire import Answered, Estimate, Estimated, Question, Refused
+from discreet_server.accounts import Accounts, AccountsError, questions
+from discreet_server.front.pacing import STEP
+from discreet_server.wire import Answered, Estimate, Estimated, Question, Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, charge, code, drive, receipt, running
 from tests.server.front.test_replies import INVENTED
 
@@ -217,7 +217,7 @@ def test_keeper_that_goes_away_is_asked_under_the_same_id(tmp_path: Path) -> Non
 def test_keeper_that_stays_away_leaves_the_ceiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         keeper = FakeKeeper()
-        monkeypatch.setattr("discreet.server.front.asking.RESTART", 0.3)
+        monkeypatch.setattr("discreet_server.front.asking.RESTART", 0.3)
         async with running(tmp_path, keeper) as front:
             key, secret = front.key()
             keeper.gone = [True] * 99

@@ -15,7 +15,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from discreet.server.audit_log import AuditLog
+from discreet_server.audit_log import AuditLog
 from tests.server.front.serving import QUESTION, Server, check_reply, read_description, serving
 from tests.server.keepers import wait_for
 

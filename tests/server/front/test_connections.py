@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from discreet.server.connections import PatientProtocol, uvicorn_config
+from discreet_server.sockets import PatientProtocol, uvicorn_config
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: h\r\n\r\n"
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.core.result import Ok
 
-from discreet.server.config import PresetConfig
-from discreet.server.front.gate import ROUTES
 from discreet.vault import Vault
+from discreet_server.config import PresetConfig
+from discreet_server.front.gate import ROUTES
 from tests.server.front.serving import QUESTION, Server, check_reply, read_description, serving
 
 UNDESCRIBED = {"/mcp", "/openapi.json"}

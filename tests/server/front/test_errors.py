@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.front.errors import ERRORS, KIND_ADVICE, FrontError
+from discreet_server.front.errors import ERRORS, KIND_ADVICE, FrontError
 
 RETRIED = (408, 409, 429)
 """The statuses below 500 that the openai SDK sends again."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from discreet.server.front.pacing import STEP
-from discreet.server.front.requests import ChatRequest, parse_chat
-from discreet.server.wire import Condense, Refused
+from discreet_server.front.pacing import STEP
+from discreet_server.front.requests import ChatRequest, parse_chat
+from discreet_server.wire import Condense, Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, code, drive, receipt, running
 from tests.server.front.test_requests import chat, refused
 

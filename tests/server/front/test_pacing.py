@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.front.pacing import A_TICK, STEP, TICK, Arrival, Pacer, default_quantum
-from discreet.server.wire import Answered, Estimate, Estimated, Question, Refused
 from discreet_lab.audit.server import _Loop
+from discreet_server.front.pacing import A_TICK, STEP, TICK, Arrival, Pacer, default_quantum
+from discreet_server.wire import Answered, Estimate, Estimated, Question, Refused
 from tests.server.front.fakes import FakeKeeper, drive, running
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from discreet.server.accounts import Key
-from discreet.server.front.gate import ROUTES
-from discreet.server.front.pages import COOKIE, asset
+from discreet_server.accounts import Key
+from discreet_server.front.gate import ROUTES
+from discreet_server.front.pages import COOKIE, asset
 from tests.server.front.fakes import QUESTION, FakeKeeper, Front
 
 ROOT = "http://testserver"
@@ -104,7 +104,7 @@ def test_session_ends_with_the_secret_that_began_it(tmp_path: Path) -> None:
 
 
 def test_sign_ins_have_a_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.server.accounts.questions.SIGN_INS", 2)
+    monkeypatch.setattr("discreet_server.accounts.questions.SIGN_INS", 2)
     with browsing(tmp_path) as browser:
         _, secret = browser.sign_in()
         assert browser.post("/sign-in", key=secret).status_code == 303

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from discreet.generation.toy import ToyModel
-from discreet.retrieval.documents import Document
-from discreet.server.config import ServedVault
-from discreet.server.keeper.answering import refusal
-from discreet.server.keeper.served import Served
-from discreet.server.wire import Catalog, Catalogued, Estimate, Question
+from discreet.models.toy import ToyModel
+from discreet.store.documents import Document
 from discreet.vault import Vault
+from discreet_server.config import ServedVault
+from discreet_server.keeper.answering import refusal
+from discreet_server.keeper.served import Served
+from discreet_server.wire import Catalog, Catalogued, Estimate, Question
 from tests.server.front.fakes import FakeKeeper, drive, receipt, running
 from tests.server.keepers import config_of
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.front.errors import FrontError
-from discreet.server.front.pacing import Queue, Ticket
-from discreet.server.front.requests import parse_chat
-from discreet.server.front.services import Services
-from discreet.server.wire import Answered, Question, Readied, Ready, Refused
 from discreet_lab.audit.server import _Loop
+from discreet_server.front.errors import FrontError
+from discreet_server.front.pacing import Queue, Ticket
+from discreet_server.front.requests import parse_chat
+from discreet_server.front.services import Services
+from discreet_server.wire import Answered, Question, Readied, Ready, Refused
 from tests.server.front.fakes import QUESTION, FakeKeeper, Front
 
 

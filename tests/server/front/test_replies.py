@@ -3,15 +3,15 @@ from typing import Any
 
 import pytest
 
-from discreet.server.front.errors import FrontError
-from discreet.server.front.replies import (
+from discreet_server.front.errors import FrontError
+from discreet_server.front.replies import (
     AnsweredQuestion,
     CompletionReply,
     KeyNumbers,
     restored,
     stored_error,
 )
-from discreet.server.front.requests import parse_chat
+from discreet_server.front.requests import parse_chat
 
 INVENTED = "an invented answer"
 RECEIPT = {

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.server.front.errors import ERRORS, FrontError
-from discreet.server.front.replies import wrap
-from discreet.server.front.requests import (
+from discreet_server.front.errors import ERRORS, FrontError
+from discreet_server.front.replies import wrap
+from discreet_server.front.requests import (
     IGNORED,
     LARGEST_BODY,
     ChatBody,

@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from discreet.server.accounts import Accounts, AccountsError, Limits, Replay
-from discreet.server.front.asking import Settlements
+from discreet_server.accounts import Accounts, AccountsError, Limits, Replay
+from discreet_server.front.asking import Settlements
 from tests.server.accounts.helpers import GRANT, VAULT, pure
 
 QUESTION = "1" * 32

@@ -9,9 +9,9 @@ import pytest
 from joserfc.jwk import RSAKey
 
 from discreet.errors import UsageError
-from discreet.server.config import OidcConfig, read_serve_config
-from discreet.server.front.pages import BEGUN, COOKIE
-from discreet.server.identities import Remembered
+from discreet_server.config import OidcConfig, read_serve_config
+from discreet_server.front.pages import BEGUN, COOKIE
+from discreet_server.identities import Remembered
 from tests.server.front.provider import CLIENT, SECRET, IdentityProvider
 from tests.server.front.serving import free_port
 from tests.server.front.test_pages import Browser, browsing

@@ -7,9 +7,9 @@ import pytest
 
 from discreet.algorithms.logit_sum import BLOCK, Writers, log_softmax, voices, weigh
 from discreet.errors import BudgetExhausted, UsageError
-from discreet.generation.loading import load_model
-from discreet.generation.prompts import rewrite_layout
-from discreet.generation.torch_backend.length_buckets import in_order
+from discreet.models.length_buckets import in_order
+from discreet.models.loading import load_model
+from discreet.models.prompts import rewrite_layout
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Times, ZeroConcentrated
 from discreet.privacy.mechanisms.counting import NoisySum

@@ -13,11 +13,9 @@ from pathlib import Path
 
 from discreet.config import VaultConfig, read_config
 from discreet.errors import DiscreetError, StoreError
-from discreet.operations.check_store import look_at_tables, unreadable
-from discreet.operations.findings import Finding, problem, problems, sound, warning
-from discreet.operations.read_only import looking
-from discreet.retrieval.embedded_store import TEXTS, explained
-from discreet.retrieval.embedding import EMBEDDERS
+from discreet.operations.checks import Finding, look_at_tables, looking, problem, problems, sound, unreadable, warning
+from discreet.store.embedded_store import TEXTS, explained
+from discreet.store.embedding import EMBEDDERS
 from discreet_qdrant.address import read_address
 from discreet_qdrant.engine import Engine, check_shape
 

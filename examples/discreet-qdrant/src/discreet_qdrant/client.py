@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import StoreError
-from discreet.retrieval.vectors import Vector
+from discreet.store.vectors import Vector
 from discreet_qdrant.address import QdrantAddress
 from discreet_qdrant.engine import MISSING, WRONG_SCORES, Found, Ids, Shape
 

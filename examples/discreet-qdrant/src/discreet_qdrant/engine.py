@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import StoreError
-from discreet.retrieval.vectors import LARGEST, Vector
+from discreet.store.vectors import LARGEST, Vector
 
 Ids = NDArray[np.int64]
 

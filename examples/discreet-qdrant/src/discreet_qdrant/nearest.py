@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import StoreError
-from discreet.retrieval.vectors import Vector
+from discreet.store.vectors import Vector
 from discreet_qdrant.engine import WRONG_SCORES, Engine, Found, Ids, every, searched
 
 

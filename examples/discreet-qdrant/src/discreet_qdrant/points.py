@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import StoreError
-from discreet.retrieval.sql_store import Freed, NamedUnit
-from discreet.retrieval.sql_tables import StoreDatabase, parts
-from discreet.retrieval.store import Piece
-from discreet.retrieval.vectors import ChunkScores, Numbers, UnitNames, Vector, whole_numbers
+from discreet.store.protocol import Piece
+from discreet.store.sql_store import Freed, NamedUnit
+from discreet.store.sql_tables import StoreDatabase, parts
+from discreet.store.vectors import ChunkScores, Numbers, UnitNames, Vector, whole_numbers
 from discreet_qdrant.engine import MISSING, Engine, check_shape, draw_ids
 from discreet_qdrant.nearest import Stored
 

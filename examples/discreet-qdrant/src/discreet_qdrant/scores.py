@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from discreet.retrieval.store import Hit
-from discreet.retrieval.vectors import Ranks
+from discreet.store.protocol import Hit
+from discreet.store.vectors import Ranks
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import BadData, StoreError, UsageError
-from discreet.retrieval.embedded_store import EmbeddedStore
-from discreet.retrieval.sql_tables import StoreDatabase
-from discreet.retrieval.vectors import ChunkScores, Ranks, Vector, whole_numbers
+from discreet.store.embedded_store import EmbeddedStore
+from discreet.store.sql_tables import StoreDatabase
+from discreet.store.vectors import ChunkScores, Ranks, Vector, whole_numbers
 from discreet_qdrant.address import read_address
 from discreet_qdrant.engine import Engine, check_shape
 from discreet_qdrant.nearest import Stored, read_all, read_nearest

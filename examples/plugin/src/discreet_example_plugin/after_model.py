@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from discreet.generation.completer_adapter import CONTEXT
+from discreet.models.completer import CONTEXT
 
 
 class AfterModel:

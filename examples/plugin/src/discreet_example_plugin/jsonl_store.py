@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from discreet import Document, StoreError
-from discreet.retrieval.store import Piece
-from discreet.retrieval.whole_file_store import WholeFileStore, read_file
+from discreet.store.protocol import Piece
+from discreet.store.whole_file_store import WholeFileStore, read_file
 from discreet.testing.plain_store import PlainStore
 
 FIELDS = ("id", "unit", "text", "own_unit", "source", "fields")

@@ -15,12 +15,12 @@ from discreet import (
     Query,
     UsageError,
 )
-from discreet.generation.model import VotingModel
+from discreet.models.protocol import VotingModel
 from discreet.privacy.accounting import Spending, budget_for
 from discreet.privacy.costs import Pure
 from discreet.privacy.mechanisms.counting import NoisyCount
 from discreet.privacy.partition import ADD_REMOVE_ONE
-from discreet.retrieval.sealed_corpus import SealedCorpus
+from discreet.store.sealed_corpus import SealedCorpus
 
 
 @dataclass(frozen=True)

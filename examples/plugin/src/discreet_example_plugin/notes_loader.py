@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from discreet.reading.records import BadRecord, FoundFile, ReadingOptions, Record
+from discreet.files.records import BadRecord, FoundFile, ReadingOptions, Record
 
 
 class NotesLoader:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from discreet.retrieval.embedding import Vectors
+from discreet.store.embedding import Vectors
 
 
 class Trigrams:

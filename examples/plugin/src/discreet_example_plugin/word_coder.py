@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from discreet.retrieval.codebook import Codebook
+from discreet.store.codebook import Codebook
 
 Code = tuple[str, str, bool, float | None, str]
 """The attribute and its value, whether the text denies it, a number, and its unit."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from discreet.algorithms.text.normalize import STOP_WORDS, stem, words_of
 from discreet.errors import BadData
-from discreet.retrieval.codebook import Attribute, Codebook
-from discreet.retrieval.vectors import Vector
+from discreet.store.codebook import Attribute, Codebook
+from discreet.store.vectors import Vector
 
 _NOUNS = (
     "treatment therapy remedy medicine medication drug cure",

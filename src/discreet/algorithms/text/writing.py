@@ -7,10 +7,10 @@ from itertools import takewhile
 from discreet.algorithms.base import GeneratedAnswer, Stopped
 from discreet.algorithms.text.normalize import keywords, strip_plural
 from discreet.errors import UsageError
-from discreet.generation.answers import write_answers
-from discreet.generation.model import Prompt, VotingModel
-from discreet.generation.prompts import layout
-from discreet.generation.torch_backend.length_buckets import length_buckets
+from discreet.models.answers import write_answers
+from discreet.models.length_buckets import length_buckets
+from discreet.models.prompts import layout
+from discreet.models.protocol import Prompt, VotingModel
 
 _AT_ONCE = 32
 """The number of prompts in a batch."""

@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.export.vectors import draw_matrix
+from discreet.export import draw_matrix
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.known_answers import matches
-from discreet.retrieval.embedding import embed_questions
-from discreet_lab.attacks.exports import SimulatedExport
-from discreet_lab.baselines.brute_force_knn import Neighbours
+from discreet.store.embedding import embed_questions
+from discreet_lab.attacks.targets import SimulatedExport
+from discreet_lab.baselines.datastore import Neighbours
 from discreet_lab.bench.run import BenchRun
 from discreet_lab.bench.table import Row
 from discreet_lab.claims import ALPHA, ProjectionClaim, best_order

@@ -16,8 +16,8 @@ from discreet.privacy.noise import InsecureSeededNoise
 from discreet.query.threshold_tuning import Tuning, suggestion
 from discreet.registry import RAG, MuRAG, MuRAGAda, NaiveMultiRAG, NonRAG, make_algorithm
 from discreet.vault import Vault
-from discreet_lab.baselines.vote_rag import VoteRAG
-from discreet_lab.bench.experiments.many_questions import find_fitting, priced
+from discreet_lab.baselines.without_noise import VoteRAG
+from discreet_lab.bench.experiments.corpora import find_fitting, priced
 from discreet_lab.bench.measures import columns_on, mean_of_texts
 from discreet_lab.bench.presets import preset_of, with_preset
 from discreet_lab.bench.run import BenchRun

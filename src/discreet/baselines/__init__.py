@@ -1,1 +1,0 @@
-"""Baselines without a privacy guarantee: an answer may repeat any document."""

@@ -1,1 +1,0 @@
-"""Noisy projected vectors for a database outside the vault."""

@@ -1,1 +1,0 @@
-"""Language models behind servers that speak the protocol of OpenAI."""
