@@ -322,8 +322,8 @@ def make_corpus(
         corpus = replace(workshop, model=model)._make(parameters, only_new, told)
         if parameters.task and corpus.texts and not corpus.kept:
             raise UsageError(
-                f"With this task none of the {len(corpus.texts)} texts would be in the corpus. They are paid and kept in "
-                "the vault: run the command again with another --task, or without one, and nothing is paid again."
+                f"With this task none of the {len(corpus.texts)} texts would be in the corpus. They are paid and kept "
+                "in the vault: run the command again with another --task, or without one, and nothing is paid again."
             )
         corpus.write(out)
         workshop.finish(corpus)
