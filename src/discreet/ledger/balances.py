@@ -521,6 +521,8 @@ class Units(State):
 
     def unpack(self, header: dict[str, Any], content: Arrays) -> None:
         """Take over a state that `pack` returned."""
+        if content[0].dtype.kind == "u":  # a log that an earlier version closed
+            content = [*_whole(content[:3]), *content[3:6], *_whole(content[6:])]
         keys, numbers, readings, loss, sums, *past = content
         self._readings = readings if readings.shape[1] else self._readings  # no unit has paid yet
         number, *hashes = header["durable"]
@@ -534,8 +536,11 @@ class Units(State):
             self._joins.setdefault(new, set()).add(old)
         self.total, failures = Spending(loss, header["failures"][0]), header["failures"][1]
         self._sums = Sums(sums, failures)
-        self.transcript = Transcript(((payers, FilterState(*state)), times) for payers, *state, times in header["paid"])
-        for question, part, payers, *state in header["payers"]:
+        # Of a state of an earlier version, only the sum is known; the least price there is leaves its parts open.
+        whole = [[None, *astuple(self._cost(self._sums.total())), 1], [None, 1, 1, 1, 1]]
+        paid = header.get("paid", whole)
+        self.transcript = Transcript(((payers, FilterState(*state)), times) for payers, *state, times in paid)
+        for question, part, payers, *state in header.get("payers", ()):
             self.transcript.apart.setdefault(question, {})[part] = payers, FilterState(*state)
         self.open = {
             (question, part): ReservedPart(Spending.unpack(_bytes(most), failure), _bytes(payers))
@@ -590,6 +595,11 @@ def spending(row: LogRow) -> Spending:
 @lru_cache(1024)
 def _filter_state(budget: Budget, loss: bytes, failure: int) -> FilterState:
     return budget.filter_state(Spending.unpack(loss, failure))
+
+
+def _whole(halves: Arrays) -> Arrays:
+    """Return a run of keys from one that has their halves as whole numbers."""
+    return [as_array(np.stack(halves[:2], axis=1).astype(">u8").tobytes()), halves[2]] if len(halves) else []
 
 
 def _hashed(question: str) -> bytes:
