@@ -16,10 +16,10 @@ from tests.cli.running import on_a_terminal
 
 SHOWS = """
 import time
-from discreet.cli import progress
+from discreet.cli import output
 from discreet.system.progress import stage
-progress.FIRST_LINE = progress.NEXT_LINES = 0.1
-with progress.doing("Copying", 10) as advance:
+output.FIRST_LINE = output.NEXT_LINES = 0.1
+with output.doing("Copying", 10) as advance:
     advance(4)
     time.sleep(0.4)
     with stage("Loading the language model"):

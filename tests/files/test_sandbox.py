@@ -63,7 +63,7 @@ def test_bomb_is_too_large() -> None:
 CHECK = """
 import json, socket, sys
 from discreet.files import sandbox as worker
-sys.argv = ["worker", *worker.READERS]
+sys.argv = ["worker", *worker.documents.READERS]
 found = {}
 def attempt(name, call):
     try:

@@ -83,7 +83,8 @@ def find_assumptions(model: Completer) -> tuple[str, ...]:
 
 
 def _words(some: Set[Capability]) -> str:
-    return ", ".join(capability.value for capability in Capability if capability in some)
+    meaning = {Capability.LOGITS: "logits (the probability of each token)"}
+    return ", ".join(meaning.get(capability, capability.value) for capability in Capability if capability in some)
 
 
 # Probes: what a model returns for public rows. As many rows as a batch has, and short: seconds on one core, even where

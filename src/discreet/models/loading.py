@@ -36,6 +36,7 @@ from discreet.models.openai import OpenAIAddress, open_openai
 from discreet.models.protocol import Completer, VotingModel
 from discreet.models.transformers_model import Decoder, TransformersModel
 from discreet.models.vllm_model import check_vllm, open_vllm
+from discreet.numerics import compute_dtype
 from discreet.plugins import DECODERS, MODELS, find_failures, find_names, load_plugin, load_usable
 from discreet.system.progress import stage
 
@@ -80,7 +81,7 @@ def _load(name: str, device: str) -> TransformersModel:
         if obstacle := numerics.find_obstacle(config):
             raise UsageError(f"The model '{name}' cannot be used: {obstacle}. See: discreet doctor --model NAME.")
         tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        read, dtype = transformers.AutoModelForCausalLM.from_pretrained, numerics.compute_dtype(device)
+        read, dtype = transformers.AutoModelForCausalLM.from_pretrained, compute_dtype(device)
         model: Any = numerics.read_weights(read, name, folder, dtype=dtype, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise UnknownName("language model (nor one within reach at that path or hub name)", name, [PACKAGED]) from error

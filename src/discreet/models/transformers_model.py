@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import DiscreetError, UsageError
 from discreet.models.answers import GreedyCompletion
-from discreet.models.lockstep import Shape, has_independent_rows
 from discreet.models.prompts import render_plain_chat
 from discreet.models.protocol import Logits, Prompt, ScoredDecoding, States
+from discreet.models.row_check import Shape, has_independent_rows
 from discreet.numerics import find_context
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ from discreet_lab.attacks.questions import WAYS
 from discreet_lab.attacks.rates import Advantage
 from discreet_lab.attacks.simulation import copied, documents_of, private_folder, read_again, read_canaries
 from discreet_lab.attacks.suite import run_attack
-from discreet_lab.audit.mutants import BrokenNoise
+from discreet_lab.audit.broken_noise import BrokenNoise
 from discreet_lab.experiments.common import (
     TableWriter,
     add_csv_option,

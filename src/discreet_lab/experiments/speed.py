@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.models.loading import load_model
-from discreet.models.lockstep import Shape, has_independent_rows, public_rows
 from discreet.models.protocol import Prompt
+from discreet.models.row_check import Shape, has_independent_rows, public_rows
 from discreet.models.transformers_model import TransformersModel
 from discreet_lab.experiments.common import TableWriter, add_csv_option
 

@@ -17,8 +17,9 @@ import torch
 import triton
 from torch.nn.functional import embedding, linear
 
-from discreet.models.lockstep import STEPS, LockstepBatch, Shape, first_maxima, has_independent_rows
+from discreet.models.lockstep import LockstepBatch, first_maxima
 from discreet.models.protocol import Prompt, ScoredDecoding
+from discreet.models.row_check import STEPS, Shape, has_independent_rows
 from discreet.system.progress import stage
 from discreet_lab.gpu_decoder import kernels
 from discreet_lab.gpu_decoder.memory import BatchMemory, Lane, round_tokens

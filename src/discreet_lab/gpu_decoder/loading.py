@@ -4,7 +4,7 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING, Any
 
-from discreet.models.lockstep import STEPS, Shape, agree, public_rows, read_logits
+from discreet.models.row_check import STEPS, Shape, agree, public_rows, read_logits
 
 if TYPE_CHECKING:
     from discreet_lab.gpu_decoder.decoder import LlamaDecoder

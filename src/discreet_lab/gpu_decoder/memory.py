@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from discreet.models.lockstep import Shape
+from discreet.models.row_check import Shape
 from discreet_lab.gpu_decoder.recorded_step import Result
 
 _ROUND = 512

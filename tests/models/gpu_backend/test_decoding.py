@@ -13,8 +13,9 @@ import transformers
 
 pytest.importorskip("triton", reason="Triton has no package for this machine")
 
-from discreet.models.lockstep import LockstepDecoding, Shape
+from discreet.models.lockstep import LockstepDecoding
 from discreet.models.protocol import Logits, Prompt, ScoredDecoding
+from discreet.models.row_check import Shape
 from discreet_lab.gpu_decoder import decoder as decoder_module
 from discreet_lab.gpu_decoder import loading
 from discreet_lab.gpu_decoder import memory as memory_module

@@ -19,7 +19,7 @@ Settings = dict[tuple[tuple[str, Any], ...], Algorithm]
 """Algorithms by the cells that identify their rows."""
 
 
-def run_single(given: BenchRun) -> list[Row]:
+def run(given: BenchRun) -> list[Row]:
     """Return a row for each algorithm and each of its parameters; with `by_support`, for each class of questions."""
     settings = {key: one for key, one in settings_of(given).items() if is_affordable(given, key, one)}
     once = list(dict.fromkeys(settings.values()))

@@ -48,7 +48,7 @@ AT = (0.05, 0.1, 0.25, 0.5)
 """The rates of false positives at which a curve is shown."""
 
 
-def run(given: BenchRun) -> list[Row]:
+def run_membership(given: BenchRun) -> list[Row]:
     """Return a row for each target and measure: the area under the curve with its interval, and the curve."""
     attack = Attack(
         targets=(*given.values["target"], *given.plugins),
