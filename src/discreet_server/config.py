@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from discreet.config import find_state
 from discreet.errors import UsageError
-from discreet.system.database_url import check_no_password, is_postgres
+from discreet.system.databases import check_no_password, is_postgres
 
 # --- who may sign in at a provider of identities ---------------------------------------------------------------------
 

@@ -18,8 +18,7 @@ from discreet.ledger.ledger import SqliteLedger
 from discreet.log.sqlite import SqliteFile
 from discreet.operations.doctor import examine
 from discreet.operations.erasure import erasure_report
-from discreet.operations.page import as_page
-from discreet.operations.report import gather
+from discreet.operations.report import as_page, gather
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import ZeroConcentrated
 from discreet.vault import Vault

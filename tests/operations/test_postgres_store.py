@@ -10,8 +10,7 @@ from discreet.errors import DiscreetError, StoreError, UsageError
 from discreet.operations.checks import problems
 from discreet.operations.doctor import examine
 from discreet.operations.erasure import erasure_report
-from discreet.operations.page import as_page
-from discreet.operations.report import erasures, gather
+from discreet.operations.report import as_page, erasures, gather
 from discreet.store.documents import Document
 from discreet.vault import Vault
 from tests.guarantee.ledger.conftest import Server, sql

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet.export import Export
-from discreet.operations.page import Kind, as_page
-from discreet.operations.report import Report, corpora, erasures, gather
+from discreet.operations.report import Kind, Report, as_page, corpora, erasures, gather
 from discreet.privacy.accounting import Spending
 from discreet.privacy.costs import Pure
 from discreet.registry import RAG

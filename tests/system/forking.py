@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from sqlalchemy import create_engine
 
-from discreet.system.sharing import TurnLock, pool
+from discreet.system.databases import TurnLock, pool
 
 MAKERS: dict[str, Callable[[], object]] = {"turns": TurnLock, "engines": lambda: pool(create_engine("sqlite://"))}
 FORKS, HELD = 30, 20

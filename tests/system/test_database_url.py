@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.system.database_url import is_refusal
+from discreet.system.databases import is_refusal
 
 AT = 'connection failed: connection to server at "127.0.0.1", port 5432 failed: '
 

@@ -15,7 +15,7 @@ from discreet.models.toy import ToyModel
 from discreet.registry import Consensus, MuRAGAda
 from discreet.store.documents import Document
 from discreet.store.embedding import HashingEmbedder
-from discreet.system.sharing import TurnLock
+from discreet.system.databases import TurnLock
 from discreet.vault import Vault
 from tests.docs.pages import ROOT
 from tests.system.forking import MAKERS
@@ -162,7 +162,7 @@ def test_fork_hooks_run_while_another_thread_opens_vaults(kind: str) -> None:
 
 FORK = """
 import os, threading, time
-from discreet.system.sharing import TurnLock, at_fork
+from discreet.system.databases import TurnLock, at_fork
 turn, inner, inside = TurnLock(), threading.Lock(), threading.Event()
 at_fork(inner.acquire, inner.release)
 
@@ -190,7 +190,7 @@ def test_fork_takes_inner_locks_after_all_turns() -> None:
 
 TWO_TURNS = """
 import os, sys, threading
-from discreet.system.sharing import TurnLock
+from discreet.system.databases import TurnLock
 outer, inner = sorted((TurnLock(), TurnLock()), key=id, reverse=sys.argv[1] == "inner first")
 held, forking = threading.Event(), threading.Event()
 

@@ -16,7 +16,7 @@ from discreet.store.codebook import Codebook, coder_of, find_book, packaged_book
 from discreet.store.documents import Document
 from discreet.store.embedding import HashingEmbedder, Told, Vectors
 from discreet.synthesis.embedder_coder import EmbedderCoder, fit
-from discreet.system.sharing import answering
+from discreet.system.databases import answering
 from discreet.vault import Vault
 from discreet.vault import reading as vault_reading
 

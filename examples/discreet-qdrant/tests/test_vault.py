@@ -10,8 +10,7 @@ from qdrant_server import StandIn, qdrant_server
 from discreet.config import read_config
 from discreet.models.toy import ToyModel
 from discreet.operations.checks import problems
-from discreet.operations.page import as_page
-from discreet.operations.report import erasures, gather
+from discreet.operations.report import as_page, erasures, gather
 from discreet.registry import Consensus, MuRAG
 from discreet.store.documents import Document
 from discreet.vault import Vault

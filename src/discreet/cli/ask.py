@@ -18,9 +18,8 @@ from discreet.parameters import read_assignments
 from discreet.planning.plan import open_questions_left
 from discreet.planning.prices import times
 from discreet.privacy.accounting import Spending
-from discreet.query.condensing import Message, condense
 from discreet.questions import follow_ups as questions
-from discreet.questions.follow_ups import is_follow_up, unclear
+from discreet.questions.follow_ups import Message, condense, is_follow_up, unclear
 from discreet.questions.request import FACT, KINDS, check_known, parse_request
 from discreet.questions.router import Decision
 from discreet.registry import ALGORITHMS

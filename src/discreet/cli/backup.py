@@ -11,7 +11,7 @@ from discreet.cli.output import doing, explained, print_json, say
 from discreet.config import find_state, read_config
 from discreet.operations.backup import back_up
 from discreet.operations.backup import restore as restore_backup
-from discreet.system.database_url import is_postgres
+from discreet.system.databases import is_postgres
 from discreet.system.plain import show_as
 
 

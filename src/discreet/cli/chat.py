@@ -15,7 +15,7 @@ from discreet.cli.ask import Chooser, complete, turn
 from discreet.cli.output import err, explained, out, print_error
 from discreet.cli.parameters import Params, accept_parameters
 from discreet.errors import CannotAnswer, DiscreetError, Interrupted
-from discreet.query.condensing import Message
+from discreet.questions.follow_ups import Message
 from discreet.registry import ALGORITHMS
 from discreet.system.words import unit_word
 from discreet.vault import Vault

@@ -12,8 +12,7 @@ from discreet.cli.remove import confirm
 from discreet.errors import UnknownName, UsageError
 from discreet.operations.close_log import ClosedLog, look
 from discreet.operations.close_log import close_log as close
-from discreet.operations.page import Kind, as_page
-from discreet.operations.report import gather
+from discreet.operations.report import Kind, as_page, gather
 from discreet.query.answer_cache import ReleaseEntry, list_releases
 from discreet.questions.request import FACT, KINDS
 from discreet.system.files import check_output_path, write_private

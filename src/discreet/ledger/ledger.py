@@ -61,7 +61,7 @@ from discreet.privacy.filter import (
     units_pay,
 )
 from discreet.privacy.transcript import Transcript
-from discreet.system.database_url import check_no_password
+from discreet.system.databases import check_no_password
 
 _FILE = "ledger.sqlite"
 SNAPSHOT = "-snapshot"

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, Column, Connection, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
 from discreet.errors import LedgerError
-from discreet.system.database_url import meaning_of
+from discreet.system.databases import meaning_of
 
 PATIENCE = 30
 """The time to wait for another process that writes, in seconds."""

@@ -20,8 +20,7 @@ from sqlalchemy.exc import ArgumentError
 from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart, UsageError
 from discreet.log.chain import PATIENCE, explained
-from discreet.system.database_url import LINK
-from discreet.system.sharing import closing_with, pool
+from discreet.system.databases import LINK, closing_with, pool
 
 _SCHEMA = re.compile(r"vault_[0-9a-f]{1,57}|accounts")
 # A process behind a cut link, which holds the lock, is given up before the others that wait for the lock give up.

@@ -35,7 +35,7 @@ from discreet.log.arrays import Arrays
 from discreet.log.chain import CORRUPT, GENESIS, Entry, Head, LogRow, ReplacedError, before_first, first, read
 from discreet.log.postgres import PostgresSchema
 from discreet.log.sqlite import SqliteFile
-from discreet.system.sharing import at_fork, members
+from discreet.system.databases import at_fork, members
 from discreet.system.words import quoted
 
 LARGE = 2**22

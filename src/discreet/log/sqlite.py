@@ -23,8 +23,7 @@ from discreet.config import FORMAT, check_format
 from discreet.errors import LedgerError, MissingPart
 from discreet.log import chain
 from discreet.log.chain import CORRUPT, PATIENCE
-from discreet.system.database_url import meaning_of
-from discreet.system.sharing import closing_with, pool
+from discreet.system.databases import closing_with, meaning_of, pool
 
 RIGHTS = 0o660
 """The most that a file permits which several users of a server share."""

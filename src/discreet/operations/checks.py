@@ -28,7 +28,7 @@ from discreet.store.embedded_store import TEXTS, VECTORS, explained
 from discreet.store.embedding import EMBEDDERS, EncoderPair, HashingEmbedder, pair_of
 from discreet.store.postgres_store import PostgresDatabase, check_exact, find_extension, read_dimension
 from discreet.store.vectors import VectorFile
-from discreet.system.database_url import is_postgres
+from discreet.system.databases import is_postgres
 from discreet.system.files import size_of
 
 # --- findings ---------------------------------------------------------------------------------------------------------

@@ -23,8 +23,7 @@ from discreet.operations.check_ledger import LEDGER
 from discreet.store.embedded_store import TEXTS, VECTORS
 from discreet.store.embedded_store import explained as store_explained
 from discreet.store.vectors import HEADS
-from discreet.system.database_url import is_postgres
-from discreet.system.sharing import ANSWERING
+from discreet.system.databases import ANSWERING, is_postgres
 
 STORE, RUN = "store", Path("synthesis/run.jsonl")
 _KEPT_OF_SYNTHESIS = Path("synthesis/done.json")

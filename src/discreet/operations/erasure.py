@@ -13,7 +13,7 @@ from discreet.ledger.ledger import EXPORT
 from discreet.questions.model_parser import FILE as UNDERSTOOD
 from discreet.store.documents import canonical_unit
 from discreet.store.sealed_corpus import unit_key
-from discreet.system.database_url import is_postgres
+from discreet.system.databases import is_postgres
 from discreet.system.markup import fill
 from discreet.vault import Vault
 from discreet.vault.components import SYNTHESIS

@@ -6,10 +6,11 @@ import sqlite3
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from discreet import __version__
-from discreet.config import VaultConfig, read_config
+from discreet.config import DEFAULT_STORE, VaultConfig, read_config
 from discreet.errors import StoreError
 from discreet.ledger.balances import Units
 from discreet.ledger.ledger import EXPORT, Corpus, list_corpora
@@ -22,7 +23,8 @@ from discreet.operations.doctor import examine
 from discreet.store.embedded_store import TEXTS, explained
 from discreet.store.public import digest_of
 from discreet.store.registry import stored_dimension
-from discreet.system.database_url import is_postgres
+from discreet.system.databases import is_postgres
+from discreet.system.markup import fill
 from discreet.system.plain import show_as
 from discreet.vault import Vault
 from discreet.vault.budget_report import BudgetReport, Level
@@ -356,4 +358,42 @@ def gather(path: Path) -> Report:
         | checks.versions(PACKAGES),
         tuple(findings),
         digest_of(public.read_bytes()) if public.is_file() else "",
+    )
+
+
+# --- the report as a page ---------------------------------------------------------------------------------------------
+
+
+MOST_ROWS = 1000
+"""The number of newest questions in the list. The counts include all questions."""
+
+
+class Kind(StrEnum):
+    """Whom a page is for.
+
+    `DPIA` has the parts of a data-protection impact assessment that Article 35(7) of the GDPR asks for. `ANONYMITY`
+    has the three tests of Opinion 05/2014 of the Article 29 Working Party on anonymisation techniques.
+    `EXPERT_DETERMINATION` has what 45 CFR 164.514(b)(1) (HIPAA) asks for, with the principles of the guidance of the
+    US Department of Health and Human Services of 2012. What a vault cannot know is left to fill in.
+    """
+
+    SUPERVISOR = "supervisor"
+    DPIA = "dpia"
+    ANONYMITY = "anonymity"
+    EXPERT_DETERMINATION = "expert-determination"
+
+
+def as_page(report: Report, kind: Kind = Kind.SUPERVISOR) -> str:
+    """Return the report as HTML."""
+    store = report.settings.store
+    other = "in the vault" if store == DEFAULT_STORE else f"in the store '{store.partition(':')[0]}' of a plug-in"
+    return fill(
+        "report.html",
+        report=report,
+        kind=kind.value,
+        most_rows=MOST_ROWS,
+        outcome=outcome,
+        outcomes=sorted(Counter((one.algorithm, outcome(one)) for one in report.questions).items()),
+        odds_percent=percent,
+        place="in a PostgreSQL database" if is_postgres(store) else other,
     )

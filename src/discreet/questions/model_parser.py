@@ -30,7 +30,7 @@ from discreet.models.openai import EXAMPLE, OpenAIAddress
 from discreet.questions.request import Request, parse_request
 from discreet.questions.sentences import look
 from discreet.store.codebook import Codebook
-from discreet.system.sharing import TurnLock
+from discreet.system.databases import TurnLock
 
 VARIABLE = "DISCREET_PARSER"
 """The environment variable with the model's name."""

@@ -40,7 +40,7 @@ from discreet.store.sql_tables import (
     parts,
 )
 from discreet.store.vectors import FREE, HEAD, ChunkScores, Numbers, UnitNames, VectorFile, slot_of
-from discreet.system.database_url import meaning_of
+from discreet.system.databases import meaning_of
 
 TEXTS, VECTORS = "store.sqlite", "vectors.i16"
 _LONGEST = 2**20

@@ -41,7 +41,7 @@ from discreet.store.sql_tables import (
     parts,
 )
 from discreet.store.vectors import ChunkScores, Numbers, UnitNames, half_numbers
-from discreet.system.database_url import LINK, check_no_password, is_postgres
+from discreet.system.databases import LINK, check_no_password, is_postgres
 
 if TYPE_CHECKING:
     from psycopg.errors import Diagnostic

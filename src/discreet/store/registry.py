@@ -9,7 +9,7 @@ from discreet import plugins
 from discreet.config import DEFAULT_STORE, VaultConfig
 from discreet.errors import UnknownName, UsageError
 from discreet.store.protocol import Store, StoreType
-from discreet.system.database_url import is_postgres
+from discreet.system.databases import is_postgres
 
 
 def load_store_type(name: str) -> StoreType:

@@ -35,7 +35,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from discreet.config import FORMAT, check_format
 from discreet.errors import StoreError
 from discreet.store.vectors import check_dimension
-from discreet.system.database_url import meaning_of
+from discreet.system.databases import meaning_of
 
 PATIENCE = 30.0
 """The time to wait for another process that writes, in seconds."""

@@ -58,8 +58,8 @@ from discreet.synthesis.extraction import forget_extractions
 from discreet.synthesis.readings import CODES, FOLDERS, Readings
 from discreet.synthesis.readings import FOLDER as READINGS
 from discreet.synthesis.runner import SynthesisRunner
+from discreet.system.databases import TurnLock
 from discreet.system.files import replace_file
-from discreet.system.sharing import TurnLock
 from discreet.system.words import quoted
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from discreet.planning.prices import no_longer_empty
 from discreet.store.documents import Document, canonical_unit
 from discreet.store.indexer import Fate, Indexer
 from discreet.store.registry import stored_dimension
+from discreet.system.databases import taking_turns
 from discreet.system.progress import stage
-from discreet.system.sharing import taking_turns
 from discreet.vault.components import Added, VaultParts
 
 Progress = Callable[[str, int], None]

@@ -18,9 +18,9 @@ from discreet.store.unit_records import owned_texts
 from discreet.synthesis.embedder_coder import EMBEDDER_CODER, EmbedderCoder
 from discreet.synthesis.readings import Coder, Readings, by_coder, by_model, check_reader, read_all
 from discreet.synthesis.statements import propose_schema
+from discreet.system.databases import taking_turns, wait_for_answers
 from discreet.system.files import replace_file
 from discreet.system.progress import by_steps
-from discreet.system.sharing import taking_turns, wait_for_answers
 from discreet.system.words import quoted
 from discreet.vault.components import VaultComponents, VaultParts, book_of
 

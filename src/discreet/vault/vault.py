@@ -48,8 +48,8 @@ from discreet.store.registry import is_address, store_type_of
 from discreet.synthesis.base import SynthesisAlgorithm
 from discreet.synthesis.dp_synrag import DPSynRAG
 from discreet.synthesis.runner import SynthesisRunner, Synthetic, Told, make_corpus
+from discreet.system.databases import taking_turns
 from discreet.system.progress import by_steps
-from discreet.system.sharing import taking_turns
 from discreet.vault.budget_report import BudgetReport, report
 from discreet.vault.components import VaultComponents
 from discreet.vault.documents import VaultDocuments

@@ -37,7 +37,7 @@ from discreet.log.postgres import PostgresSchema
 from discreet.log.replay import Counter, Log, Place, Reached
 from discreet.log.sqlite import RIGHTS, SqliteFile, make_log, making
 from discreet.privacy.accounting import Budget, Spending
-from discreet.system.sharing import TurnLock
+from discreet.system.databases import TurnLock
 from discreet_server.accounts import questions
 from discreet_server.accounts.books import OPENING, Books, Found, KeyQuestion, QuestionReceipt, append
 from discreet_server.accounts.grants import KEPT, GrantShare, Meter, VaultGrant

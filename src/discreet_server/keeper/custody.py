@@ -15,8 +15,7 @@ from discreet.errors import DiscreetError, UnknownName, UsageError
 from discreet.files.intake import Intake
 from discreet.files.units import UnitRules
 from discreet.operations.erasure import erasure_report
-from discreet.operations.page import as_page
-from discreet.operations.report import corpora, gather
+from discreet.operations.report import as_page, corpora, gather
 from discreet.planning.prices import usual_charge
 from discreet.privacy.accounting import Budget
 from discreet.questions.request import check_population

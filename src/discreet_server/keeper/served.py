@@ -25,17 +25,16 @@ from discreet.planning.prices import usual_algorithm, vault_budget
 from discreet.privacy.account import Payment
 from discreet.privacy.accounting import Budget, Spending
 from discreet.query.admission import check_payment
-from discreet.query.condensing import condense
 from discreet.query.execution import Pace
 from discreet.query.pipeline import AskOptions, Landed
-from discreet.questions.follow_ups import complete
+from discreet.questions.follow_ups import complete, condense
 from discreet.questions.request import is_request
 from discreet.questions.router import Decision
 from discreet.registry import ALGORITHMS, make_algorithm
 from discreet.statistics.statistic import Statistic
 from discreet.statistics.values import ListValues, ValueCounts
 from discreet.store.registry import stored_dimension
-from discreet.system.sharing import answering
+from discreet.system.databases import answering
 from discreet.vault import Vault
 from discreet_server.config import PresetConfig, ServeConfig, ServedVault
 from discreet_server.wire import (

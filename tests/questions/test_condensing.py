@@ -4,7 +4,7 @@ import pytest
 
 from discreet.models.protocol import Prompt
 from discreet.models.toy import ToyDecoding, ToyModel
-from discreet.query.condensing import MOST_PROMPT, condense, keeps, parse_question
+from discreet.questions.follow_ups import MOST_PROMPT, condense, keeps, parse_question
 
 LAST = ("user", "say: And say what? .")
 
