@@ -26,13 +26,13 @@ from discreet_lab.evaluation.metrics import PACKAGED
 from discreet_lab.steps import OnProgress
 
 EXPERIMENTS = {
-    "answers": ("answers", "run"),
+    "answers": ("answers", "run_single"),
     "stream": ("streams", "run"),
     "corpora": ("corpora", "run"),
-    "questions": ("many_questions", "run"),
-    "membership": ("membership", "run"),
-    "knn-lm": ("extraction", "run_knn_lm"),
-    "prompting": ("extraction", "run_prompting"),
+    "questions": ("corpora", "run_many"),
+    "membership": ("attacks", "run"),
+    "knn-lm": ("attacks", "run_knn_lm"),
+    "prompting": ("attacks", "run_prompting"),
     "projection": ("neighbours", "run_projection"),
     "claim": ("neighbours", "run_claim"),
     "overlap": ("neighbours", "run_overlap"),
