@@ -16,10 +16,10 @@ from tests.cli.running import on_a_terminal
 
 SHOWS = """
 import time
-from discreet.cli import progress
+from discreet.cli import output
 from discreet.system.progress import stage
-progress.FIRST_LINE = progress.NEXT_LINES = 0.1
-with progress.doing("Copying", 10) as advance:
+output.FIRST_LINE = output.NEXT_LINES = 0.1
+with output.doing("Copying", 10) as advance:
     advance(4)
     time.sleep(0.4)
     with stage("Loading the language model"):
@@ -54,6 +54,12 @@ def test_long_work_prints_lines_with_the_total_and_the_time_left(capsys: pytest.
         shown(capsys, "Reading: 0 s so far\n")
         advance(1200)
         shown(capsys, "Reading: 1,200 in 0 s\n")
+
+
+def test_time_that_passed_has_seconds() -> None:
+    """Two lines of long work differ; an estimate is rounded."""
+    assert [output._spoken(past, exact=True) for past in (119, 150, 7325.9)] == ["119 s", "2 min 30 s", "122 min 5 s"]
+    assert output._spoken(150) == "2 min"
 
 
 def test_nothing_but_plain_lines_goes_into_a_pipe() -> None:
