@@ -58,6 +58,21 @@ def audit_alone(plugin: str, draws: int) -> tuple[int, dict[str, Any]]:
     return result.exit_code, row
 
 
+@pytest.mark.parametrize(("file", "name"), [(SOUND, "my-rag"), (BROKEN, "broken")])
+def test_example_reads_answers_as_models_write_them(file: str, name: str) -> None:
+    register_files([file])
+    example: Any = ALGORITHMS[name]()
+    said_and_places = {"No.": 1, "Yes, it helps.": 0, "The answer is no": 1, "Certainly": -1, "": -1}
+    assert {one: example.vote(one) for one in said_and_places} == said_and_places
+
+
+def test_parameter_of_several_texts_is_given_several_times() -> None:
+    shown = said(run("algorithms", "show", "my-rag", "--plugin", SOUND))
+    assert "choices: text; give it several times, default yes and no" in shown
+    numbers = said(run("algorithms", "show", "dp-rag"))
+    assert "levels: number, or several, with commas, default 0." in numbers
+
+
 READER = """
 from discreet import GeneratedAnswer
 from discreet.privacy.private import unseal
