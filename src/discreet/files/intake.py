@@ -167,7 +167,7 @@ def grouped(refused: Sequence[BadRecord]) -> list[str]:
 
 _REASONS = {
     Fate.NAMELESS: "has no unit, but the stored document with its id has one. The stored document was kept. Name "
-    "its unit (in a record by the unit field, for a file by --units or --unit-from), or remove the stored document first",
+    "its unit (of a record: the unit field; of a file: --units or --unit-from), or remove the stored document first",
     Fate.TAKEN: "the stored document with its id is about another individual. The stored document was kept. Give this "
     "document an id of its own; if both are one document, remove the stored document first",
     Fate.CONFLICT: "the same id as a record before it, with another text or unit; the first was kept. If the field "

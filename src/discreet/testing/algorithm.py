@@ -220,8 +220,8 @@ class AlgorithmSuite:
         runs = [run(algorithm, model, budget, "unit", AGREEING, seed) for seed in SEEDS]
         paid = algorithm.spec.payment is not Payment.NOTHING
         assert any(one.generated.text and (one.receipt.charges or not paid) for one in runs), (
-            f"No run of '{algorithm.name}' released an answer, though all documents say {AGREEING[0]!r}. Give parameters "
-            'with which it answers, such as choices=("warm", "cold").'
+            f"No run of '{algorithm.name}' released an answer, though all documents say {AGREEING[0]!r}. "
+            'Give parameters with which it answers, such as choices=("warm", "cold").'
         )
 
     def test_run_needs_no_document(self, algorithm: Algorithm, model: VotingModel, budget: Budget) -> None:
