@@ -132,7 +132,8 @@ class Parameter:
         if self.allowed:
             return f"one of {', '.join(self.allowed)}"
         word = _WORDS.get(self.kind, "name of an algorithm")
-        return f"{word}, or several" if self.several else word
+        more = "; give it several times" if self.kind is str else ", or several, with commas"  # a text may contain one
+        return word + more if self.several else word
 
     @property
     def spelled(self) -> str:

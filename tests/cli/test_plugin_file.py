@@ -12,6 +12,8 @@ from discreet.errors import UnknownName
 from discreet.models.toy import ToyModel
 from discreet.registry import ALGORITHMS
 from discreet.store.documents import Document
+from discreet.testing.algorithm import BUDGET
+from discreet.testing.algorithm import run as answer_once
 from discreet.vault import Vault
 from discreet_lab.attacks.targets import check_names
 from discreet_lab.audit import algorithms as audited
@@ -56,6 +58,26 @@ def audit_alone(plugin: str, draws: int) -> tuple[int, dict[str, Any]]:
     result = run("audit", "--plugin", plugin, "--draws", draws, "--seed", 3, "--json")
     (row,) = json.loads(result.stdout)["rows"]
     return result.exit_code, row
+
+
+@pytest.mark.parametrize(("file", "name"), [(SOUND, "my-rag"), (BROKEN, "broken")])
+def test_example_reads_answers_as_models_write_them(file: str, name: str) -> None:
+    register_files([file])
+    example: Any = ALGORITHMS[name]()
+    said_and_places = {"No.": 1, "Yes, it helps.": 0, "The answer is no": 1, "Certainly": -1, "": -1}
+    assert {one: example.vote(one) for one in said_and_places} == said_and_places
+    model = ToyModel(["No.", "Yes,"])
+    answers = [
+        answer_once(example, model, BUDGET, "corpus", ["numb thumbs say: No. ."] * 60, seed) for seed in range(5)
+    ]
+    assert {one.generated.text for one in answers} == {"no"}
+
+
+def test_parameter_of_several_texts_is_given_several_times() -> None:
+    shown = said(run("algorithms", "show", "my-rag", "--plugin", SOUND))
+    assert "choices: text; give it several times, default yes and no" in shown
+    numbers = said(run("algorithms", "show", "dp-rag"))
+    assert "levels: number, or several, with commas, default 0." in numbers
 
 
 READER = """

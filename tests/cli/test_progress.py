@@ -56,6 +56,12 @@ def test_long_work_prints_lines_with_the_total_and_the_time_left(capsys: pytest.
         shown(capsys, "Reading: 1,200 in 0 s\n")
 
 
+def test_time_that_passed_has_seconds() -> None:
+    """Two lines of long work differ; an estimate is rounded."""
+    assert [output._spoken(past, exact=True) for past in (119, 150, 7325.9)] == ["119 s", "2 min 30 s", "122 min 5 s"]
+    assert output._spoken(150) == "2 min"
+
+
 def test_nothing_but_plain_lines_goes_into_a_pipe() -> None:
     for more in ({}, {"FORCE_COLOR": "1"}, {"NO_COLOR": "1"}):
         done = subprocess.run(

@@ -356,7 +356,8 @@ def test_erasure_runs_as_printed(desk: Path, toy: None) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in ALL if page.code("python")], ids=lambda page: f"{page.name}")
-def test_code_runs_as_printed(page: Page, desk: Path, toy: None) -> None:
+def test_code_runs_as_printed(page: Page, desk: Path, toy: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "examples")  # a test of an example stands beside it
     vault = Vault.create("hospital", epsilon=20, delta=1e-6, unit_field="patient", embedder="hashing")
     vault.add("notes.jsonl")
     run(["export-vectors", "hospital", "--epsilon", "10", "--rows", "200", "--out", "vectors.npz"])

@@ -131,6 +131,21 @@ class NeedsDocuments(Count):
         return super().run(query, corpus, model, account)
 
 
+class AnswersOnlyOthers(Count):
+    """Pays a first release, and answers no document of the suite, so that a second release is never tested."""
+
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
+        super().run(query, corpus, model, account)
+        return GeneratedAnswer.unreleased("warm sand", 2)
+
+
+class AnswersUnpaid(Count):
+    """Has a cost, and answers without a release."""
+
+    def run(self, query: Query, corpus: SealedCorpus, model: VotingModel, account: Account) -> GeneratedAnswer:
+        return GeneratedAnswer("warm sand", "end", 2)
+
+
 def suite_fixtures(algorithm: Algorithm, account: str) -> dict[str, object]:
     model = ToyModel(["warm", "sand", "forbidden"])
     return {"algorithm": algorithm, "model": model, "budget": BUDGET, "account": account}
@@ -155,6 +170,8 @@ def test_algorithm_suite_passes_sound_algorithm(algorithm: Algorithm, account: s
         (TriesUnpaid(), "test_no_value_is_opened_without_payment", "unit"),
         (ReadsInTheClear(), "test_no_value_is_opened_without_payment", "unit"),
         (NeedsDocuments(), "test_run_needs_no_document", "unit"),
+        (AnswersOnlyOthers(), "test_agreeing_units_get_an_answer", "unit"),
+        (AnswersUnpaid(), "test_agreeing_units_get_an_answer", "unit"),
     ],
 )
 def test_algorithm_suite_catches_broken_algorithm(twin: Algorithm, test: str, account: str, tmp_path: Path) -> None:

@@ -211,5 +211,5 @@ def _default(one: Parameter) -> str:
     if isinstance(default, bool):
         return "yes" if default else "no"
     if isinstance(default, tuple):
-        return ",".join(str(value) for value in default) or "none"
+        return (" and " if one.kind is str else ",").join(map(str, default)) or "none"
     return "none" if default in (None, "") else str(default)

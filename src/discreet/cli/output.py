@@ -258,8 +258,9 @@ class _Far(ProgressColumn):
             left = past * max(task.total - done, 0) / done
             return Text(f"{done:,} of {int(task.total):,}, about {_spoken(left)} left")
         if task.total:
-            return Text(f"0 of {int(task.total):,}, {_spoken(past)} so far")
-        return Text(f"{done:,} in {_spoken(past)}" if done else f"{_spoken(past)} so far")
+            return Text(f"0 of {int(task.total):,}, {_spoken(past, exact=True)} so far")
+        spoken = _spoken(past, exact=True)
+        return Text(f"{done:,} in {spoken}" if done else f"{spoken} so far")
 
 
 class _Board(Progress):
@@ -321,7 +322,10 @@ def _print_lines(board: _Board, ended: threading.Event) -> None:
                 err.print(line, markup=False)
 
 
-def _spoken(seconds: float) -> str:
+def _spoken(seconds: float, *, exact: bool = False) -> str:
+    """Return a time in words: exact to the second, so that two lines differ; or rounded, for an estimate."""
     if seconds < 120:
         return f"{seconds:.0f} s"
+    if exact:
+        return f"{seconds // 60:.0f} min {int(seconds) % 60} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

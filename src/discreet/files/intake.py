@@ -166,8 +166,8 @@ def grouped(refused: Sequence[BadRecord]) -> list[str]:
 
 
 _REASONS = {
-    Fate.NAMELESS: "has no unit, but the stored document with its id has one. The stored document was kept. Set the "
-    "unit field, or remove the stored document first",
+    Fate.NAMELESS: "has no unit, but the stored document with its id has one. The stored document was kept. Name "
+    "its unit (of a record: the unit field; of a file: --units or --unit-from), or remove the stored document first",
     Fate.TAKEN: "the stored document with its id is about another individual. The stored document was kept. Give this "
     "document an id of its own; if both are one document, remove the stored document first",
     Fate.CONFLICT: "the same id as a record before it, with another text or unit; the first was kept. If the field "

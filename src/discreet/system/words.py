@@ -14,9 +14,14 @@ MOST_TURNS = 8
 
 
 def unit_word(field: str) -> str:
-    """Return the word for one individual, from the name of the field that names it: "patient" for "patient_id"."""
-    word = re.sub(r"[\W_]+", " ", re.sub(r"(?i)[\W_]+(id|ids|no|nr|number|key|name)$", "", field)).strip()
-    return word or "unit"
+    """Return the word for one individual, from the name of the field that names it: "patient" for "patient_id".
+
+    A name of several individuals, in English or German, gives "unit": "patients", "Patienten Nr".
+    """
+    named = re.sub(r"(?i)[\W_]+(id|ids|no|nr|number|key|name)$", "", field)
+    word = re.sub(r"[\W_]+", " ", named).strip()
+    several = re.search(r"(?i)(?<![isu])s$" if named == field else r"(?i)(?<![isu])s$|en$", word)
+    return "unit" if several or not word else word
 
 
 def nothing_released(field: str) -> str:

@@ -124,8 +124,11 @@ class AlgorithmSuite:
     """Tests of an `Algorithm` that promises differential privacy. A subclass overrides the fixture `algorithm`.
 
     The suite runs the algorithm on small corpora, with a toy model and seeded noise, and compares what it takes with
-    its plan. It finds a wrong price and a missing payment. It does not prove the guarantee: a mechanism whose
-    `cost` is too small passes.
+    its plan. It finds a run that takes more than its plan, and a missing payment. It does not prove the guarantee: a
+    mechanism whose `cost` is too small passes. Test its exact law, as tests/guarantee/privacy/test_mechanisms.py does.
+
+    Give the algorithm parameters with which it answers: the suite's documents say "warm sand", and what follows an
+    answer of none is not tested otherwise. So an algorithm that answers none of the runs fails.
 
     An algorithm that deals units to voters has at most 60 places, with the parameters under test: units are dealt at
     random, and with more places than units the number of empty voters, and so the answer, would be random.
@@ -211,6 +214,15 @@ class AlgorithmSuite:
             assert among.generated == without.generated
             assert among.taken == without.taken
             assert among.receipt.charges == without.receipt.charges
+
+    def test_agreeing_units_get_an_answer(self, algorithm: Algorithm, model: VotingModel, budget: Budget) -> None:
+        """Check that the parameters under test let the algorithm release an answer, else the suite shows little."""
+        runs = [run(algorithm, model, budget, "unit", AGREEING, seed) for seed in SEEDS]
+        paid = algorithm.spec.payment is not Payment.NOTHING
+        assert any(one.generated.text and (one.receipt.charges or not paid) for one in runs), (
+            f"No run of '{algorithm.name}' released an answer, though all documents say {AGREEING[0]!r}. "
+            'Give parameters with which it answers, such as choices=("warm", "cold").'
+        )
 
     def test_run_needs_no_document(self, algorithm: Algorithm, model: VotingModel, budget: Budget) -> None:
         """Check that no error depends on whether the corpus has a document."""
