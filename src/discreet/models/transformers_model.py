@@ -7,11 +7,10 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.models.answers import GreedyCompletion
 from discreet.models.prompts import render_plain_chat
 from discreet.models.protocol import Logits, Prompt, ScoredDecoding, States
-from discreet.models.row_check import Shape
+from discreet.models.row_check import Shape, has_independent_rows
 from discreet.numerics import find_context
 
 if TYPE_CHECKING:
-    from discreet.models.lockstep import Shape
     from discreet.models.token_scores import StatefulDecoding
 
 
@@ -70,10 +69,10 @@ class ChatTokenizer:
 class Decoder(Protocol):
     """A faster forward pass of one model. It computes the shapes for which it has room, and which pass its check."""
 
-    def has_room(self, shape: "Shape") -> bool:
+    def has_room(self, shape: Shape) -> bool:
         """Return whether it can compute a batch of this shape."""
 
-    def is_checked(self, shape: "Shape") -> bool:
+    def is_checked(self, shape: Shape) -> bool:
         """Return whether public rows are independent in this shape (`row_check`); check it at its first use."""
 
     def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ScoredDecoding:
@@ -118,8 +117,6 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         length = len(prompts[0].tokens)
         if any(len(prompt.tokens) != length for prompt in prompts):
             raise UsageError("Prompts of one batch must have one public length; lay them out with `prompts.layout`.")
-        from discreet.models.lockstep import Shape  # imports torch: where a model is used
-
         shape = Shape(len(prompts), len(shared), length, max_tokens)
         if self._decoder is not None and self._decoder.has_room(shape) and self._decoder.is_checked(shape):
             return self._decoder.start(shared, prompts, max_tokens)
@@ -128,18 +125,16 @@ class TransformersModel(ChatTokenizer, GreedyCompletion):
         return self._start_plain(shared, prompts, max_tokens)
 
     def _start_plain(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ScoredDecoding:
-        from discreet.models.lockstep import LockstepDecoding
+        from discreet.models.lockstep import LockstepDecoding  # imports torch: where a model is used
 
         return LockstepDecoding(self._model, shared, prompts, max_tokens)
 
-    def _check_shape(self, shape: "Shape") -> None:
+    def _check_shape(self, shape: Shape) -> None:
         """Check public rows before the first batch of a shape: a GPU chooses kernels by it, a function its threads.
 
         Raises:
             DiscreetError: if a row depends on others.
         """
-        from discreet.models.lockstep import has_independent_rows
-
         kind = shape.rows, shape.length
         if kind in self._checked:
             return

@@ -26,7 +26,7 @@ from discreet_lab.evaluation.metrics import PACKAGED
 from discreet_lab.steps import OnProgress
 
 EXPERIMENTS = {
-    "answers": ("answers", "run_single"),
+    "answers": ("answers", "run"),
     "stream": ("streams", "run"),
     "corpora": ("corpora", "run"),
     "questions": ("corpora", "run_many"),
