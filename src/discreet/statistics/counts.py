@@ -46,7 +46,7 @@ class Count(CellStatistic):
         super().__post_init__()
         _ = self.counted
 
-    @property
+    @cached_property
     def counted(self) -> Condition:
         """The condition."""
         return self.read(self.condition)

@@ -89,6 +89,8 @@ class Phrase:
         """Return of which units it holds. Most lack its words; a text that cannot be read says nothing."""
         first, key, lacks = self.words[0], self._key, self.denies
         known = [one.said.get(key) if first in one.plain else lacks for one in records]
+        if None not in known:
+            return known
         return [self._reads(one) if holds is None else holds for holds, one in zip(known, records, strict=True)]
 
     def _reads(self, record: UnitRecord) -> bool:

@@ -101,7 +101,7 @@ class Statistic(Algorithm):
         """What it is about: its parameters without the price."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("epsilon", "uses")}
 
-    @property
+    @cached_property
     def set_apart(self) -> tuple[str, ...]:
         """What distinguishes two statistics: their parts, without the price, and phrases without empty words."""
         left_out = ("epsilon", "uses", "population", "where", "language")
