@@ -66,7 +66,7 @@ class Count(CellStatistic):
         return 0
 
     def places(self, units: Sequence[Member[UnitRecord]]) -> Brought[Any]:
-        """Return the units as they are: to make an object for each takes longer than all else."""
+        """Return the units unchanged: to make an object for each takes longer than all else."""
         return units if type(self) is Count else super().places(units)
 
     def cells_of(self, members: Sequence[Member[Any]]) -> Sequence[int]:

@@ -162,8 +162,8 @@ class Statistic(Algorithm):
         Args:
             corpus: the documents.
             account: the account of the question.
-            own: returns what each of several units brings, from its key and record (`of_each`), or the units as they
-                are; None for nothing. Then it has no influence, and does not pay.
+            own: returns what each of several units brings, from its key and record (`of_each`), or the units
+                unchanged; None for nothing. Then it has no influence, and does not pay.
         """
         by_record = self.fields_tested or self.dates_read or any(one.is_of_records for one in self.conditions)
         if by_record and not corpus.tells_documents:
