@@ -326,10 +326,12 @@ class UnitAccount:
 
         def paying(found: Sequence[Member[S]]) -> list[Member[S]]:
             # Each unit counts once. A unit with two members could change two shares.
-            once = {member.key: member for member in reversed(found)}
+            once = dict[bytes, Member[S]]()
+            for member in found:
+                once.setdefault(member.key, member)
             before = self._ledger.payers(self._question, part) if again else None
             admitted = before if before is not None else self._ledger.reserve(self._question, part, most, list(once))
-            return [member for member in found if member.key in admitted and once[member.key] is member]
+            return [member for key, member in once.items() if key in admitted]
 
         if members.change != ADD_REMOVE_ONE:
             # With payment by rank, the removal of one unit would make another unit pay.

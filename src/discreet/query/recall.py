@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cached_property
 from hashlib import blake2b
 from itertools import combinations
 
@@ -18,7 +19,7 @@ from discreet.query.execution import AT_ONCE, Pace
 from discreet.questions.request import KINDS
 from discreet.statistics import counts
 from discreet.statistics.cells import Counted, Reckon
-from discreet.statistics.conditions import ALL, All, Condition, Region, either_of, narrowed, of_person
+from discreet.statistics.conditions import ALL, All, Condition, Fact, Region, either_of, narrowed, of_person
 from discreet.statistics.labelled import Key, LabelledSample, Widened, key_of, minus
 from discreet.statistics.statistic import Statistic
 from discreet.store.public import PublicTexts
@@ -312,12 +313,15 @@ class Releases:
             base = region - {one, other}
             either = base | {either_of([frozenset([one]), frozenset([other])])}
             yield from self._combined([base | {one}, base | {other}], [either])
-        for larger in self._direct:  # none of several: the rest of those of which one holds
-            for fact in larger - region:
-                if fact.either and fact.holds:
-                    base = larger - {fact}
-                    if base | {one.opposite for one in fact.either} == region:
-                        yield from self._combined([base], [larger])
+        for larger, fact in self._of_several:  # none of several: the rest of those of which one holds
+            base = larger - {fact}
+            if fact not in region and base | {one.opposite for one in fact.either} == region:
+                yield from self._combined([base], [larger])
+
+    @cached_property
+    def _of_several(self) -> list[tuple[Region, Fact]]:
+        """The regions that were released with a fact that one of several holds, and this fact."""
+        return [(one, fact) for one in self._direct for fact in one if fact.either and fact.holds]
 
     def _combined(self, more: Sequence[Region], less: Sequence[Region]) -> Iterable[Sum]:
         """Yield the sum of some regions without others, if all of them were counted."""

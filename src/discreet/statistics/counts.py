@@ -7,7 +7,7 @@ by one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from discreet.algorithms.base import Figure
 from discreet.errors import UsageError
@@ -24,7 +24,7 @@ from discreet.statistics.cells import (
     whole,
 )
 from discreet.statistics.conditions import AnyOf, Condition, Known, Region, Says, narrowed, written
-from discreet.statistics.statistic import OUTSIDE, CellStatistic
+from discreet.statistics.statistic import OUTSIDE, Brought, CellStatistic
 from discreet.store.unit_records import UnitRecord
 
 
@@ -46,7 +46,7 @@ class Count(CellStatistic):
         super().__post_init__()
         _ = self.counted
 
-    @property
+    @cached_property
     def counted(self) -> Condition:
         """The condition."""
         return self.read(self.condition)
@@ -65,9 +65,13 @@ class Count(CellStatistic):
         """Return the only cell."""
         return 0
 
-    def places(self, units: Sequence[Member[UnitRecord]]) -> Sequence[int | None]:
+    def places(self, units: Sequence[Member[UnitRecord]]) -> Brought[Any]:
+        """Return the units unchanged: to make an object for each takes longer than all else."""
+        return units if type(self) is Count else super().places(units)
+
+    def cells_of(self, members: Sequence[Member[Any]]) -> Sequence[int]:
         """Return the only cell for each unit."""
-        return [0] * len(units) if type(self) is Count else super().places(units)
+        return [0] * len(members) if type(self) is Count else super().cells_of(members)
 
     @property
     def known(self) -> Known:

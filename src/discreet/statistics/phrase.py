@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from discreet.algorithms.text.normalize import parts_of
 from discreet.algorithms.text.phrases import (
@@ -88,7 +89,9 @@ class Phrase:
     def among(self, records: Sequence[UnitRecord]) -> list[bool]:
         """Return of which units it holds. Most lack its words; a text that cannot be read says nothing."""
         first, key, lacks = self.words[0], self._key, self.denies
-        known = [one.said.get(key) if first in one.plain else lacks for one in records]
+        known: list[Any] = [one.said.get(key) if first in one.plain else lacks for one in records]
+        if None not in known:
+            return known
         return [self._reads(one) if holds is None else holds for holds, one in zip(known, records, strict=True)]
 
     def _reads(self, record: UnitRecord) -> bool:

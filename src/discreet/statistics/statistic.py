@@ -41,6 +41,8 @@ from discreet.store.sealed_corpus import SealedCorpus
 from discreet.store.unit_records import UnitRecord
 
 S = TypeVar("S")
+Brought = Sequence[Member[S] | None]
+"""What each of several units brings; None for nothing."""
 LEAST_EPSILON = 1e-4
 """At a smaller price, the noise is more than the population of any vault."""
 
@@ -99,7 +101,7 @@ class Statistic(Algorithm):
         """What it is about: its parameters without the price."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("epsilon", "uses")}
 
-    @property
+    @cached_property
     def set_apart(self) -> tuple[str, ...]:
         """What distinguishes two statistics: their parts, without the price, and phrases without empty words."""
         left_out = ("epsilon", "uses", "population", "where", "language")
@@ -153,15 +155,15 @@ class Statistic(Algorithm):
         return ()
 
     def admit(
-        self, corpus: SealedCorpus, account: Account, own: Callable[[Sequence[Member[UnitRecord]]], Sequence[S | None]]
+        self, corpus: SealedCorpus, account: Account, own: Callable[[Sequence[Member[UnitRecord]]], Brought[S]]
     ) -> tuple[Private[Member[S]], PrivacyFilter]:
         """Charge the units of the population that can pay. Return what they bring, and the filter that spends it.
 
         Args:
             corpus: the documents.
             account: the account of the question.
-            own: returns what each of several units brings, from its key and record (`of_each`); None for nothing. Then
-                it has no influence, and does not pay.
+            own: returns what each of several units brings, from its key and record (`of_each`), or the units
+                unchanged; None for nothing. Then it has no influence, and does not pay.
         """
         by_record = self.fields_tested or self.dates_read or any(one.is_of_records for one in self.conditions)
         if by_record and not corpus.tells_documents:
@@ -170,30 +172,27 @@ class Statistic(Algorithm):
                 "field, or by date, is not known. Ask without --where and dates. Nothing was charged."
             )
 
-        def bring(units: Sequence[Member[UnitRecord]]) -> list[Member[S] | None]:
+        def among(units: Sequence[Member[UnitRecord]]) -> list[Member[UnitRecord] | None]:
             held = self.members.among([record for _, record in units])
-            places = [place for place, holds in enumerate(held) if holds]
-            found: list[Member[S] | None] = [None] * len(units)
-            for place, one in zip(places, own([units[place] for place in places]), strict=True):
-                found[place] = None if one is None else Member(units[place].key, one)
-            return found
+            return [unit if holds else None for unit, holds in zip(units, held, strict=True)]
 
-        brought = corpus.records().choose(bring)
+        brought = corpus.records().choose(among).choose(own)
         return account.admit(brought, self.plan(account.budget, 0).max_cost)
 
     def of_each(
         self, units: Sequence[Member[UnitRecord]], own: Callable[[bytes, UnitRecord], S | None]
-    ) -> list[S | None]:
+    ) -> list[Member[S] | None]:
         """Return for each unit `own` of its key and of the part of its record that counts; None for an error.
 
         An unusual text of one unit must not show as an error.
         """
-        found = list[S | None]()
+        found = list[Member[S] | None]()
         for key, record in units:
             try:
-                found.append(own(key, self.members.part(record)))
+                one = own(key, self.members.part(record))
             except Exception:
-                found.append(None)
+                one = None
+            found.append(None if one is None else Member(key, one))
         return found
 
     @abstractmethod
@@ -264,16 +263,23 @@ class CellStatistic(Statistic):
         """Charge the units with a cell that can pay (1, 2), count them (3), and conclude (4)."""
         histogram = self.histogram(account.budget)
         able, paid = self.admit(corpus, account, self.places)
-        counts = paid.release(histogram, able.map_batch(lambda members: [cell for _, cell in members]))
+        counts = paid.release(histogram, able.map_batch(self.cells_of))
         counted = Counted.by(histogram, counts, paid.unable)
         paid.note_payers(counted.most_payers)
         text, table = self.conclude(counted)
         return GeneratedAnswer(text + counted.note, "end", 0, table=tuple(table), counts=counted)
 
-    def places(self, units: Sequence[Member[UnitRecord]]) -> Sequence[int | None]:
-        """Return the cell of each unit of the population; None if it is in none."""
-        found = self.of_each(units, lambda _, record: self.cell(record))
-        return [None if place == OUTSIDE else place for place in found]
+    def places(self, units: Sequence[Member[UnitRecord]]) -> Brought[Any]:
+        """Return each unit of the population with its cell, for `cells_of`; None if it is in none."""
+
+        def cell(_: bytes, record: UnitRecord) -> int | None:
+            return None if (place := self.cell(record)) == OUTSIDE else place
+
+        return self.of_each(units, cell)
+
+    def cells_of(self, members: Sequence[Member[Any]]) -> Sequence[int]:
+        """Return the cells of units that paid, from their `places`."""
+        return [cell for _, cell in members]
 
     @property
     @abstractmethod

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from discreet.errors import UsageError
+from discreet.privacy.partition import Member
 from discreet.query.recall import Releases
 from discreet.registry import Count, Trend
 from discreet.statistics.conditions import (
@@ -340,3 +341,10 @@ def test_days_of_a_trend_bound_it() -> None:
     trend = Trend(condition="fever", date_field="date", since="2026-01-15", until="2026-02-10")
     for day, cell in (("2026-01-14", -1), ("2026-01-15", 0), ("2026-02-10", 1), ("2026-02-11", -1)):
         assert trend.cell(unit(("Fever.", {"date": day}))) == cell
+
+
+def test_count_makes_no_object_for_each_unit() -> None:
+    units = [Member(b"one", unit(("Fever.", {}))), Member(b"two", unit(("Fever.", {})))]
+    count = Count(condition="fever")
+    assert count.places(units) is units
+    assert count.cells_of(units) == [0, 0]

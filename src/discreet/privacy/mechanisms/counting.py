@@ -209,7 +209,7 @@ class GaussianHistogram:
 
 def _count(shares: Sequence[int | Collection[int]], each: int) -> Counter[int]:
     """Return how many shares have each value, of `each` values of a share at most."""
-    several = [share for share in shares if not isinstance(share, int) and isinstance(share, Collection)]
+    several = [share for share in shares if type(share) is not int and isinstance(share, Collection)]
     counts: Counter[Any] = Counter(shares if not several else [share for share in shares if isinstance(share, int)])
     counts.update(value for share in several for value in sorted(set(share))[:each])
     return counts
