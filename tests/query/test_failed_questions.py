@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 
 from discreet.algorithms.base import Algorithm
-from discreet.errors import EngineFailed, PrivateValueError
+from discreet.errors import BudgetExhausted, EngineFailed, PrivateValueError
 from discreet.models.protocol import Prompt
 from discreet.models.toy import ToyDecoding, ToyModel
+from discreet.privacy.accounting import Spending
+from discreet.privacy.costs import Pure
+from discreet.privacy.filter import Charge
+from discreet.privacy.private import Change, Relation
 from discreet.registry import DPKSA, Adaptive, Consensus, DPSparseVoteRAG
 from discreet.store.documents import Document
 from discreet.vault import Vault
@@ -59,3 +63,43 @@ def test_failed_question_costs_what_an_answered_one_costs(
         assert spent[0] <= spent[1] * 1.001
     else:
         assert spent[1] == pytest.approx(spent[0], rel=1e-3)
+
+
+class Interfering(ToyModel):
+    """A model during whose work another process spends the budget; then it fails, or does not."""
+
+    def __init__(self, vault: Path, fails: bool) -> None:
+        super().__init__(default="nothing known")
+        self._vault, self._fails, self._spent = vault, fails, False
+
+    def start(self, shared: Sequence[int], prompts: Sequence[Prompt], max_tokens: int) -> ToyDecoding:
+        if len(prompts) > 1:
+            if not self._spent:
+                other = Charge("other", 0, "test", Change(1, Relation.REPLACE), Pure(3.0))
+                Vault.open(self._vault).ledger.charge(other)
+            self._spent = True
+            if self._fails:
+                raise ValueError("Ada")
+        return super().start(shared, prompts, max_tokens)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda one: one.name)
+def test_failure_is_not_free_when_the_budget_is_spent_meanwhile(tmp_path: Path, algorithm: Algorithm) -> None:
+    """If nothing can pay for it, the failed question ends as the other one: by the same error, with no payment."""
+    ends, other = list[tuple[str, Spending]](), Spending.of(Pure(3.0))
+    for fails in (True, False):
+        path = tmp_path / str(fails)
+        Vault.create(path, epsilon=5, delta=1e-5, embedder="hashing", payment="corpus")
+        vault = Vault.open(path, model=Interfering(path, fails))
+        vault.add_documents(Document(f"d{n}", f"p{n}", f"fever say: tea {n}") for n in range(60))
+        said = "an answer"
+        try:
+            vault.ask("fever", algorithm)
+        except (BudgetExhausted, PrivateValueError) as error:
+            said = str(error)
+        ends.append((said, vault.ledger.spent()))
+    failed, answered = ends
+    assert failed == answered or failed[1] != other
+    if algorithm is ALGORITHMS[0]:  # the others pay a cheaper part first
+        assert failed[1] == other
+        assert "used up the budget" in failed[0]

@@ -287,16 +287,22 @@ class Transaction(Generic[S]):
         connection: its connection.
         state: what all rows give that it sees. It lacks what the transaction appends.
         head: the last row, with those that it appended.
-        appended: whether it appended a row.
+        appended: whether it wrote, so that its commit must be on disk before anything follows from it.
     """
 
-    def __init__(self, connection: Connection, state: S) -> None:
+    def __init__(self, connection: Connection, state: S, sync_rows: Callable[[Connection], None]) -> None:
         self.connection, self.state, self.head, self.appended = connection, state, state.head, False
+        self._sync_rows = sync_rows
 
     def append(self, entry: Entry) -> None:
         """Append a row. The transaction must be one that writes."""
         self.appended = True
         self.head = chain.append(self.connection, self.head, entry)
+
+    def sync(self) -> None:
+        """Have the commit bring all rows before it to the disk: a killed process may have written one without that."""
+        self.appended = True
+        self._sync_rows(self.connection)
 
 
 class Log(Generic[S]):
@@ -338,7 +344,7 @@ class Log(Generic[S]):
         """
         self.replay.wait(checked=checked)
         with self.place.reading() as connection, self.replay.caught_up(connection) as state:
-            yield Transaction(connection, state)
+            yield Transaction(connection, state, self.place.sync_rows)
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Transaction[S]]:
@@ -347,13 +353,14 @@ class Log(Generic[S]):
         With `durable`, the log is not older than its counter, and the rows are on disk at the end, and noted.
 
         Raises:
-            LedgerError: if it is older than the counter, or another copy. Nothing was written.
+            LedgerError: if it is older than the counter, or another copy: nothing was written. Or if it was replaced
+                before the commit: what was written is lost, and nothing may follow from it.
         """
         self.replay.wait()
         transaction: Transaction[S] | None = None
         try:
             with self.place.writing(durable=durable) as connection, self.replay.caught_up(connection) as state:
-                transaction = Transaction(connection, state)
+                transaction = Transaction(connection, state, self.place.sync_rows)
                 if durable and self.counter is not None:
                     # Under the lock, all rows that the counter may name are committed.
                     self.counter.check(self.counter.known(), transaction)
@@ -375,9 +382,25 @@ class Log(Generic[S]):
         if self.counter is not None:
             self.counter.note(self.reached())
 
-    def _note(self, _: Head) -> None:
-        """Note the state after a transaction that appended a row."""
-        self.note()
+    def _note(self, head: Head) -> None:
+        """Note the state after a durable transaction, whose last row is `head`, read from the place that is named now.
+
+        A file that is replaced while a payment waits for its lock takes the payment along.
+
+        Raises:
+            LedgerError: if the log lacks that row.
+        """
+        with self.reading() as view:
+            found = chain.hash_at(view.connection, head.id)
+            # The rows of a log that was closed meanwhile are gone, and count. The numbers of rows go on.
+            if found != head.hash and chain.first(view.connection).id <= head.id:
+                self.replay.forget()
+                raise LedgerError(
+                    "The ledger was replaced by another copy during this payment, which is not in that copy. Nothing "
+                    "was released. Check that the ledger is the newest (discreet doctor VAULT), and ask again."
+                )
+            if self.counter is not None:
+                self.counter.note(view.state.reached)
 
     def check_counter(self, counter: "Counter") -> None:
         """Take over a counter.

@@ -2,7 +2,8 @@
 
 `PrivacyFilter` belongs to one question. It has a budget of its own (the question's ceiling), and charges a ledger with
 the vault's budget. Both must admit a charge. A charge is durable before noise is drawn: a crash may lose an answer, but
-never an entry.
+never an entry. With payment by units, the durable step is `UnitAccount.admit` (or `charge_every_unit`), and the filter
+spends that reservation in memory.
 """
 
 import math
@@ -122,6 +123,13 @@ class UnitLedger(Ledger, Protocol):
             LedgerError: if the part was never reserved, was settled with another sum, or spent more than reserved.
         """
 
+    def finish_run(self, question: str) -> None:
+        """Record durably that a synthetic corpus was written. Its payments stand for no draw any more.
+
+        Raises:
+            LedgerError: if the ledger cannot be written.
+        """
+
     def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
         """Move the payments of the first of each pair of units to the second, durably and atomically.
 
@@ -147,6 +155,7 @@ class MemoryLedger:
         self._units: dict[bytes, FilterState] = {}
         self._parts: dict[tuple[str, int], _Part] = {}
         self._merged: dict[bytes, bytes] = {}
+        self._finished = set[str]()
         self._transcript, self._unable = Transcript(), dict[tuple[str, int], int | None]()
 
     def spent(self) -> Spending:
@@ -163,6 +172,7 @@ class MemoryLedger:
         if key in self.charges:
             if Spending.of(self.charges[key].cost) != Spending.of(charge.cost):
                 raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
+            self._check_not_finished(charge.question)
             return False
         if any(part.paying is not None for part in self._parts.values()):
             raise units_pay()
@@ -193,6 +203,7 @@ class MemoryLedger:
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the units that pay for a part that was reserved."""
         held = self._parts.get((question, part))
+        self._check_not_finished(question)
         return frozenset(map(self._current, held.paying)) if held and held.paying is not None else None
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -226,6 +237,10 @@ class MemoryLedger:
             for unit in map(self._current, held.paying):
                 self._units[unit] = self._units[unit] - back
 
+    def finish_run(self, question: str) -> None:
+        """Record that a synthetic corpus was written."""
+        self._finished.add(question)
+
     def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
         """Move the payments of the first of each pair to the second; return the number of moved balances."""
         moved = 0
@@ -242,6 +257,10 @@ class MemoryLedger:
     def unit_balances(self) -> list[tuple[FilterState, int]]:
         """Return the filter states of units, with the number of units in each state."""
         return list(Counter(self._units.values()).items())
+
+    def _check_not_finished(self, question: str) -> None:
+        if question in self._finished:
+            raise run_finished()
 
     def _new(self, question: str, part: int) -> None:
         if (question, part) in self._parts:
@@ -277,6 +296,14 @@ def units_pay() -> LedgerError:
 def reserved_before(question: str, part: int) -> LedgerError:
     """Return the error for a second reservation of a part. A second draw for it would average the noise away."""
     return LedgerError(f"Part {part} of the question {question} was reserved before. Ask a new question.")
+
+
+def run_finished() -> LedgerError:
+    """Return the error for drawing again for a synthetic corpus that was written."""
+    return LedgerError(
+        "The corpus that this run paid for was written, and its noise is not drawn again. The run is an older copy: "
+        "remove VAULT/synthesis/run.jsonl. Another corpus is paid for anew."
+    )
 
 
 def never_reserved(question: str, part: int) -> LedgerError:
@@ -318,12 +345,14 @@ class ReservationLedger:
 
     Attributes:
         payers: the most units that paid it, if a release tells.
+        settled: whether the question is over, so that nothing is spent any more.
     """
 
     def __init__(self, most: Spending, budget: Budget, *, simulation: bool) -> None:
         self.most, self.budget, self.simulation = most, budget, simulation
         self.charges: list[Charge] = []
         self.payers: int | None = None
+        self.settled = False
         self._spent = Spending.nothing()
 
     def spent(self) -> Spending:
@@ -345,9 +374,11 @@ class ReservationLedger:
         """Take a charge out of the reservation, which is durable already.
 
         Raises:
-            LedgerError: if the charge is out of order.
+            LedgerError: if the charge is out of order, or if the reservation was settled.
             CeilingReached: if the reserved amount is too small.
         """
+        if self.settled:
+            raise LedgerError("This question was settled, and draws nothing any more. Ask a new question.")
         if charge.number != len(self.charges):
             raise LedgerError(
                 f"Charge {charge.number} is out of order; {len(self.charges)} was expected. Nothing was released."
@@ -565,7 +596,7 @@ class PrivacyFilter:
             noise: the operating system's if None; seeded noise needs a ledger of a simulation.
             again: whether earlier charges of this question in the ledger may stand for the same charges now. This is
                 for interrupted work that stores every draw before its use. A draw that was not stored never left the
-                process, and a stored draw is not drawn again.
+                process, and a stored draw is not drawn again, if the store is never put back from a copy.
         """
         self._again = again
         self._noise = noise or SystemNoise()
