@@ -54,11 +54,11 @@ from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.filter import (
     APART,
     Charge,
+    check_not_finished,
     check_settlement,
     exhausted,
     never_reserved,
     reserved_before,
-    run_finished,
     units_pay,
 )
 from discreet.privacy.transcript import Transcript
@@ -137,8 +137,7 @@ class LogLedger(Log[Units]):
             if before is not None:
                 if spending(before) != cost:
                     raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
-                self._check_not_finished(transaction, charge.question)
-                transaction.sync()
+                self._continue_run(transaction, charge.question)
                 return False
             self._check_not_past(transaction, charge.question)
             if transaction.state.units_pay:
@@ -210,8 +209,7 @@ class LogLedger(Log[Units]):
             held = view.state.open.get((question, part)) or chain.find(view.connection, question, RESERVE, part)
             if held is None or not held.content:
                 return None
-            self._check_not_finished(view, question)
-            view.sync()
+            self._continue_run(view, question)
             return frozenset(view.state.keys_of(view.state.current(payers_of(held.content))))
 
     def settle(
@@ -437,10 +435,11 @@ class LogLedger(Log[Units]):
             raise reserved_before(question, part)
         self._check_not_past(found, question)
 
-    def _check_not_finished(self, found: Transaction[Units], question: str) -> None:
-        """Refuse what paid for a corpus that was written. The end of a question has another part."""
-        if chain.find(found.connection, question, FINISH) is not None:
-            raise run_finished()
+    def _continue_run(self, found: Transaction[Units], question: str) -> None:
+        """Have a payment that was there stand for a draw, once it is on disk, unless it paid for a written corpus."""
+        # The end of a question has another part than 0.
+        check_not_finished(chain.find(found.connection, question, FINISH) is not None)
+        self._sync(found)
 
     def _check_not_past(self, found: Transaction[Units], question: str) -> None:
         """Refuse a question of a log that was closed: what it paid is not known any more, so it could pay twice."""

@@ -102,9 +102,6 @@ class PostgresSchema:
         commit = f"set local synchronous_commit = {'on' if durable else 'off'}"
         return self._transaction(_WRITING, commit, lock=self._lock)
 
-    def sync_rows(self, connection: Connection) -> None:
-        """Do nothing: the server shows a durable row to others only when it is on disk."""
-
     def is_made(self) -> bool:
         """Return whether the schema is there."""
         with self.reading() as connection:

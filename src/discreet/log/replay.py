@@ -276,6 +276,7 @@ def _equal(one: tuple[dict[str, Any], Arrays], other: tuple[dict[str, Any], Arra
     return one[0] == other[0] and len(one[1]) == len(other[1]) and all(map(np.array_equal, one[1], other[1]))
 
 
+_REPLACED = "The ledger was replaced by a copy without this change. Nothing was released. Run: discreet doctor VAULT"
 Place = SqliteFile | PostgresSchema
 """Where a log is."""
 
@@ -290,19 +291,13 @@ class Transaction(Generic[S]):
         appended: whether it wrote, so that its commit must be on disk before anything follows from it.
     """
 
-    def __init__(self, connection: Connection, state: S, sync_rows: Callable[[Connection], None]) -> None:
+    def __init__(self, connection: Connection, state: S) -> None:
         self.connection, self.state, self.head, self.appended = connection, state, state.head, False
-        self._sync_rows = sync_rows
 
     def append(self, entry: Entry) -> None:
         """Append a row. The transaction must be one that writes."""
         self.appended = True
         self.head = chain.append(self.connection, self.head, entry)
-
-    def sync(self) -> None:
-        """Have the commit bring all rows before it to the disk: a killed process may have written one without that."""
-        self.appended = True
-        self._sync_rows(self.connection)
 
 
 class Log(Generic[S]):
@@ -344,7 +339,7 @@ class Log(Generic[S]):
         """
         self.replay.wait(checked=checked)
         with self.place.reading() as connection, self.replay.caught_up(connection) as state:
-            yield Transaction(connection, state, self.place.sync_rows)
+            yield Transaction(connection, state)
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Transaction[S]]:
@@ -360,7 +355,7 @@ class Log(Generic[S]):
         transaction: Transaction[S] | None = None
         try:
             with self.place.writing(durable=durable) as connection, self.replay.caught_up(connection) as state:
-                transaction = Transaction(connection, state, self.place.sync_rows)
+                transaction = Transaction(connection, state)
                 if durable and self.counter is not None:
                     # Under the lock, all rows that the counter may name are committed.
                     self.counter.check(self.counter.known(), transaction)
@@ -382,6 +377,15 @@ class Log(Generic[S]):
         if self.counter is not None:
             self.counter.note(self.reached())
 
+    def _sync(self, transaction: Transaction[S]) -> None:
+        """Have the commit bring all rows before it to the disk: a killed process may have written one without that.
+
+        A server shows a durable row to others only when it is on disk.
+        """
+        transaction.appended = True
+        if isinstance(self.place, SqliteFile):
+            self.place.sync_rows(transaction.connection)
+
     def _note(self, head: Head) -> None:
         """Note the state after a durable transaction, whose last row is `head`, read from the place that is named now.
 
@@ -391,14 +395,10 @@ class Log(Generic[S]):
             LedgerError: if the log lacks that row.
         """
         with self.reading() as view:
-            found = chain.hash_at(view.connection, head.id)
             # The rows of a log that was closed meanwhile are gone, and count. The numbers of rows go on.
-            if found != head.hash and chain.first(view.connection).id <= head.id:
+            if chain.hash_at(view.connection, head.id) != head.hash and chain.first(view.connection).id <= head.id:
                 self.replay.forget()
-                raise LedgerError(
-                    "The ledger was replaced by another copy during this payment, which is not in that copy. Nothing "
-                    "was released. Check that the ledger is the newest (discreet doctor VAULT), and ask again."
-                )
+                raise LedgerError(_REPLACED)
             if self.counter is not None:
                 self.counter.note(view.state.reached)
 

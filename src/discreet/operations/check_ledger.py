@@ -24,6 +24,7 @@ _MEND_DATABASE = (
     "Mend the database, then run: discreet doctor VAULT. Restore a copy only if the ledger is lost, since an older "
     "copy lacks payments."
 )
+_NO_SYNC = "The server of the ledger runs with fsync = off: a power cut may undo payments of released answers."
 _AHEAD = timedelta(minutes=5)
 """The tolerated difference between the clocks of two machines."""
 
@@ -63,12 +64,7 @@ def check_ledger(folder: Path, settings: VaultConfig, now: datetime, expect: int
         return
     yield _state(seen, settings)
     if not seen.waits:
-        yield problem(
-            "durability",
-            "The database server of the ledger runs with fsync = off: a power cut may undo payments of answers that "
-            "were given.",
-            "Set fsync = on in postgresql.conf, restart the server, and run: discreet doctor VAULT.",
-        )
+        yield problem("durability", _NO_SYNC, "Set fsync = on in postgresql.conf, and restart the server.")
     yield _age(folder, seen, expect)
     yield _clock(seen.latest, now)
 

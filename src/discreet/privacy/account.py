@@ -25,7 +25,6 @@ from discreet.privacy.filter import (
     Receipt,
     ReservationLedger,
     UnitLedger,
-    exhausted,
 )
 from discreet.privacy.noise import Noise, SystemNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE, REPLACE_ONE, Member
@@ -221,10 +220,9 @@ class CorpusAccount(_OneFilter):
         Raises:
             BudgetExhausted: if another question has used up the budget.
         """
-        first = sum(map(Spending.of, self._unpaid(costs)[:1]), Spending.nothing())
-        if not self._filter.receipt().charges and not self._ledger.affords(first):
-            spent = self._ledger.spent()
-            raise exhausted(self.budget, spent, spent + first)
+        for cost in self._unpaid(costs)[:1]:
+            if not self._filter.receipt().charges and not self._ledger.affords(Spending.of(cost)):
+                self.forfeit([cost])  # which is refused
 
     def _unpaid(self, costs: Sequence[Cost]) -> list[Cost]:
         # From the last one: a question pays in the order of its plan, so those are the ones that it has not paid.

@@ -22,6 +22,8 @@ from discreet.privacy.transcript import Transcript
 from discreet.system.markup import fill
 from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
 
+_FINISHED = "The corpus of this run was written. To make another one, remove VAULT/synthesis/run.jsonl, an older copy."
+
 
 @dataclass(frozen=True)
 class Charge:
@@ -154,8 +156,7 @@ class MemoryLedger:
         self._spent = Spending.nothing()
         self._units: dict[bytes, FilterState] = {}
         self._parts: dict[tuple[str, int], _Part] = {}
-        self._merged: dict[bytes, bytes] = {}
-        self._finished = set[str]()
+        self._merged, self._finished = dict[bytes, bytes](), set[str]()
         self._transcript, self._unable = Transcript(), dict[tuple[str, int], int | None]()
 
     def spent(self) -> Spending:
@@ -172,7 +173,7 @@ class MemoryLedger:
         if key in self.charges:
             if Spending.of(self.charges[key].cost) != Spending.of(charge.cost):
                 raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
-            self._check_not_finished(charge.question)
+            check_not_finished(charge.question in self._finished)
             return False
         if any(part.paying is not None for part in self._parts.values()):
             raise units_pay()
@@ -203,7 +204,7 @@ class MemoryLedger:
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the units that pay for a part that was reserved."""
         held = self._parts.get((question, part))
-        self._check_not_finished(question)
+        check_not_finished(question in self._finished)
         return frozenset(map(self._current, held.paying)) if held and held.paying is not None else None
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -258,10 +259,6 @@ class MemoryLedger:
         """Return the filter states of units, with the number of units in each state."""
         return list(Counter(self._units.values()).items())
 
-    def _check_not_finished(self, question: str) -> None:
-        if question in self._finished:
-            raise run_finished()
-
     def _new(self, question: str, part: int) -> None:
         if (question, part) in self._parts:
             raise reserved_before(question, part)
@@ -298,12 +295,14 @@ def reserved_before(question: str, part: int) -> LedgerError:
     return LedgerError(f"Part {part} of the question {question} was reserved before. Ask a new question.")
 
 
-def run_finished() -> LedgerError:
-    """Return the error for drawing again for a synthetic corpus that was written."""
-    return LedgerError(
-        "The corpus that this run paid for was written, and its noise is not drawn again. The run is an older copy: "
-        "remove VAULT/synthesis/run.jsonl. Another corpus is paid for anew."
-    )
+def check_not_finished(finished: bool) -> None:
+    """Refuse to draw again for a synthetic corpus that was written.
+
+    Raises:
+        LedgerError: if `finished`.
+    """
+    if finished:
+        raise LedgerError(_FINISHED)
 
 
 def never_reserved(question: str, part: int) -> LedgerError:

@@ -208,7 +208,7 @@ def test_ledger_replaced_while_a_payment_waits_pays_no_draw(
     other.close()
     asking.join()
     assert made == []
-    assert "replaced by another copy" in str(errors[0])
+    assert "replaced by a copy" in str(errors[0])
     assert ledger.spent_at_most() == Spending.nothing() == SqliteLedger(path).spent_at_most()
     DRAWS[how](ledger)  # the file that is there now pays
     assert made == [1]
