@@ -64,7 +64,7 @@ class CannotAnswer(UsageError):  # noqa: N818
     """A question of an unsupported kind. No document was read, and nothing was charged.
 
     Attributes:
-        kind: the kind of the question, such as "count" (`query.question_kinds.NAMES`).
+        kind: the kind of the question, such as "count" (`questions.router.NAMES`).
         advice: the reason, and an alternative.
     """
 

@@ -236,7 +236,7 @@ class ServeConfig:
         quantum: seconds; replies leave at its multiples. None: twice the longest answer, measured at start. 0: at once.
         presets: models beside the built-in ones.
         models: the built-in models that are served, such as "consensus"; a few if empty, and all that can pay if
-            "all" is among them (`keeper.presets.USUAL`).
+            "all" is among them (`keeper.served.USUAL`).
         follow_ups: patterns of the models, such as "hospital" and "hospital:triage", whose last message is rewritten
             with the earlier ones if a client does not say.
         queue: how many questions may wait.

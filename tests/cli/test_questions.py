@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from discreet.algorithms.base import Answer
 from discreet.cli.answers import answered
 from discreet.cli.output import explained
 from discreet.errors import Interrupted
+from discreet.privacy.accounting import Spending
+from discreet.privacy.costs import Pure
 from discreet.query.answer_cache import Released
 from discreet.store.documents import Document
 from discreet.vault import Vault
@@ -89,6 +92,21 @@ def test_ctrl_c_before_loading_a_model_charges_nothing(known: Path) -> None:
         answered(Vault.open(known), "What is the treatment for Zonkitis?", interrupted)  # type: ignore[arg-type]
     assert ended.value.exit_code == 130
     assert "epsilon 0.25" in str(Interrupted(0.25))
+
+
+def test_ctrl_c_after_a_statistic_was_charged_tells_its_price(known: Path) -> None:
+    """A statistic needs no model. Ctrl-C comes between its charge and its end."""
+    vault = Vault.open(known)
+
+    def interrupted(_: str) -> Answer:
+        vault.components.asked.append("q")
+        vault.ledger.begin("q", "count", None)
+        vault.ledger.reserve_all("q", 0, Spending.of(Pure(0.25)))
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="The charge stays") as ended:
+        answered(vault, "how many?", interrupted)
+    assert ended.value.epsilon == pytest.approx(0.25, rel=0.01)
 
 
 def test_ctrl_c_ends_any_command_with_130(capsys: pytest.CaptureFixture[str]) -> None:

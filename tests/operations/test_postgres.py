@@ -23,7 +23,7 @@ from tests.operations.conftest import CHEAP, let_go, with_toy
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     pytest.importorskip("psycopg", reason="PostgreSQL is tested where psycopg is installed")
-    with running() as address:
+    with running(durable=True) as address:
         yield address
 
 
@@ -42,6 +42,15 @@ def test_it_is_looked_over(vault: Vault, url: str) -> None:
     assert corpora(vault.path, vault.settings) == []
     change(vault.ledger, "update log set failure = failure + 1 where kind = 'reserve'")
     assert [one.check for one in problems(examine(vault.path))] == ["ledger"]
+
+
+def test_server_that_does_not_wait_for_the_disk_is_a_problem(tmp_path: Path) -> None:
+    with running(durable=False) as address:
+        vault = Vault.create(tmp_path / "shared", epsilon=20, delta=1e-6, embedder="hashing", ledger=address)
+        (wrong,) = problems(examine(vault.path))
+        let_go(vault)
+    assert (wrong.check, "fsync = off" in wrong.what) == ("durability", True)
+    assert "fsync = on" in wrong.remedy
 
 
 def test_server_that_is_gone_is_a_problem_without_its_address(vault: Vault, url: str) -> None:

@@ -1,15 +1,17 @@
 """A synthetic corpus of a vault, end to end: what it costs, what is refused, and going on after an interruption."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from discreet.errors import BudgetExhausted, StoreError, UsageError
+from discreet.errors import BudgetExhausted, LedgerError, StoreError, UsageError
+from discreet.ledger.ledger import SqliteLedger
 from discreet.models.toy import ToyModel
-from discreet.privacy.accounting import Budget
-from discreet.privacy.filter import MemoryLedger, PrivacyFilter
+from discreet.privacy.accounting import Budget, Spending
+from discreet.privacy.filter import MemoryLedger, PrivacyFilter, UnitLedger
 from discreet.privacy.mechanisms.counting import NoisySum
 from discreet.privacy.noise import InsecureSeededNoise
 from discreet.privacy.partition import ADD_REMOVE_ONE
@@ -29,7 +31,7 @@ def notes(count: int, words: str, start: int = 0) -> list[Document]:
     return [Document(f"{words}-{n}", f"unit {n}", f"say: {words} .") for n in range(start, start + count)]
 
 
-def workshop(vault: Vault, ledger: MemoryLedger | None = None) -> SynthesisRunner:
+def workshop(vault: Vault, ledger: UnitLedger | None = None) -> SynthesisRunner:
     found = vault.workshop(InsecureSeededNoise(1), ledger or MemoryLedger(Budget(1000.0, 1e-5, 5e-6)))
     # As many words as a probe of the machine says, which must not be learned in between.
     found.model = ToyModel(["winterhand", "wants", "sand", "glassknee", "steam", "cold"], size=60)
@@ -108,6 +110,33 @@ def test_unit_erased_in_between_leaves_others_in_their_clusters(filled: Vault) -
     filled.remove_unit("unit 3")
     workshop(filled, ledger).make(PLENTY)
     assert RunCheckpoint(path).once("places", dict[str, list[int]]) == before
+
+
+@pytest.mark.parametrize("by_unit", [True, False])
+def test_run_that_is_put_back_draws_no_second_corpus(tmp_path: Path, by_unit: bool) -> None:
+    """A copy of run.jsonl from the middle of the run has draws and payments, and lacks the later draws."""
+    payment = "unit" if by_unit else "corpus"
+    vault = Vault.create(tmp_path / "v", epsilon=20, delta=1e-5, embedder="hashing", payment=payment)
+    vault.add_documents([*notes(40, "winterhand wants sand"), *notes(40, "glassknee wants steam", 40)])
+    ledger = SqliteLedger.create(tmp_path / "l.sqlite", Budget(1000.0, 1e-5, 5e-6), simulation=True)
+    path, copy = vault.path / "synthesis-simulated" / "run.jsonl", tmp_path / "run.copy"
+
+    def copied(*_: object) -> None:
+        if path.exists() and not copy.exists() and path.read_text().count('"name"') > 1:
+            shutil.copy(path, copy)
+
+    make_corpus(workshop(vault, ledger), tmp_path / "a.jsonl", PLENTY, only_new=False, force=False, told=copied)
+    before = ledger.spent(), ledger.unit_balances()
+    assert before != (Spending.nothing(), [])
+    shutil.copy(copy, path)
+    with pytest.raises(LedgerError, match=r"was written.*remove VAULT/synthesis/run\.jsonl"):
+        make_corpus(workshop(vault, ledger), tmp_path / "b.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    assert not (tmp_path / "b.jsonl").exists()
+    assert (ledger.spent(), ledger.unit_balances()) == before
+    path.unlink()
+    make_corpus(workshop(vault, ledger), tmp_path / "b.jsonl", PLENTY, only_new=False, force=False, told=QUIET)
+    assert (ledger.spent(), ledger.unit_balances()) != before
+    assert ledger.count_corpora() == 2
 
 
 def test_two_at_once_are_refused(filled: Vault, tmp_path: Path) -> None:

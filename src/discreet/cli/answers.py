@@ -196,17 +196,19 @@ def answered(vault: Vault, question: str, ask: Ask, check: Check | None = None) 
     """Check and ask one question. Return the answer.
 
     Raises:
-        Interrupted: if Ctrl-C was pressed. It states the charge, which is 0 before the model is loaded.
+        Interrupted: if Ctrl-C was pressed. It states the charge, of which the ledger knows: a statistic needs no model.
     """
     if check:
         check(question)
+    before = len(vault.components.asked)
     try:
         with doing("Answering"):
             return ask(question)
     except KeyboardInterrupt:
         if "model" in vault.components.built:
             raise
-    raise Interrupted(0.0)
+    own, ledger = vault.components.asked[before:], vault.ledger
+    raise Interrupted(ledger.budget.spent(ledger.spent_at_most(own)) if own else 0.0)
 
 
 def _show(answer: Answer, question: str | None, shown: AnswerForm) -> None:

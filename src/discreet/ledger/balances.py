@@ -11,7 +11,7 @@ unit can pay depends only on its own balance and on the common sum of all units.
     reserve   its id, part     what is reserved   the payers; empty if all units pay
     settle    its id, part     what was spent     the records of the releases, as JSON; {"payers", "charges"} if the
                                                   most units that paid are known
-    finish    its id, number   -                  why it ended
+    finish    its id, number   -                  why it ended; with the number 0, that its synthetic corpus was written
     join      its number       -                  pairs of keys: the payments of the first count for the second
 
 A settlement is written without waiting for the disk. It is never the last durable row: after a power cut, its whole

@@ -46,7 +46,7 @@ from discreet.ledger.balances import (
 )
 from discreet.ledger.records import LogStart, QuestionRecord
 from discreet.log import arrays, chain
-from discreet.log.chain import CORRUPT, Entry, LogRow
+from discreet.log.chain import CORRUPT, Entry, Head, LogRow
 from discreet.log.postgres import PostgresSchema, alone_by_server
 from discreet.log.replay import COUNTER, Counter, Log, Place, Transaction
 from discreet.log.sqlite import SqliteFile, alone_by_file
@@ -54,6 +54,7 @@ from discreet.privacy.accounting import Budget, FilterState, Spending
 from discreet.privacy.filter import (
     APART,
     Charge,
+    check_not_finished,
     check_settlement,
     exhausted,
     never_reserved,
@@ -127,8 +128,8 @@ class LogLedger(Log[Units]):
 
         Raises:
             BudgetExhausted: if the sum would exceed the budget. Nothing was recorded.
-            LedgerError: if it was recorded before with another cost, if the ledger has unit payment, or if the ledger
-                cannot be written.
+            LedgerError: if it was recorded before with another cost, if it paid for a corpus that was written, if the
+                ledger has unit payment, or if the ledger cannot be written.
         """
         cost = Spending.of(charge.cost)
         with self.writing() as transaction:
@@ -136,6 +137,7 @@ class LogLedger(Log[Units]):
             if before is not None:
                 if spending(before) != cost:
                     raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
+                self._continue_run(transaction, charge.question)
                 return False
             self._check_not_past(transaction, charge.question)
             if transaction.state.units_pay:
@@ -198,11 +200,16 @@ class LogLedger(Log[Units]):
             return Transcript(view.state.transcript.paid.items())
 
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
-        """Return the payers of a reserved part; None if the part was not reserved, or if all units pay."""
-        with self.reading(checked=True) as view:
+        """Return the payers of a reserved part, which is on disk then; None if it was not reserved, or all units pay.
+
+        Raises:
+            LedgerError: if the corpus that it paid was finished, or if the ledger cannot be written.
+        """
+        with self.writing() as view:
             held = view.state.open.get((question, part)) or chain.find(view.connection, question, RESERVE, part)
             if held is None or not held.content:
                 return None
+            self._continue_run(view, question)
             return frozenset(view.state.keys_of(view.state.current(payers_of(held.content))))
 
     def settle(
@@ -291,6 +298,16 @@ class LogLedger(Log[Units]):
             if not self._began(transaction, question):
                 raise LedgerError(f"No question with the id {question} began. Begin the question first.")
             transaction.append(Entry(question, FINISH, transaction.head.id + 1, content=stopped.encode()))
+
+    def finish_run(self, question: str) -> None:
+        """Record durably that the synthetic corpus which `question` paid was written: nothing is drawn for it again.
+
+        Raises:
+            LedgerError: if the ledger cannot be written.
+        """
+        with self.writing() as transaction:
+            if chain.find(transaction.connection, question, FINISH) is None:
+                transaction.append(Entry(question, FINISH, content=b"written"))
 
     def questions(self) -> list[QuestionRecord]:
         """Return all questions in the order of their arrival, with their payments."""
@@ -385,15 +402,15 @@ class LogLedger(Log[Units]):
             if isinstance(keep, Path):
                 SqliteFile(keep).make(lambda target: chain.copy(target, rows()), rights=0o600)
             try:
-                self._continue(transaction, rows, keep=keep is True)
+                transaction.head = self._continue(transaction, rows, keep=keep is True)
             except BaseException:
                 if isinstance(keep, Path):
                     keep.unlink()  # nothing was closed
                 raise
         return keep is True or self.place.forget_deleted()
 
-    def _continue(self, found: Transaction[Units], rows: Callable[[], Iterator[LogRow]], *, keep: bool) -> None:
-        """Put a new log with the state in the place of the log."""
+    def _continue(self, found: Transaction[Units], rows: Callable[[], Iterator[LogRow]], *, keep: bool) -> Head:
+        """Put a new log with the state in the place of the log. Return its last row."""
         records, corpora = list_records(rows(), self.budget), list_corpora(rows(), self.budget)
         header, content = found.state.close(
             (row.question for row in rows() if row.kind in (BEGIN, CHARGE, RESERVE)),
@@ -401,7 +418,7 @@ class LogLedger(Log[Units]):
             corpora=len(corpora) + sum(record.algorithm == EXPORT for record in records),
         )
         head = chain.close(found.connection, found.state.head, self._grant.pack(), keep=keep)
-        chain.append(found.connection, head, Entry("", CARRY, content=arrays.pack(header, content)))
+        return chain.append(found.connection, head, Entry("", CARRY, content=arrays.pack(header, content)))
 
     # What twins of tests replace
 
@@ -417,6 +434,12 @@ class LogLedger(Log[Units]):
         if is_open or chain.find(found.connection, question, RESERVE, part) is not None:
             raise reserved_before(question, part)
         self._check_not_past(found, question)
+
+    def _continue_run(self, found: Transaction[Units], question: str) -> None:
+        """Have a payment that was there stand for a draw, once it is on disk, unless it paid for a written corpus."""
+        # The end of a question has another part than 0.
+        check_not_finished(chain.find(found.connection, question, FINISH) is not None)
+        self._sync(found)
 
     def _check_not_past(self, found: Transaction[Units], question: str) -> None:
         """Refuse a question of a log that was closed: what it paid is not known any more, so it could pay twice."""

@@ -276,6 +276,7 @@ def _equal(one: tuple[dict[str, Any], Arrays], other: tuple[dict[str, Any], Arra
     return one[0] == other[0] and len(one[1]) == len(other[1]) and all(map(np.array_equal, one[1], other[1]))
 
 
+_REPLACED = "The ledger was replaced by a copy without this change. Nothing was released. Run: discreet doctor VAULT"
 Place = SqliteFile | PostgresSchema
 """Where a log is."""
 
@@ -287,7 +288,7 @@ class Transaction(Generic[S]):
         connection: its connection.
         state: what all rows give that it sees. It lacks what the transaction appends.
         head: the last row, with those that it appended.
-        appended: whether it appended a row.
+        appended: whether it wrote, so that its commit must be on disk before anything follows from it.
     """
 
     def __init__(self, connection: Connection, state: S) -> None:
@@ -347,7 +348,8 @@ class Log(Generic[S]):
         With `durable`, the log is not older than its counter, and the rows are on disk at the end, and noted.
 
         Raises:
-            LedgerError: if it is older than the counter, or another copy. Nothing was written.
+            LedgerError: if it is older than the counter, or another copy: nothing was written. Or if it was replaced
+                before the commit: what was written is lost, and nothing may follow from it.
         """
         self.replay.wait()
         transaction: Transaction[S] | None = None
@@ -375,9 +377,30 @@ class Log(Generic[S]):
         if self.counter is not None:
             self.counter.note(self.reached())
 
-    def _note(self, _: Head) -> None:
-        """Note the state after a transaction that appended a row."""
-        self.note()
+    def _sync(self, transaction: Transaction[S]) -> None:
+        """Have the commit bring all rows before it to the disk: a killed process may have written one without that.
+
+        A server shows a durable row to others only when it is on disk.
+        """
+        transaction.appended = True
+        if isinstance(self.place, SqliteFile):
+            self.place.sync_rows(transaction.connection)
+
+    def _note(self, head: Head) -> None:
+        """Note the state after a durable transaction, whose last row is `head`, read from the place that is named now.
+
+        A file that is replaced while a payment waits for its lock takes the payment along.
+
+        Raises:
+            LedgerError: if the log lacks that row.
+        """
+        with self.reading() as view:
+            # The rows of a log that was closed meanwhile are gone, and count. The numbers of rows go on.
+            if chain.hash_at(view.connection, head.id) != head.hash and chain.first(view.connection).id <= head.id:
+                self.replay.forget()
+                raise LedgerError(_REPLACED)
+            if self.counter is not None:
+                self.counter.note(view.state.reached)
 
     def check_counter(self, counter: "Counter") -> None:
         """Take over a counter.

@@ -91,6 +91,10 @@ class SqliteFile:
         """Run the block as a transaction that no other process writes beside. Its errors are `LedgerError`s."""
         return self._transaction(f"pragma synchronous = {'full' if durable else 'normal'}", "begin immediate")
 
+    def sync_rows(self, connection: Connection) -> None:
+        """Write to the file, so that the commit brings the whole write-ahead log to the disk."""
+        connection.execute(text(f"pragma user_version = {FORMAT}"))
+
     @contextmanager
     def _transaction(self, *statements: str) -> Iterator[Connection]:
         with explained(self.path), self.engine.connect() as connection, connection.begin():
@@ -169,7 +173,7 @@ def check_file(database: sqlite3.Connection) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Connect to the existing file at `path`. Commits are on disk when they return.
+    """Connect to the existing file at `path`. Commits are on disk when they return, unless `writing` says otherwise.
 
     In a read-only folder, the file can still be read if it has no write-ahead log.
     """

@@ -24,6 +24,7 @@ _MEND_DATABASE = (
     "Mend the database, then run: discreet doctor VAULT. Restore a copy only if the ledger is lost, since an older "
     "copy lacks payments."
 )
+_NO_SYNC = "The server of the ledger runs with fsync = off: a power cut may undo payments of released answers."
 _AHEAD = timedelta(minutes=5)
 """The tolerated difference between the clocks of two machines."""
 
@@ -37,12 +38,14 @@ class Seen:
         reached: the number of questions and payments.
         latest: the start of the newest question, UTC, ISO 8601; empty if there is none.
         is_other: whether the counter beside the ledger has another hash for one of its rows.
+        waits: whether a commit waits for the disk, as far as the server of the ledger decides that.
     """
 
     budget: Budget
     reached: Reached
     latest: str
     is_other: bool
+    waits: bool
 
 
 def check_ledger(folder: Path, settings: VaultConfig, now: datetime, expect: int = 0) -> Iterator[Finding]:
@@ -60,6 +63,8 @@ def check_ledger(folder: Path, settings: VaultConfig, now: datetime, expect: int
         yield problem("ledger", str(error), _MEND_DATABASE if settings.ledger else _RESTORE)
         return
     yield _state(seen, settings)
+    if not seen.waits:
+        yield problem("durability", _NO_SYNC, "Set fsync = on in postgresql.conf, and restart the server.")
     yield _age(folder, seen, expect)
     yield _clock(seen.latest, now)
 
@@ -75,10 +80,11 @@ def look_at(folder: Path, settings: VaultConfig) -> Seen:
     with reading(folder, settings) as connection:
         state = LogReplay(Units).check(connection)
         latest = connection.execute(text("select max(time) from log where kind = :kind"), {"kind": BEGIN}).scalar()
+        waits = not settings.ledger or connection.execute(text("show fsync")).scalar() == "on"
         hash_there = None if counted is None else hash_at(connection, counted.row)
         is_other = counted is not None and hash_there is not None and hash_there.hex() != counted.hash
     moment = "" if latest is None else datetime.fromtimestamp(latest, UTC).isoformat(timespec="seconds")
-    return Seen(state.grant.budget, state.reached, moment, is_other)
+    return Seen(state.grant.budget, state.reached, moment, is_other, waits)
 
 
 @contextmanager

@@ -10,12 +10,11 @@ units pay. There are four accounts:
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Protocol, TypeVar
 
-from discreet.errors import BudgetExhausted, DiscreetError
+from discreet.errors import DiscreetError
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import Cost, Together
 from discreet.privacy.filter import (
@@ -206,13 +205,33 @@ class CorpusAccount(_OneFilter):
         Otherwise a failure that a document causes could be asked for again and again, for nothing.
 
         Args:
-            costs: those of the plan, in its order. What the question has paid already counts: its ceiling refuses more.
+            costs: those of the plan, in its order. What the question has paid already counts: its ceiling is the most.
+
+        Raises:
+            BudgetExhausted: if another question has used up the budget. The caller shows this in place of the failure,
+                since the same question would show it if it had not failed.
         """
+        for cost in self._unpaid(costs):
+            self._filter.pay(_Forfeited(cost), REPLACE_ONE)
+
+    def check_not_free(self, costs: Sequence[Cost]) -> None:
+        """Refuse an answer that paid nothing if `forfeit` would be refused: else a failure would show for nothing.
+
+        Raises:
+            BudgetExhausted: if another question has used up the budget.
+        """
+        for cost in self._unpaid(costs)[:1]:
+            if not self._filter.receipt().charges and not self._ledger.affords(Spending.of(cost)):
+                self.forfeit([cost])  # which is refused
+
+    def _unpaid(self, costs: Sequence[Cost]) -> list[Cost]:
         # From the last one: a question pays in the order of its plan, so those are the ones that it has not paid.
         parts = [part for cost in costs for part in (cost.costs if isinstance(cost, Together) else [cost])]
+        unpaid, total = list[Cost](), self._filter.receipt().spending or Spending.nothing()
         for cost in reversed(parts):
-            with suppress(BudgetExhausted):  # the ceiling is reached, or another question has used up the budget
-                self._filter.pay(_Forfeited(cost), REPLACE_ONE)
+            if self._filter.ceiling.admits(more := total + Spending.of(cost)):
+                unpaid, total = [cost, *unpaid], more
+        return unpaid
 
 
 class FreeAccount(CorpusAccount):
@@ -360,6 +379,7 @@ class UnitAccount:
         """Return to the units what was reserved and not spent. Call it once, when the question is over."""
         # The reverse order saves writes: a ledger writes less if no other part was settled in between.
         for part, reservation in reversed(self._parts.items()):
+            reservation.settled = True
             self._ledger.settle(self._question, part, reservation.spent(), reservation.charges, reservation.payers)
 
     def receipt(self) -> Receipt:

@@ -2,7 +2,8 @@
 
 `PrivacyFilter` belongs to one question. It has a budget of its own (the question's ceiling), and charges a ledger with
 the vault's budget. Both must admit a charge. A charge is durable before noise is drawn: a crash may lose an answer, but
-never an entry.
+never an entry. With payment by units, the durable step is `UnitAccount.admit` (or `charge_every_unit`), and the filter
+spends that reservation in memory.
 """
 
 import math
@@ -20,6 +21,8 @@ from discreet.privacy.transcript import APART as APART
 from discreet.privacy.transcript import Transcript
 from discreet.system.markup import fill
 from discreet.system.plain import Sparse, Unbounded, show_as, to_plain
+
+_FINISHED = "The corpus of this run was written. To make another one, remove VAULT/synthesis/run.jsonl, an older copy."
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,13 @@ class UnitLedger(Ledger, Protocol):
             LedgerError: if the part was never reserved, was settled with another sum, or spent more than reserved.
         """
 
+    def finish_run(self, question: str) -> None:
+        """Record durably that a synthetic corpus was written. Its payments stand for no draw any more.
+
+        Raises:
+            LedgerError: if the ledger cannot be written.
+        """
+
     def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
         """Move the payments of the first of each pair of units to the second, durably and atomically.
 
@@ -146,7 +156,7 @@ class MemoryLedger:
         self._spent = Spending.nothing()
         self._units: dict[bytes, FilterState] = {}
         self._parts: dict[tuple[str, int], _Part] = {}
-        self._merged: dict[bytes, bytes] = {}
+        self._merged, self._finished = dict[bytes, bytes](), set[str]()
         self._transcript, self._unable = Transcript(), dict[tuple[str, int], int | None]()
 
     def spent(self) -> Spending:
@@ -163,6 +173,7 @@ class MemoryLedger:
         if key in self.charges:
             if Spending.of(self.charges[key].cost) != Spending.of(charge.cost):
                 raise LedgerError("This charge was recorded before with another cost. Nothing was released.")
+            check_not_finished(charge.question in self._finished)
             return False
         if any(part.paying is not None for part in self._parts.values()):
             raise units_pay()
@@ -193,6 +204,7 @@ class MemoryLedger:
     def payers(self, question: str, part: int) -> frozenset[bytes] | None:
         """Return the units that pay for a part that was reserved."""
         held = self._parts.get((question, part))
+        check_not_finished(question in self._finished)
         return frozenset(map(self._current, held.paying)) if held and held.paying is not None else None
 
     def reserve_all(self, question: str, part: int, most: Spending) -> frozenset[bytes]:
@@ -225,6 +237,10 @@ class MemoryLedger:
             back = self.budget.filter_state(held.most) - self.budget.filter_state(spent)
             for unit in map(self._current, held.paying):
                 self._units[unit] = self._units[unit] - back
+
+    def finish_run(self, question: str) -> None:
+        """Record that a synthetic corpus was written."""
+        self._finished.add(question)
 
     def merge(self, pairs: Sequence[tuple[bytes, bytes]]) -> int:
         """Move the payments of the first of each pair to the second; return the number of moved balances."""
@@ -279,6 +295,16 @@ def reserved_before(question: str, part: int) -> LedgerError:
     return LedgerError(f"Part {part} of the question {question} was reserved before. Ask a new question.")
 
 
+def check_not_finished(finished: bool) -> None:
+    """Refuse to draw again for a synthetic corpus that was written.
+
+    Raises:
+        LedgerError: if `finished`.
+    """
+    if finished:
+        raise LedgerError(_FINISHED)
+
+
 def never_reserved(question: str, part: int) -> LedgerError:
     """Return the error for settling a part that was not reserved."""
     return LedgerError(f"Part {part} of the question {question} was never reserved, so it cannot be settled.")
@@ -318,12 +344,14 @@ class ReservationLedger:
 
     Attributes:
         payers: the most units that paid it, if a release tells.
+        settled: whether the question is over, so that nothing is spent any more.
     """
 
     def __init__(self, most: Spending, budget: Budget, *, simulation: bool) -> None:
         self.most, self.budget, self.simulation = most, budget, simulation
         self.charges: list[Charge] = []
         self.payers: int | None = None
+        self.settled = False
         self._spent = Spending.nothing()
 
     def spent(self) -> Spending:
@@ -345,9 +373,11 @@ class ReservationLedger:
         """Take a charge out of the reservation, which is durable already.
 
         Raises:
-            LedgerError: if the charge is out of order.
+            LedgerError: if the charge is out of order, or if the reservation was settled.
             CeilingReached: if the reserved amount is too small.
         """
+        if self.settled:
+            raise LedgerError("This question was settled, and draws nothing any more. Ask a new question.")
         if charge.number != len(self.charges):
             raise LedgerError(
                 f"Charge {charge.number} is out of order; {len(self.charges)} was expected. Nothing was released."
@@ -565,7 +595,7 @@ class PrivacyFilter:
             noise: the operating system's if None; seeded noise needs a ledger of a simulation.
             again: whether earlier charges of this question in the ledger may stand for the same charges now. This is
                 for interrupted work that stores every draw before its use. A draw that was not stored never left the
-                process, and a stored draw is not drawn again.
+                process, and a stored draw is not drawn again, if the store is never put back from a copy.
         """
         self._again = again
         self._noise = noise or SystemNoise()

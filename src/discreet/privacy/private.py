@@ -5,8 +5,9 @@ present in one and absent in the other. A `Change` describes the effect on a mec
 differ, and in which way.
 
 A `Private[S]` holds one share for each voter (or document). It has no length, truth value, order, iterator, printable
-content or pickle, so no part of it can be read by accident. `unseal` is the only access. Only the filters may use it,
-and a test searches for any other use.
+content or pickle, so no part of it can be read by accident. `unseal` is the only access, and a test searches for its
+uses. They are in three modules: the filters use it after payment. Accounts and partitions use it before, to choose who
+pays and which documents go together, and return sealed values alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -143,7 +144,10 @@ def _passes(test: Callable[[S], bool], share: S) -> bool:
 
 
 def unseal(private: Private[S], work: Callable[[tuple[S, ...]], R]) -> R:
-    """Return the result of `work` on the open shares. Only the filters may call it, after the charge is durable.
+    """Return the result of `work` on the open shares.
+
+    The filters call it for a draw, after the charge is durable. Accounts and partitions call it before, seal the result
+    again, and release nothing of it.
 
     Raises:
         DiscreetError: if `work` raised one; it is passed on unchanged.

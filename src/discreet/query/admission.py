@@ -206,7 +206,7 @@ def require_opt_in(algorithm: Algorithm, not_private: bool) -> None:
 # took part in all questions paid the sum, and no unit paid more.
 #
 # A unit is defined by its name at the time of a question. If two names become one unit later (the custodian joins them,
-# `ledger.merging`), their balances are added. The odometer does not change then, since the merged names are private.
+# `LogLedger.merge`), their balances are added. The odometer does not change then, since the merged names are private.
 
 _MANY = 10_000
 

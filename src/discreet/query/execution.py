@@ -21,6 +21,7 @@ from discreet.models.capabilities import find_assumptions
 from discreet.models.protocol import VotingModel
 from discreet.privacy.account import Account, CorpusAccount, FreeAccount, Payment, UnitAccount, UnpaidAccount
 from discreet.privacy.accounting import Budget
+from discreet.privacy.costs import Cost
 from discreet.privacy.filter import CeilingReached, UnitLedger
 from discreet.privacy.noise import Noise
 from discreet.store.sealed_corpus import SealedCorpus
@@ -138,12 +139,18 @@ class Execution:
             with suppress(KeyboardInterrupt):
                 generated = self.algorithm.run(self.query, corpus, model, account)
                 interrupted = False
+            if isinstance(account, CorpusAccount) and not interrupted:
+                account.check_not_free(self._costs())
         except CeilingReached as refusal:
             raise self._describe_excess(refusal, account, charged=not ledger.simulation) from None
         except BudgetExhausted as refusal:
             raise _describe(refusal, account) from None
         except (EngineFailed, PrivateValueError):
-            self._forfeit(account)
+            if isinstance(account, CorpusAccount):  # single units have paid before they were read
+                try:
+                    account.forfeit(self._costs())
+                except BudgetExhausted as refusal:  # nothing paid for the failure, so it must not show
+                    raise _describe(refusal, account) from None
             raise
         if not (interrupted or isinstance(generated, GeneratedAnswer)):
             raise self._describe_result(generated)
@@ -176,11 +183,10 @@ class Execution:
             "released. Mend `plan` and `run` of the algorithm until they agree (docs/extend.md)."
         )
 
-    def _forfeit(self, account: Account) -> None:
-        """Have all units pay for a question that failed on documents. Single units have paid before they were read."""
+    def _costs(self) -> list[Cost]:
+        """Return what the question can cost, in the order of its plan."""
         plan = self.algorithm.plan(self.ceiling, ANY_VOCABULARY)
-        if plan is not None and isinstance(account, CorpusAccount):
-            account.forfeit([*([plan.selection] if plan.selection else []), *[plan.round] * plan.rounds])
+        return [] if plan is None else [*([plan.selection] if plan.selection else []), *[plan.round] * plan.rounds]
 
 
 def _compare(ceiling: Budget, refusal: CeilingReached, declares: str) -> str:

@@ -148,7 +148,7 @@ def _as_released(question: str, algorithm: Algorithm, answer: Answer) -> Release
 # Statistics that follow from released ones: complements, parts, shares and differences. They are free.
 #
 # Differential privacy is closed under post-processing. A released statistic counts the units of several regions
-# (`algorithms.statistics.conditions`). A number that is asked for is the sum of some of these counts, or the
+# (`statistics.conditions`). A number that is asked for is the sum of some of these counts, or the
 # difference: the units of which A does not hold are all units without those of which it holds. What is found depends on
 # the question and on the releases alone. So it reveals nothing of the documents, not even whether they changed between
 # two releases: numbers of different moments are about the documents of these moments, and the answer names them.

@@ -3,7 +3,7 @@
 A code (`codebook`) is a field of a record, beside the declared ones: the values that a coder found in the texts of this
 record alone. A record that was not coded yet lacks the field. One in which nothing was found has no value in it.
 
-Statistics (`algorithms.statistics`) are about all units, so they need no search and no vectors. The records are built
+Statistics (`statistics`) are about all units, so they need no search and no vectors. The records are built
 once for each state of the store. A record is a function of the documents of one unit alone. A reader keeps what it
 read, and reads only the units that changed since, if the store can name them (`TextReader`).
 """

@@ -7,7 +7,8 @@ VAULT/synthesis/done.json       the documents of finished corpora, under a keyed
 VAULT/synthesis/lock            held while a corpus is made: two runs at once would draw twice for one payment
 
 All of it is private, like the vault. An interrupted run is resumed: it is paid once, and a kept draw is not drawn
-again. Two copies of a vault must not both resume one run.
+again. Two copies of a vault must not both resume one run, and run.jsonl is never put back from a copy. The ledger notes
+a run whose corpus was written, and refuses draws of a copy that was put back then.
 """
 
 import fcntl
@@ -272,12 +273,14 @@ class Synthetic:
         receipt: the receipt.
         plan: the plan, as plain data.
         documents: the documents of all finished corpora, under a keyed hash: private.
+        question: the id of its payments in the ledger.
     """
 
     texts: tuple[base.SyntheticText, ...]
     receipt: Receipt
     plan: dict[str, object] = field(default_factory=dict)
     documents: tuple[str, ...] = field(default=(), repr=False)
+    question: str = field(default="", repr=False)
 
     @property
     def kept(self) -> list[base.SyntheticText]:
@@ -436,7 +439,7 @@ class SynthesisRunner:
         documents = set(started["documents"]) | (self._done() if only_new else set())
         receipt = replace(receipt, assumed=assumed)
         about = {"method": parameters.name} | self._steps(plan)
-        return Synthetic(tuple(texts), receipt, about, tuple(sorted(documents)))
+        return Synthetic(tuple(texts), receipt, about, tuple(sorted(documents)), started["question"])
 
     def _begun(
         self, journal: RunCheckpoint, parameters: base.SynthesisAlgorithm[Any], only_new: bool
@@ -485,8 +488,9 @@ class SynthesisRunner:
         return plan
 
     def finish(self, made: Synthetic) -> None:
-        """Remove the run after its corpus was written, and record its documents."""
+        """Remove the run after its corpus was written, and record its documents. A copy of it draws nothing again."""
         replace_file(self.folder / "done.json", json.dumps({"documents": made.documents}))
+        self.ledger.finish_run(made.question)
         (self.folder / "run.jsonl").unlink(missing_ok=True)
 
     def _paid(

@@ -8,7 +8,7 @@ VAULT/history.jsonl   released answers
 VAULT/counter.json    the last entry of the ledger, to detect an older ledger (`log.replay`)
 VAULT/understood.jsonl  the requests that a model made of questions (`questions.model_parser`)
 VAULT/unfinished.N    the batch of an addition that runs, or did not end (`Unfinished`)
-VAULT/restored.json   the backup that the vault was restored from, if any (`operations.restore`)
+VAULT/restored.json   the backup that the vault was restored from, if any (`operations.backup`)
 VAULT/public.jsonl    a copy of the public corpus, if one was named; its vectors in public.npz
 VAULT/synthesis/      the extractions for a synthetic corpus (`synthesis`); those of simulations in synthesis-simulated/
 VAULT/codebook.yaml   what is looked for in each record, if the custodian gave a codebook

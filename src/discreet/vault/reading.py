@@ -27,7 +27,7 @@ from discreet.vault.components import VaultComponents, VaultParts, book_of
 CODER = "minilm"
 """The embedder of the usual coder: the packaged one, also where the vault has another."""
 RESTORED = "restored.json"
-"""The file of a vault that was restored from a backup (`operations.restore`)."""
+"""The file of a vault that was restored from a backup (`operations.backup`)."""
 _WORST = ("not declared", "declared")
 """How a codebook may have been changed; the first of these that was ever said stays."""
 

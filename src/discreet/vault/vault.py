@@ -177,7 +177,7 @@ class Vault(VaultDocuments, VaultReading):
         """Make a vault, and open it. Its grant cannot be changed later.
 
         Every valid epsilon and delta is accepted, for experiments. `discreet init` first calls
-        `planning.grants.check_grant`, which refuses a grant that pays for too little.
+        `planning.checks.check_grant`, which refuses a grant that pays for too little.
 
         Args:
             path: a new folder.
@@ -288,7 +288,7 @@ class Vault(VaultDocuments, VaultReading):
             self.ledger.note()
 
     def export_vectors(self, out: str | Path, wanted: Export, *, force: bool = False) -> Exported:
-        """Write a noisy projected vector for each unit, and charge all units: see `export.vectors`."""
+        """Write a noisy projected vector for each unit, and charge all units: see `export`."""
         return export_vectors(self.components.vector_source, Path(out), wanted, force=force)
 
     def ask(
@@ -307,7 +307,7 @@ class Vault(VaultDocuments, VaultReading):
     ) -> Answer:
         """Answer a question, and charge it. A question that was asked before costs nothing.
 
-        Of processes that ask the same question at once, one pays. A yes/no question becomes a choice (`query.yes_no`).
+        Of processes that ask the same question at once, one pays. A yes/no question becomes a choice.
 
         Args:
             question: the question; or a request (`discreet.count(...)`), or its text form: 'count: "fever" or "rash"'.
@@ -317,7 +317,7 @@ class Vault(VaultDocuments, VaultReading):
             anew: whether to pay again for a question that was asked before.
             public: whether the public prompt may read the public corpus, if the vault has one.
             question_id: the question's id in the ledger, of 32 hexadecimal digits; a new one if empty.
-            quantum: seconds; the answer or the refusal comes at a multiple of them, or at once if 0 (`query.latency`).
+            quantum: seconds; the answer or the refusal comes at a multiple of them, or at once if 0.
             propose: a public corpus. Its answers are candidates of the vote, which then needs fewer votes for them.
             labelled: public texts with their truth: the intervals of a statistic cover what phrases get wrong as well.
 

@@ -256,6 +256,26 @@ class LedgerSuite(ChargeTests):
             assert found.payers("q", 1) is None
             assert found.payers("q", 2) is None
 
+    @pytest.mark.parametrize("paid", ["charge", "reserve"])
+    def test_finished_run_stands_for_no_draw(self, paid: str, make_ledger: MakeLedger, reopen: Reopen) -> None:
+        """Check that what paid for a synthetic corpus is refused to a run that is put back, once it was written."""
+        ledger, charge = make_ledger(BUDGETS["pure"]), Charge("run", 0, "test", CHANGE, Pure(0.5))
+
+        def again(found: UnitLedger) -> object:
+            return found.charge(charge) if paid == "charge" else found.payers("run", 0)
+
+        if paid == "charge":
+            assert ledger.charge(charge)
+        else:
+            ledger.reserve("run", 0, of(0.5), UNITS[:2])
+        assert again(ledger) == (False if paid == "charge" else frozenset(UNITS[:2]))
+        before = ledger.spent(), ledger.unit_balances()
+        for found in (ledger, reopen(ledger)):
+            found.finish_run("run")
+            with pytest.raises(LedgerError, match=r"corpus .* was written.*remove VAULT/synthesis/run\.jsonl"):
+                again(found)
+            assert (found.spent(), found.unit_balances()) == before
+
     def test_unit_named_twice_pays_once_per_part(self, make_ledger: MakeLedger) -> None:
         """Check that a name that stands twice in one part pays once; it pays again for the next part."""
         ledger = make_ledger(BUDGETS["pure"])

@@ -139,7 +139,7 @@ def test_processes_that_race_never_spend_more_than_granted(path: Path, processes
     assert SqliteLedger(path).spent() == Spending.of(Pure(0.03), budget.affordable(Pure(0.03)))
 
 
-def test_power_cut_loses_nothing_that_was_acknowledged(path: Path, tmp_path: Path) -> None:
+def test_files_of_any_moment_hold_every_acknowledged_charge(path: Path, tmp_path: Path) -> None:
     """The files, copied while another process writes, open and hold every charge acknowledged before the copy."""
     SqliteLedger.create(path, LARGE)
     journal = tmp_path / "acknowledged"

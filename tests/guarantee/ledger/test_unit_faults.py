@@ -121,7 +121,7 @@ def test_racing_processes_never_exceed_a_units_grant(kept: Kept, processes: int)
 
 
 @pytest.mark.usefixtures("sizes")
-def test_power_cut_loses_no_reservation_that_was_acknowledged(tmp_path: Path) -> None:
+def test_files_of_any_moment_hold_acknowledged_reservations(tmp_path: Path) -> None:
     path, journal = tmp_path / "ledger.sqlite", tmp_path / "acknowledged"
     SqliteLedger.create(path, LARGE)
     journal.touch()

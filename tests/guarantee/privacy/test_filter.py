@@ -8,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetExhausted, DiscreetError, LedgerError, PrivateValueError
+from discreet.privacy.account import CorpusAccount, UnitAccount
 from discreet.privacy.accounting import Budget, Spending
 from discreet.privacy.costs import BoundedRange, Cost, Pure
 from discreet.privacy.filter import Charge, MemoryLedger, NotPrivateFilter, PrivacyFilter
 from discreet.privacy.mechanisms.selection import ExponentialMechanism, SparseVector, vote_scale
 from discreet.privacy.noise import InsecureSeededNoise, Noise
+from discreet.privacy.partition import ADD_REMOVE_ONE, Member
 from discreet.privacy.private import Change, Private, Relation
 
 CHANGE = Change(1, Relation.REPLACE)
@@ -152,3 +154,49 @@ def test_paid_question_is_not_drawn_again() -> None:
         PrivacyFilter(ledger, LARGE, "q").release(again, sealed())
     assert again.draws == []
     assert ledger.spent() == Spending.of(Pure(1.0))
+
+
+@pytest.mark.parametrize("paid", ["admitted", "every unit"])
+def test_filter_draws_nothing_after_settlement(paid: str) -> None:
+    """What was not spent is the unit's again: a draw from it would be free."""
+    ledger, mechanism = MemoryLedger(LARGE), Recording(Pure(4.0))
+    account = UnitAccount(ledger, "q")
+    if paid == "admitted":
+        _, privacy = account.admit(Private([Member(b"u" * 16, 7)], ADD_REMOVE_ONE), Spending.of(Pure(8.0)))
+    else:
+        privacy = account.charge_every_unit(Spending.of(Pure(8.0))).paid
+    privacy.release(mechanism, sealed())
+    account.settle()
+    before = ledger.spent(), ledger.unit_balances()
+    with pytest.raises(LedgerError, match="settled"):
+        privacy.release(mechanism, sealed())
+    assert len(mechanism.draws) == 1
+    assert (ledger.spent(), ledger.unit_balances()) == before
+    account.settle()  # a second time changes nothing
+
+
+@pytest.mark.parametrize("drawn", [0, 1])
+def test_forfeit_pays_what_the_rest_would_or_is_refused(drawn: int) -> None:
+    """Another question spends meanwhile: a failure pays, in order, what draws would pay, and is refused as they are."""
+    plan = [Pure(1.0), Pure(3.0), Pure(3.0)]
+    for rest in (0.5, 1.5, 3.5, 4.5, 9.0):
+        seen = []
+        for failing in (True, False):
+            ledger = MemoryLedger(Budget(8.0 + rest, 1e-5, accountant="pure"))
+            account = CorpusAccount(ledger, Budget(7.0, 1e-5, accountant="pure"), "q")
+            privacy = account.charge_every_unit(Spending.nothing()).paid
+            for cost in plan[:drawn]:
+                privacy.release(Recording(cost), sealed())
+            ledger.charge(Charge("other", 0, "test", CHANGE, Pure(8.0 - sum(cost.epsilon for cost in plan[:drawn]))))
+            refusal = None
+            try:
+                if failing:
+                    account.forfeit(plan)
+                else:
+                    for cost in plan[drawn:]:
+                        privacy.release(Recording(cost), sealed())
+            except BudgetExhausted as error:
+                refusal = str(error), error.asked, error.left
+            seen.append((refusal, ledger.spent(), account.receipt().epsilon))
+        assert seen[0] == seen[1]
+        assert (seen[0][0] is None) == (rest >= 7.0 - sum(cost.epsilon for cost in plan[:drawn]))
