@@ -97,7 +97,7 @@ def test_default_algorithm_hears_a_corpus(tmp_path: Path) -> None:
     vault, corpus = Vault.open(made.path, model=ToyModel(default="nobody knows")), corpus_file(tmp_path, TEXTS)
     alone, heard = MuRAGAda(uses=6, lowest=-1.0), MuRAGAda(uses=6, lowest=-1.0)
     found = [vault.ask(QUESTION, heard, anew=True, reuse=False, propose=corpus) for _ in range(2)]
-    assert [answer.released for answer in found] == [("red leaf",)] * 2
+    assert all("red leaf" in answer.released for answer in found)  # another proposal may be released by chance, too
     assert "public candidates from" in str(found[0].receipt and found[0].receipt.describe())
     assert found[0].support is not None
     assert vault.price(QUESTION, alone) == vault.price(QUESTION, propose_answers(heard, ("red leaf",)))
