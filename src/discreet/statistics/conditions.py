@@ -107,6 +107,22 @@ class _Condition(BaseModel):
         """Return of which of several units it holds. Each one's result follows from its own record alone."""
         raise NotImplementedError
 
+    def among_sound(self, records: Sequence[UnitRecord]) -> list[bool]:
+        """Return of which of several units it holds; of none whose own record cannot be read.
+
+        An unusual record of one unit must not show as an error.
+        """
+        try:
+            return self.among(records)
+        except Exception:
+            return [self._holds_if_sound(one) for one in records]
+
+    def _holds_if_sound(self, record: UnitRecord) -> bool:
+        try:
+            return self.holds(record)
+        except Exception:
+            return False
+
     def part(self, record: UnitRecord) -> UnitRecord:
         """Return what counts of a unit: the part of its record that passes the tests of the condition."""
         return record.part(self.passer()) if self.is_test else record

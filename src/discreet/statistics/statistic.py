@@ -173,7 +173,7 @@ class Statistic(Algorithm):
             )
 
         def among(units: Sequence[Member[UnitRecord]]) -> list[Member[UnitRecord] | None]:
-            held = self.members.among([record for _, record in units])
+            held = self.members.among_sound([record for _, record in units])
             return [unit if holds else None for unit, holds in zip(units, held, strict=True)]
 
         brought = corpus.records().choose(among).choose(own)

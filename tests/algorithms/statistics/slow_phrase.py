@@ -55,7 +55,7 @@ def _says_as_read(phrase: Phrase, text: str) -> bool:
 
 
 def _forms_in(phrase: Phrase, text: str) -> Form:
-    """Return how a word of a text is compared with the words of a phrase: an abbreviation alone, as it is written."""
+    """Return the form of a word that is compared with a phrase: an abbreviation keeps its letters, as it is written."""
     asked = {one: _short(one, phrase._said) for one in re.findall(r"\w+(?:['.&+]\w+)*", phrase._said)}
     asked |= {one: _short(one, phrase._said) for one in phrase._ordered}
     stem = phrase._tongue.stem

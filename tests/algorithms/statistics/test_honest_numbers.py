@@ -37,7 +37,7 @@ BUDGET, DRAWS = Budget(10.0, 1e-6, 5e-7), 200
 
 
 def draws_that_name_one(asked: Themes | Trend, budget: Budget) -> int:
-    """Return in how many draws of a table of nobody a value or a period has an interval above 0."""
+    """Return how many draws give some value or period an interval above 0, in a table whose true counts are all 0."""
     noise, named = InsecureSeededNoise(7), 0
     cells = asked.histogram(budget) if isinstance(asked, Trend) else asked.histograms(budget)[1]
     number = asked.cells if isinstance(asked, Trend) else asked._cells[0]

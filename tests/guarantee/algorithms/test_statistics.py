@@ -21,6 +21,8 @@ from discreet.privacy.costs import Pure
 from discreet.privacy.filter import MemoryLedger
 from discreet.privacy.mechanisms.counting import GaussianHistogram, NoisyHistogram
 from discreet.privacy.noise import InsecureSeededNoise, Noise
+from discreet.privacy.partition import ADD_REMOVE_ONE, Member
+from discreet.privacy.private import Private
 from discreet.registry import Compare, Count, Difference, ListValues, Share, Trend, Typical
 from discreet.statistics.cells import (
     Counted,
@@ -86,6 +88,27 @@ def answer(
 
 
 # -- populations -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("odd", ["a list as a value", "a text that is bytes"])
+@pytest.mark.parametrize("test", [{"where": ("ward=a",)}, {"population": "fever"}])
+def test_record_that_cannot_be_read_is_no_error_and_changes_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str, test: dict[str, Any]
+) -> None:
+    """Else one unit would show by an error, for nothing: the population is chosen before anyone pays."""
+    corpus = corpus_of(tmp_path, notes(*["Fever."] * 20, fields=lambda _: {"ward": "a"}))
+    broken = record("Fever.", ward="a")
+    if odd == "a list as a value":
+        object.__setattr__(broken, "fields", ({"ward": ["a"]},))
+    else:
+        object.__setattr__(broken, "texts", (b"Fever.",))
+        object.__setattr__(broken, "fields", ())
+    units = [Member(bytes([n]) * 16, record("Fever.", ward="a")) for n in range(20)]
+    counted = []
+    for among in (units, [*units, Member(b"x" * 16, broken)]):
+        monkeypatch.setattr(corpus, "records", lambda among=among: Private(among, ADD_REMOVE_ONE))
+        counted.append(answer(corpus, Count(**test))[0].table[0].value)
+    assert counted[1] - counted[0] in (0, 1)  # the unit itself, or none: a seeded noise is the same in both
 
 
 def record(*texts: str, **fields: str | float) -> UnitRecord:

@@ -209,10 +209,14 @@ class GaussianHistogram:
 
 def _count(shares: Sequence[int | Collection[int]], each: int) -> Counter[int]:
     """Return how many shares have each value, of `each` values of a share at most."""
-    several = [share for share in shares if type(share) is not int and isinstance(share, Collection)]
-    counts: Counter[Any] = Counter(shares if not several else [share for share in shares if isinstance(share, int)])
-    counts.update(value for share in several for value in sorted(set(share))[:each])
-    return counts
+    single = [share for share in shares if type(share) is int]
+    if len(single) == len(shares):  # as of most statistics: to look for collections takes longer
+        return Counter(single)
+    return Counter(
+        value
+        for share in shares
+        for value in (sorted(set(share))[:each] if isinstance(share, Collection) else (share,))
+    )
 
 
 def _several(each: int) -> str:
